@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { Json } from './json.ts';
+
+/** A ClusterProfile (`multicluster.x-k8s.io/v1alpha1`), as far as this package reads it; everything else may be there. */
+export interface ClusterProfile {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+  readonly spec?: object;
+  readonly status?: ClusterProfileStatus;
+}
+
+export interface ClusterProfileStatus {
+  /** KEP-5339: one entry per way to reach the cluster. */
+  readonly accessProviders?: readonly AccessProvider[];
+  /** The earlier name of `accessProviders`; read too, and overruled by it where both list a name. */
+  readonly credentialProviders?: readonly AccessProvider[];
+}
+
+export interface AccessProvider {
+  /** The access type, for example `google`. */
+  readonly name: string;
+  readonly cluster?: Cluster;
+}
+
+/** The cluster part of a kubeconfig, in Kubernetes' JSON names. */
+export interface Cluster {
+  readonly server?: string;
+  readonly 'tls-server-name'?: string;
+  readonly 'insecure-skip-tls-verify'?: boolean;
+  /** A path: a ClusterProfile has no file system, so it is never applied. */
+  readonly 'certificate-authority'?: string;
+  /** Base64 of PEM. */
+  readonly 'certificate-authority-data'?: string;
+  /** `http`, `https` or `socks5`. */
+  readonly 'proxy-url'?: string;
+  readonly 'disable-compression'?: boolean;
+  readonly extensions?: readonly NamedExtension[];
+}
+
+export interface NamedExtension {
+  readonly name: string;
+  readonly extension?: Json | null;
+}
+
+const text = (what: string) =>
+  z
+    .string({ error: `must be ${what}` })
+    .nullish()
+    .transform((value) => value || undefined);
+const flag = z
+  .boolean({ error: 'must be true or false' })
+  .nullish()
+  .transform((value) => value ?? false);
+
+/** Kubernetes' own reading: `null` and an empty string are as good as absent. */
+export const clusterSchema = z.object(
+  {
+    server: text('an https:// URL'),
+    'tls-server-name': text('a host name'),
+    'insecure-skip-tls-verify': flag,
+    'certificate-authority': text('a path'),
+    'certificate-authority-data': text('the base64 of PEM certificates'),
+    'proxy-url': text('an http, https or socks5 URL'),
+    'disable-compression': flag,
+    extensions: z
+      .array(
+        z.object(
+          { name: z.string({ error: 'must be the name of an extension' }), extension: z.unknown() },
+          { error: 'must be an object with name and extension' },
+        ),
+        { error: 'must be a list of extensions' },
+      )
+      .nullish()
+      .transform((value) => value ?? []),
+  },
+  { error: 'must be an object' },
+);
+
+/** A cluster that has been parsed; every absent field has its default. */
+export type ParsedCluster = z.output<typeof clusterSchema>;
+
+/** The field names of a cluster. */
+export const clusterFields: ReadonlySet<string> = new Set(Object.keys(clusterSchema.shape));

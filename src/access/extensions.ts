@@ -1,0 +1,137 @@
+import type { ProfileErrorCode } from '../errors.ts';
+import { copyJson, type Json } from './json.ts';
+import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
+
+/** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
+const names = {
+  config: 'client.authentication.k8s.io/exec',
+  args: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args',
+  envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
+} as const;
+
+/** Something that the profile asked for and did not get. */
+export interface Ignored {
+  /** Field of the ClusterProfile. */
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** What the extensions make of the provider's exec config. */
+export interface AppliedExtensions {
+  readonly args: readonly string[];
+  readonly env: readonly EnvVar[];
+  readonly config?: Json;
+}
+
+/** Throws the error for something in the profile that cannot be used. */
+export type Refuse = (code: ProfileErrorCode, path: string, message: string) => never;
+
+interface Extension {
+  readonly name: string;
+  readonly extension?: unknown;
+}
+
+/** Applies a profile's extensions to a provider's exec config, as far as the provider's policies allow. */
+export function applyExtensions(
+  extensions: readonly Extension[],
+  provider: ConfiguredProvider,
+  path: string,
+  ignored: Ignored[],
+  refuse: Refuse,
+): AppliedExtensions {
+  const { execConfig } = provider;
+  let args = execConfig.args;
+  let env = execConfig.env;
+  let config: Json | undefined;
+  const seen = new Map<string, number>();
+  for (const [index, { name, extension }] of extensions.entries()) {
+    const at = `${path}[${index}]`;
+    const first = seen.get(name);
+    if (first !== undefined) {
+      refuse('EXTENSION_INVALID', `${at}.name`, `"${name}" already stands at ${path}[${first}]: keep one of the two`);
+    }
+    seen.set(name, index);
+    const value = `${at}.extension`;
+    // `null` for the whole extension means none.
+    if (extension === null || extension === undefined) continue;
+    if (name === names.config) {
+      config = copyJson(extension, value, (where, reason) => refuse('EXTENSION_INVALID', where, reason));
+      if (!execConfig.provideClusterInfo) {
+        ignored.push({ path: value, reason: `provideClusterInfo of provider ${provider.name} is false` });
+      }
+    } else if (name === names.args) {
+      if (provider.profileSourcedCLIArgsPolicy === 'Append') args = [...args, ...readArgs(extension, value, refuse)];
+      else ignored.push({ path: value, reason: `profileSourcedCLIArgsPolicy of provider ${provider.name} is Ignore` });
+    } else if (name === names.envs) {
+      if (provider.profileSourcedEnvVarsPolicy === 'Ignore') {
+        ignored.push({ path: value, reason: `profileSourcedEnvVarsPolicy of provider ${provider.name} is Ignore` });
+      } else {
+        env = mergeEnv(readEnvs(extension, value, refuse), provider, value, ignored);
+      }
+    } else {
+      ignored.push({ path: at, reason: `"${name}" is not an extension that this library reads` });
+    }
+  }
+  return { args, env, ...(config === undefined ? {} : { config }) };
+}
+
+function readArgs(extension: unknown, path: string, refuse: Refuse): readonly string[] {
+  if (!Array.isArray(extension)) return refuse('ARG_INVALID', path, 'must be a list of arguments');
+  const items: readonly unknown[] = extension;
+  return items.map((item, index) => {
+    const result = toText(item);
+    return 'text' in result ? result.text : refuse('ARG_INVALID', `${path}[${index}]`, result.problem);
+  });
+}
+
+function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly EnvVar[] {
+  if (typeof extension !== 'object' || extension === null || Array.isArray(extension)) {
+    return refuse('ENV_INVALID', path, 'must be an object that maps names of environment variables to values');
+  }
+  return Object.entries(extension)
+    .map(([name, item]) => {
+      const at = `${path}[${JSON.stringify(name)}]`;
+      const problem = envNameProblem(name);
+      if (problem) return refuse('ENV_INVALID', at, problem);
+      const result = toText(item);
+      return 'text' in result ? { name, value: result.text } : refuse('ENV_INVALID', at, result.problem);
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Integers and booleans become their text, as in Go; what has no one obvious text is refused. */
+function toText(value: unknown): { readonly text: string } | { readonly problem: string } {
+  switch (typeof value) {
+    case 'string':
+      if (value.includes('\0')) return { problem: 'holds a NUL character, which no process can be given' };
+      return { text: value };
+    case 'boolean':
+      return { text: String(value) };
+    case 'number':
+      // Go has no negative zero among its integers.
+      if (Number.isSafeInteger(value)) return { text: String(value) };
+      if (Number.isInteger(value)) return { problem: 'is an integer beyond 2^53: write it as a string' };
+      return { problem: 'is not an integer: write it as a string' };
+    default:
+      return { problem: `must be text, an integer or a boolean, not ${describe(value)}` };
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return Array.isArray(value) ? 'a list' : 'an object';
+}
+
+/** KEP-5339: each name once. Configured variables keep their order, added ones follow, sorted. */
+function mergeEnv(added: readonly EnvVar[], provider: ConfiguredProvider, path: string, ignored: Ignored[]): EnvVar[] {
+  const merged = new Map(provider.execConfig.env.map(({ name, value }) => [name, value]));
+  for (const { name, value } of added) {
+    if (merged.has(name) && provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
+      const reason = `provider ${provider.name} sets it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
+      ignored.push({ path: `${path}[${JSON.stringify(name)}]`, reason });
+    } else {
+      merged.set(name, value);
+    }
+  }
+  return [...merged].map(([name, value]) => ({ name, value }));
+}

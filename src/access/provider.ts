@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { ConfigurationError, type Problem } from '../errors.ts';
+import { nearest } from './nearest.ts';
+
+/** The versions of the exec credential protocol (KEP-541). */
+export const apiVersions = [
+  'client.authentication.k8s.io/v1',
+  'client.authentication.k8s.io/v1beta1',
+  'client.authentication.k8s.io/v1alpha1',
+] as const;
+export type ApiVersion = (typeof apiVersions)[number];
+
+/** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
+export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
+export type InteractiveMode = (typeof interactiveModes)[number];
+
+/** KEP-5339: what happens to the profile's additional-args. */
+export const cliArgsPolicies = ['Append', 'Ignore'] as const;
+export type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
+
+/** KEP-5339: what happens to the profile's additional-envs. */
+export const envVarsPolicies = ['AppendIfNotExists', 'Replace', 'Ignore'] as const;
+export type EnvVarsPolicy = (typeof envVarsPolicies)[number];
+
+export interface EnvVar {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** How a plugin is run: the `exec` stanza of a kubeconfig user. */
+export interface ExecConfig {
+  readonly apiVersion: ApiVersion;
+  /** An absolute path, a path relative to the working directory, or a bare name looked up in `PATH`. */
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly EnvVar[];
+  /** Hand `spec.cluster` to the plugin. Default: false. */
+  readonly provideClusterInfo?: boolean;
+  /** Shown when the executable is missing. */
+  readonly installHint?: string;
+  /** Default: `Never`. */
+  readonly interactiveMode?: InteractiveMode;
+}
+
+/** What the operator configured for one access type. Exactly the shape of an entry of the provider file. */
+export interface Provider {
+  /** The access type, matched with the names in `status.accessProviders`. */
+  readonly name: string;
+  readonly execConfig: ExecConfig;
+  /** Default: `Ignore`. */
+  readonly profileSourcedCLIArgsPolicy?: CLIArgsPolicy;
+  /** Default: `Ignore`. */
+  readonly profileSourcedEnvVarsPolicy?: EnvVarsPolicy;
+  /** Let profiles of this access type switch TLS verification off. Default: false. */
+  readonly allowInsecureTLS?: boolean;
+}
+
+/** A provider that has been validated, with every default in place. */
+export interface ConfiguredProvider {
+  readonly name: string;
+  readonly execConfig: {
+    readonly apiVersion: ApiVersion;
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: readonly EnvVar[];
+    readonly provideClusterInfo: boolean;
+    readonly installHint?: string;
+    readonly interactiveMode: InteractiveMode;
+  };
+  readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
+  readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
+  readonly allowInsecureTLS: boolean;
+  /** Versions that the plugin may answer in. */
+  readonly acceptedVersions: readonly ApiVersion[];
+}
+
+/** The kernel takes no `=` or NUL in a name; the exec info is ours to set. */
+export function envNameProblem(name: string): string | undefined {
+  if (name === '') return 'is an empty name: give the variable a name';
+  if (name.includes('=')) return 'has "=" in its name, which no environment variable can have';
+  if (name.includes('\0')) return 'has a NUL character in its name, which no environment variable can have';
+  if (name === 'KUBERNETES_EXEC_INFO') return 'is set by this library for every plugin: choose another name';
+  return undefined;
+}
+
+const noNul = { error: 'holds a NUL character, which no process can be given' };
+const withoutNul = (value: string) => !value.includes('\0');
+const mustBe = (what: string) => ({ error: `must be ${what}` });
+const nonEmpty = (what: string) => z.string(mustBe(what)).min(1, mustBe(what)).refine(withoutNul, noNul);
+const oneOf = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, {
+    error: ({ input }) => {
+      const meant = typeof input === 'string' ? nearest(input, values) : undefined;
+      return `must be one of ${values.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
+    },
+  });
+
+const envVarSchema = z.strictObject(
+  {
+    name: z.string(mustBe('the name of an environment variable')).superRefine((name, context) => {
+      const problem = envNameProblem(name);
+      if (problem) context.addIssue({ code: 'custom', message: problem });
+    }),
+    value: z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul),
+  },
+  mustBe('an object with name and value'),
+);
+
+const execConfigSchema = z.strictObject(
+  {
+    apiVersion: oneOf(apiVersions),
+    command: nonEmpty('the path or name of an executable'),
+    args: z
+      .array(z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul), mustBe('a list of text'))
+      .nullish(),
+    env: z.array(envVarSchema, mustBe('a list of objects with name and value')).nullish(),
+    provideClusterInfo: z.boolean(mustBe('true or false')).optional(),
+    installHint: z.string(mustBe('text')).optional(),
+    interactiveMode: oneOf(interactiveModes).optional(),
+  },
+  mustBe('an object with apiVersion and command'),
+);
+
+const providerSchema = z.strictObject(
+  {
+    name: nonEmpty('the name of an access type'),
+    execConfig: execConfigSchema,
+    profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
+    profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
+    allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
+  },
+  mustBe('an object with name and execConfig'),
+);
+
+/** The provider file's own schema: its only field is `providers`. */
+export const providersSchema = z.strictObject(
+  { providers: z.array(providerSchema, mustBe('a list of providers')) },
+  mustBe('an object with the field providers'),
+);
+
+const knownFields = {
+  provider: Object.keys(providerSchema.shape),
+  execConfig: Object.keys(execConfigSchema.shape),
+};
+/** Paths that `--clusterprofile-access-provider-option` may set. */
+export const providerFieldPaths: readonly string[] = [
+  ...knownFields.provider.filter((field) => field !== 'execConfig'),
+  ...knownFields.execConfig.map((field) => `execConfig.${field}`),
+];
+
+/** A problem with the path in its parts, so that a file's reader can find the line. */
+export interface SchemaProblem extends Problem {
+  readonly keys: readonly PropertyKey[];
+}
+
+/** Validates the content of a provider file, or the constructor's list wrapped in `{ providers }`. */
+export function parseProviders(
+  content: unknown,
+): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
+  const parsed = providersSchema.safeParse(content);
+  if (!parsed.success) return { problems: parsed.error.issues.flatMap(toProblems) };
+  const problems = duplicateNames(parsed.data.providers.map(({ name }) => name));
+  if (problems.length > 0) return { problems };
+  return { providers: parsed.data.providers.map(withDefaults) };
+}
+
+/** Validates providers given in code. */
+export function configureProviders(providers: readonly Provider[]): readonly ConfiguredProvider[] {
+  const parsed = parseProviders({ providers });
+  if ('problems' in parsed) throw new ConfigurationError('PROVIDER_INVALID', 'providers', parsed.problems);
+  return parsed.providers;
+}
+
+function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProvider {
+  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = provider.execConfig;
+  return {
+    name: provider.name,
+    execConfig: {
+      apiVersion,
+      command,
+      args: args ?? [],
+      env: lastOfEachName(env ?? []),
+      provideClusterInfo: provideClusterInfo ?? false,
+      ...(installHint ? { installHint } : {}),
+      interactiveMode: interactiveMode ?? 'Never',
+    },
+    profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
+    profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
+    allowInsecureTLS: provider.allowInsecureTLS ?? false,
+    acceptedVersions: [apiVersion],
+  };
+}
+
+/** As in a process's environment, a later value of the same name wins; it keeps the first one's place. */
+function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
+  const values = new Map(env.map(({ name, value }) => [name, value]));
+  return [...values].map(([name, value]) => ({ name, value }));
+}
+
+/** A name given twice: the second could never be used. */
+function duplicateNames(names: readonly string[]): readonly SchemaProblem[] {
+  return names.flatMap((name, index) => {
+    const first = names.indexOf(name);
+    if (first === index) return [];
+    const message = `"${name}" is already the name of providers[${first}]: name each access type once`;
+    return [{ path: `providers[${index}].name`, keys: ['providers', index, 'name'], message }];
+  });
+}
+
+function toProblems(issue: z.core.$ZodIssue): readonly SchemaProblem[] {
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ path: fieldPath(issue.path), keys: issue.path, message: issue.message }];
+  }
+  return issue.keys.map((key) => {
+    const keys = [...issue.path, key];
+    const known = keys.length === 1 ? ['providers'] : fieldsBeside(issue.path);
+    const meant = nearest(key, known);
+    const message = `is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
+    return { path: fieldPath(keys), keys, message };
+  });
+}
+
+function fieldsBeside(path: readonly PropertyKey[]): readonly string[] {
+  if (path.includes('env')) return Object.keys(envVarSchema.shape);
+  return path.includes('execConfig') ? knownFields.execConfig : knownFields.provider;
+}
+
+/** `['providers', 1, 'name']` as `providers[1].name`. */
+export function fieldPath(keys: readonly PropertyKey[]): string {
+  return keys.reduce<string>((path, key) => {
+    if (typeof key === 'number') return `${path}[${key}]`;
+    return path === '' ? String(key) : `${path}.${String(key)}`;
+  }, '');
+}

@@ -1,0 +1,217 @@
+/**
+ * Every error that this package throws or rejects with. Messages are in our own words, name what to mend and hold no
+ * secret; a dependency's error is translated where it is caught and never chained when it could hold one.
+ */
+
+/** Codes of a bad flag, provider file, provider or option: thrown at construction. */
+export type ConfigurationErrorCode =
+  | 'FLAG_INVALID'
+  | 'PROVIDER_FILE_UNREADABLE'
+  | 'PROVIDER_FILE_INVALID'
+  | 'PROVIDER_INVALID'
+  | 'OPTION_INVALID';
+
+/** Codes of a ClusterProfile that cannot be served: thrown by `resolve` and `getConfig`. */
+export type ProfileErrorCode =
+  | 'PROFILE_INVALID'
+  | 'NO_MATCHING_PROVIDER'
+  | 'CLUSTER_MISSING'
+  | 'CLUSTER_INVALID'
+  | 'SERVER_INVALID'
+  | 'SERVER_INSECURE'
+  | 'CA_INVALID'
+  | 'PROXY_INVALID'
+  | 'PROXY_UNSUPPORTED'
+  | 'EXTENSION_INVALID'
+  | 'ARG_INVALID'
+  | 'ENV_INVALID';
+
+/** Codes of a plugin run that gave no usable credential: they reject the request that needed it. */
+export type PluginErrorCode =
+  | 'PLUGIN_NOT_FOUND'
+  | 'PLUGIN_NOT_EXECUTABLE'
+  | 'PLUGIN_INPUT_TOO_LARGE'
+  | 'PLUGIN_NO_TERMINAL'
+  | 'PLUGIN_FAILED'
+  | 'PLUGIN_SIGNALED'
+  | 'PLUGIN_TIMEOUT'
+  | 'PLUGIN_STOPPED'
+  | 'ANSWER_EMPTY'
+  | 'ANSWER_TOO_LARGE'
+  | 'ANSWER_UNPARSABLE'
+  | 'ANSWER_WRONG_VERSION'
+  | 'ANSWER_WRONG_KIND'
+  | 'ANSWER_FIELD_INVALID'
+  | 'ANSWER_NO_STATUS'
+  | 'ANSWER_NO_CREDENTIAL'
+  | 'ANSWER_HALF_PAIR'
+  | 'ANSWER_KEY_MISMATCH';
+
+/** Codes of a request that was refused before it left, or could not be carried. */
+export type RequestErrorCode = 'FOREIGN_ORIGIN' | 'CONFIG_CLOSED' | 'CONFIG_IMMUTABLE' | 'REQUEST_ABORTED';
+
+/** Codes of the plugin-side helpers. */
+export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
+
+/** Every `code` of every error class here. */
+export type ErrorCode =
+  | ConfigurationErrorCode
+  | ProfileErrorCode
+  | PluginErrorCode
+  | RequestErrorCode
+  | ExecInfoErrorCode;
+
+const brand = Symbol.for('clusterprofile-credentials.error');
+
+/** Base of every error of this package; `instanceof` also knows those of a second copy of the package. */
+export abstract class CredentialsError extends Error {
+  /** Stable across releases; compare this, never the message. */
+  abstract readonly code: ErrorCode;
+  /** True where the same call may succeed later with nothing mended. */
+  readonly retryable: boolean = false;
+  /** Milliseconds until a retry can make a difference, where that is known. */
+  readonly retryAfterMs: number | undefined = undefined;
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (typeof value !== 'object' || value === null) return false;
+    const brands: unknown = Reflect.get(value, brand);
+    return Array.isArray(brands) && brands.includes(classNames.get(this) ?? this.name);
+  }
+
+  get [brand](): readonly string[] {
+    const names: string[] = [];
+    for (
+      let type = this.constructor;
+      type !== Error && type !== Function.prototype;
+      type = Object.getPrototypeOf(type)
+    ) {
+      names.push(classNames.get(type) ?? type.name);
+    }
+    return names;
+  }
+}
+
+/** One thing to mend in the operator's configuration. */
+export interface Problem {
+  /** Where: a field path (`providers[1].execConfig.command`), or the flag as it was given. */
+  readonly path: string;
+  /** What is wrong and what to write instead. */
+  readonly message: string;
+  /** Line in the file, counted from 1. */
+  readonly line?: number;
+}
+
+/** What the operator or the program configured cannot be used. Reports every problem, not only the first. */
+export class ConfigurationError extends CredentialsError {
+  override readonly name = 'ConfigurationError';
+  readonly code: ConfigurationErrorCode;
+  readonly problems: readonly Problem[];
+
+  /** `where` opens the message: a file's path, or what was being read. */
+  constructor(code: ConfigurationErrorCode, where: string, problems: readonly Problem[]) {
+    const lines = problems.map(({ path, line, message }) => {
+      const at = line === undefined ? '' : `line ${line}: `;
+      return `${at}${path === '' ? '' : `${path}: `}${message}`;
+    });
+    super(
+      lines.length === 1 ? `${where}: ${lines[0]}` : `${where}: ${lines.length} problems:\n  ${lines.join('\n  ')}`,
+    );
+    this.code = code;
+    this.problems = problems;
+  }
+}
+
+/** A ClusterProfile cannot be served with the configured providers. */
+export class ProfileError extends CredentialsError {
+  override readonly name = 'ProfileError';
+  readonly code: ProfileErrorCode;
+  /** `namespace/name` of the ClusterProfile. */
+  readonly profile: string;
+  /** Field of the ClusterProfile, for example `status.accessProviders[0].cluster.server`. */
+  readonly path: string;
+
+  constructor(code: ProfileErrorCode, profile: string, path: string, message: string) {
+    super(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
+    this.code = code;
+    this.profile = profile;
+    this.path = path;
+  }
+}
+
+/** What is known of a failed run, none of it secret. */
+export interface PluginFailure {
+  readonly provider: string;
+  readonly command: string;
+  /** Exit code, where the plugin ended by itself. */
+  readonly exitCode?: number | undefined;
+  /** Signal that ended the plugin, for example `SIGKILL`. */
+  readonly signal?: string | undefined;
+  /** At most the last 2 KiB of the plugin's stderr, redacted and escaped. */
+  readonly stderr?: string | undefined;
+}
+
+/** A plugin gave no usable credential. */
+export class PluginError extends CredentialsError {
+  override readonly name = 'PluginError';
+  override readonly retryable = true;
+  override readonly retryAfterMs: number | undefined;
+  readonly code: PluginErrorCode;
+  readonly provider: string;
+  readonly command: string;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly stderr: string | undefined;
+  /** What went wrong, without the plugin's name in front. */
+  readonly reason: string;
+
+  constructor(code: PluginErrorCode, reason: string, failure: PluginFailure, retryAfterMs?: number) {
+    const tail = failure.stderr ? `\nstderr: ${failure.stderr}` : '';
+    super(`access provider ${failure.provider}: plugin ${failure.command}: ${reason}${tail}`);
+    this.code = code;
+    this.reason = reason;
+    this.provider = failure.provider;
+    this.command = failure.command;
+    this.exitCode = failure.exitCode;
+    this.signal = failure.signal;
+    this.stderr = failure.stderr;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The same failure for a caller who comes while the plugin is held back. */
+  heldBack(retryAfterMs: number): PluginError {
+    const { provider, command, exitCode, signal, stderr } = this;
+    return new PluginError(this.code, this.reason, { provider, command, exitCode, signal, stderr }, retryAfterMs);
+  }
+}
+
+/** A request was refused by this package, not by the server. */
+export class RequestError extends CredentialsError {
+  override readonly name = 'RequestError';
+  readonly code: RequestErrorCode;
+
+  constructor(code: RequestErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The environment of a plugin does not hold a usable `KUBERNETES_EXEC_INFO`. */
+export class ExecInfoError extends CredentialsError {
+  override readonly name = 'ExecInfoError';
+  readonly code: ExecInfoErrorCode;
+
+  constructor(code: ExecInfoErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Class names that survive a minifier. */
+const classNames = new Map<unknown, string>([
+  [CredentialsError, 'CredentialsError'],
+  [ConfigurationError, 'ConfigurationError'],
+  [ProfileError, 'ProfileError'],
+  [PluginError, 'PluginError'],
+  [RequestError, 'RequestError'],
+  [ExecInfoError, 'ExecInfoError'],
+]);

@@ -1,0 +1,196 @@
+/**
+ * The one place that runs a plugin for one distinct plugin input: caches, refreshes and shares what it returns.
+ * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
+ */
+import { PluginError } from '../errors.ts';
+import { backoffMs } from './backoff.ts';
+import type { Credential, ExecResponse } from './exec-credential.ts';
+import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
+
+export interface SourceOptions extends PluginOptions {
+  /** The time, in milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Rejections that are further apart than this, in milliseconds, have nothing to do with each other. */
+const forgetRejectionsMs = 300_000;
+
+/** One connection's 401s: they hold back its refreshes, and nobody else's. */
+export class Rejections {
+  #count = 0;
+  #heldUntil = 0;
+
+  isHeld(now: number): boolean {
+    return now < this.#heldUntil;
+  }
+
+  /** Counts one more 401 that starts a refresh, and holds back the next. */
+  add(now: number): void {
+    this.#count = now - this.#heldUntil > forgetRejectionsMs ? 1 : this.#count + 1;
+    this.#heldUntil = now + backoffMs(this.#count);
+  }
+
+  /** A replay with the refreshed credential was accepted. A mere later success would say nothing of the refused one. */
+  reset(): void {
+    this.#count = 0;
+    this.#heldUntil = 0;
+  }
+}
+
+/** Everything that distinguishes one plugin input from another. The process's environment is never part of it. */
+export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
+  const { apiVersion, command, args, env, interactiveMode } = exec;
+  return JSON.stringify([provider, apiVersion, acceptedVersions, command, args, env, interactiveMode, cluster ?? null]);
+}
+
+export class CredentialSource {
+  readonly #call: PluginCall;
+  readonly #options: SourceOptions;
+  #current: Credential | undefined;
+  /** When a refresh starts behind the requests that still use the current credential. */
+  #refreshAt = Number.POSITIVE_INFINITY;
+  /** Until when a credential that came already expired is used all the same. */
+  #usedUntil = 0;
+  #running: Promise<Credential> | undefined;
+  #failure: PluginError | undefined;
+  #failures = 0;
+  #heldUntil = 0;
+  #warnedOfClock = false;
+  /** A run that began before the last `invalidate()` may not be taken over. */
+  #generation = 0;
+  #runs = 0;
+
+  constructor(call: PluginCall, options: SourceOptions) {
+    this.#call = call;
+    this.#options = options;
+  }
+
+  /** How often the plugin has been run. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  /** The credential, at once where there is one; otherwise the run that all who ask now share. */
+  get(): Credential | Promise<Credential> {
+    const now = this.#options.clock();
+    const current = this.#current;
+    if (current && this.#isUsable(current, now)) {
+      if (now >= this.#refreshAt) this.#refreshBehind(now);
+      return current;
+    }
+    if (this.#running) return this.#running;
+    if (this.#failure && now < this.#heldUntil) return Promise.reject(this.#failure.heldBack(this.#heldUntil - now));
+    return this.#run();
+  }
+
+  /**
+   * A server answered 401 to a request that used `rejected`. Gives the credential to replay it with, or `undefined`
+   * where there is no better one. Rejections are counted per connection, so that one broken cluster never blocks the
+   * others that share this credential.
+   */
+  async afterRejection(
+    rejected: Credential,
+    rejections: Rejections,
+    response?: ExecResponse,
+  ): Promise<Credential | undefined> {
+    if (this.#current && this.#current !== rejected) return this.#current;
+    try {
+      if (this.#running) return await this.#running;
+      const now = this.#options.clock();
+      if (rejections.isHeld(now) || now < this.#heldUntil) return undefined;
+      rejections.add(now);
+      return await this.#run(response);
+    } catch (error) {
+      // The caller gets the server's own 401; the reason for it would be lost otherwise.
+      this.#warn('a refresh after a 401 failed', error);
+      return undefined;
+    }
+  }
+
+  /** Forgets the credential; the next request runs the plugin, even while it is held back. */
+  invalidate(): void {
+    this.#generation += 1;
+    this.#current = undefined;
+    this.#running = undefined;
+    this.#failure = undefined;
+    this.#heldUntil = 0;
+  }
+
+  #isUsable(credential: Credential, now: number): boolean {
+    return credential.expiresAt === undefined || now <= credential.expiresAt || now < this.#usedUntil;
+  }
+
+  #refreshBehind(now: number): void {
+    if (this.#running || now < this.#heldUntil) return;
+    this.#run().catch((error: unknown) =>
+      this.#warn('a refresh ahead of expiry failed, the old credential serves on', error),
+    );
+  }
+
+  #run(response?: ExecResponse): Promise<Credential> {
+    const generation = this.#generation;
+    this.#runs += 1;
+    const running = runPlugin(this.#call, this.#options, response).then(
+      (credential) => {
+        if (generation === this.#generation) this.#take(credential);
+        return credential;
+      },
+      (error: unknown) => {
+        if (generation === this.#generation) this.#fail(error);
+        throw error;
+      },
+    );
+    this.#running = running;
+    return running;
+  }
+
+  #take(credential: Credential): void {
+    const now = this.#options.clock();
+    this.#running = undefined;
+    this.#current = credential;
+    this.#failure = undefined;
+    this.#heldUntil = 0;
+    if (credential.expiresAt === undefined || credential.expiresAt >= now) {
+      this.#failures = 0;
+      this.#usedUntil = 0;
+      this.#refreshAt = refreshTime(now, credential.expiresAt);
+      return;
+    }
+    // Most likely a clock that is off: use it, but do not ask again for every request.
+    this.#failures += 1;
+    this.#heldUntil = now + backoffMs(this.#failures);
+    this.#usedUntil = this.#heldUntil;
+    this.#refreshAt = Number.POSITIVE_INFINITY;
+    if (!this.#warnedOfClock) {
+      this.#warnedOfClock = true;
+      const age = Math.round((now - credential.expiresAt) / 1000);
+      this.#options.logger.warn(
+        `access provider ${this.#call.provider}: plugin ${this.#call.exec.command} returned a credential that expired ` +
+          `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
+      );
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#running = undefined;
+    this.#failures += 1;
+    this.#heldUntil = this.#options.clock() + backoffMs(this.#failures);
+    if (error instanceof PluginError) this.#failure = error;
+  }
+
+  #warn(what: string, error: unknown): void {
+    const why =
+      error instanceof PluginError ? error.message : `access provider ${this.#call.provider}: unexpected failure`;
+    this.#options.logger.warn(`${what}: ${why}`);
+  }
+
+  toJSON(): string {
+    return '[credential source]';
+  }
+}
+
+/** A share of the lifetime, jittered: between 70 % and 90 % of it, so that a fleet does not refresh at once. */
+function refreshTime(now: number, expiresAt: number | undefined): number {
+  if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
+  return now + (expiresAt - now) * (0.7 + 0.2 * Math.random());
+}

@@ -1,0 +1,258 @@
+/**
+ * Runs one plugin once: what it is told goes in, a checked Credential comes out, anything else is a PluginError.
+ * It must not know of caches, requests or connections.
+ */
+import { isatty } from 'node:tty';
+import { execa, type Options } from 'execa';
+import type { ApiVersion } from '../access/provider.ts';
+import type { ResolvedExec } from '../access/resolve.ts';
+import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import {
+  AnswerFault,
+  type Credential,
+  decodeExecCredential,
+  type ExecCluster,
+  type ExecResponse,
+  encodeExecCredential,
+  maxAnswerBytes,
+} from './exec-credential.ts';
+import { findExecutable } from './executable.ts';
+import { inputProblem, pluginEnvironment } from './plugin-input.ts';
+import { redact } from './redact.ts';
+import { withinRunLimit } from './run-limit.ts';
+
+/** Everything that can change a plugin's answer, and whose it is. */
+export interface PluginCall {
+  /** The access type, for messages and for fair queueing. */
+  readonly provider: string;
+  readonly exec: ResolvedExec;
+  readonly acceptedVersions: readonly ApiVersion[];
+  /** Only where `provideClusterInfo` is true. */
+  readonly cluster: ExecCluster | undefined;
+}
+
+export interface PluginOptions {
+  /** Milliseconds until a plugin that has not answered is killed. */
+  readonly timeoutMs: number;
+  /** Plugins that may run at once in this process. */
+  readonly maxConcurrentRuns: number;
+  readonly logger: Logger;
+  /** Aborted when the whole library is closed: the plugins that still run are killed. */
+  readonly signal: AbortSignal;
+}
+
+/** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
+const graceMs = 500;
+/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
+const stderrKept = 16 * 1024;
+
+/** Runs the plugin when a place is free. `response` is what the server said to the last credential (v1alpha1). */
+export async function runPlugin(
+  call: PluginCall,
+  options: PluginOptions,
+  response?: ExecResponse,
+): Promise<Credential> {
+  const interactive = decideInteraction(call);
+  if (interactive) return alone(() => run(call, options, response, true));
+  return withinRunLimit(options.maxConcurrentRuns, call.provider, () => run(call, options, response, false));
+}
+
+async function run(
+  call: PluginCall,
+  options: PluginOptions,
+  response: ExecResponse | undefined,
+  interactive: boolean,
+): Promise<Credential> {
+  const { exec, cluster } = call;
+  if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
+  const environment = pluginEnvironment(
+    exec,
+    encodeExecCredential(exec.apiVersion, { interactive, cluster, response }),
+  );
+  const problem = inputProblem(exec.args, environment, cluster);
+  if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
+  const executable = await findExecutable(exec.command, process.env.PATH ?? '');
+  if ('problem' in executable) throw cannotRun(call, executable.problem, executable.path);
+  const ended = await spawn(
+    executable.path,
+    exec.args,
+    environment,
+    interactive ? undefined : options.timeoutMs,
+    options.signal,
+  );
+  if (options.signal.aborted)
+    throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
+  try {
+    const credential = readAnswer(call, ended, options.timeoutMs);
+    report(call, options.logger, redact(ended.stderr, [...credential.secrets, ...words(ended.stdout)]));
+    return credential;
+  } catch (error) {
+    if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
+    throw error;
+  }
+}
+
+/** How a process ended. */
+interface Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly tooLarge: boolean;
+  readonly timedOut: boolean;
+  /** An operating system's code, where the process could not be started. */
+  readonly startError: string | undefined;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+}
+
+async function spawn(
+  path: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  timeoutMs: number | undefined,
+  stop: AbortSignal,
+): Promise<Ended> {
+  const interactive = timeoutMs === undefined;
+  const options = {
+    env,
+    extendEnv: false,
+    stdin: interactive ? 'inherit' : 'ignore',
+    stderr: interactive ? 'inherit' : 'pipe',
+    buffer: { stdout: true, stderr: false },
+    encoding: 'buffer',
+    maxBuffer: { stdout: maxAnswerBytes },
+    reject: false,
+    // A run with a terminal stays in its session: Ctrl-C has to reach it, and /dev/tty has to be there.
+    killDescendants: !interactive,
+    killSignal: 'SIGKILL',
+    forceKillAfterDelay: false,
+  } as const satisfies Options;
+  const child = execa(path, args, options);
+  let stderr = Buffer.alloc(0);
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = Buffer.concat([stderr, chunk]);
+    if (stderr.length > stderrKept) stderr = stderr.subarray(stderr.length - stderrKept);
+  });
+  let timedOut = false;
+  const timers: NodeJS.Timeout[] = [];
+  const after = (ms: number, work: () => void) => timers.push(setTimeout(work, ms).unref());
+  const kill = () => {
+    child.kill('SIGKILL');
+    // A grandchild in a session of its own survives its group: leave it behind with the pipes that it holds.
+    child.stdout.destroy();
+    child.stderr?.destroy();
+  };
+  if (timeoutMs !== undefined) {
+    after(timeoutMs, () => {
+      timedOut = true;
+      child.kill('SIGTERM');
+      after(graceMs, kill);
+    });
+  }
+  stop.addEventListener('abort', kill, { once: true });
+  try {
+    const { exitCode, signal, code, isMaxBuffer, stdout } = await child;
+    return {
+      stdout: Buffer.from(stdout ?? []).toString('utf8'),
+      stderr: stderr.toString('utf8'),
+      tooLarge: isMaxBuffer,
+      timedOut,
+      startError: exitCode === undefined && signal === undefined && !timedOut ? code : undefined,
+      exitCode,
+      signal,
+    };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    stop.removeEventListener('abort', kill);
+  }
+}
+
+function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number): Credential {
+  const stderr = redact(ended.stderr, words(ended.stdout));
+  const fail = (code: PluginErrorCode, reason: string, more?: Partial<PluginFailure>) =>
+    failure(call, code, reason, { stderr, ...more });
+  const { exitCode, signal, startError } = ended;
+  if (ended.tooLarge) throw fail('ANSWER_TOO_LARGE', `printed more than ${maxAnswerBytes} bytes on stdout`);
+  if (ended.timedOut) {
+    throw fail(
+      'PLUGIN_TIMEOUT',
+      `gave no answer within ${timeoutMs} ms and was killed; see whether it waits for a server, or for a file it holds open`,
+    );
+  }
+  if (startError === 'E2BIG') {
+    throw fail(
+      'PLUGIN_INPUT_TOO_LARGE',
+      'its arguments and environment together are more than the kernel takes: shorten them',
+    );
+  }
+  if (startError === 'ENOENT')
+    throw fail('PLUGIN_NOT_EXECUTABLE', 'its interpreter (the first line after #!) is missing');
+  if (startError !== undefined) throw fail('PLUGIN_NOT_EXECUTABLE', `could not be started (${startError})`);
+  if (signal !== undefined) throw fail('PLUGIN_SIGNALED', `was ended by ${signal}`, { signal });
+  if (exitCode !== 0) throw fail('PLUGIN_FAILED', `failed with exit code ${exitCode ?? 'unknown'}`, { exitCode });
+  try {
+    return decodeExecCredential(ended.stdout, call.acceptedVersions);
+  } catch (fault) {
+    if (fault instanceof AnswerFault) throw fail(fault.code, fault.reason, { exitCode });
+    throw fail('ANSWER_UNPARSABLE', 'gave an answer that could not be read', { exitCode });
+  }
+}
+
+function failure(
+  call: PluginCall,
+  code: PluginErrorCode,
+  reason: string,
+  more: Partial<PluginFailure> = {},
+): PluginError {
+  return new PluginError(code, reason, { provider: call.provider, command: call.exec.command, ...more });
+}
+
+function cannotRun(call: PluginCall, problem: string, path: string): PluginError {
+  if (problem !== 'missing') {
+    const advice =
+      problem === 'a directory' ? 'name a file' : 'make it executable (chmod +x) for the user of this process';
+    return failure(call, 'PLUGIN_NOT_EXECUTABLE', `${path} is ${problem}: ${advice}`);
+  }
+  const where = call.exec.command.includes('/') ? 'there is no such file' : 'it is in no folder of PATH';
+  const hint = call.exec.installHint ? `\n${redact(call.exec.installHint)}` : '';
+  return failure(
+    call,
+    'PLUGIN_NOT_FOUND',
+    `was not found (${where}): install it, or correct execConfig.command${hint}`,
+  );
+}
+
+/** KEP-541: whether the plugin gets the terminal. Looked at anew for each run. */
+function decideInteraction(call: PluginCall): boolean {
+  const { interactiveMode } = call.exec;
+  if (interactiveMode === 'Never') return false;
+  const terminal = isatty(0);
+  if (interactiveMode === 'Always' && !terminal) {
+    const advice = 'run this program in a terminal, or configure a plugin that needs none';
+    throw failure(
+      call,
+      'PLUGIN_NO_TERMINAL',
+      `wants a terminal (interactiveMode Always), and stdin is none: ${advice}`,
+    );
+  }
+  return terminal;
+}
+
+let lastPrompt: Promise<unknown> = Promise.resolve();
+
+/** Two plugins must never ask on one terminal at the same time. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lastPrompt.then(work);
+  lastPrompt = turn.catch(() => undefined);
+  return turn;
+}
+
+/** The long words of stdout: any of them may be a secret that the plugin wrote on stderr too. */
+function words(stdout: string): readonly string[] {
+  const found = stdout.match(/[^\s"'{}[\],:]{12,}/g) ?? [];
+  return [...new Set(found)].filter((word) => !word.startsWith('client.authentication.')).slice(0, 1000);
+}
+
+function report(call: PluginCall, logger: Logger, stderr: string): void {
+  if (stderr !== '') logger.info?.(`access provider ${call.provider}: plugin ${call.exec.command}: stderr: ${stderr}`);
+}

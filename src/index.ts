@@ -1,0 +1,39 @@
+export type {
+  AccessProvider,
+  Cluster,
+  ClusterProfile,
+  ClusterProfileStatus,
+  NamedExtension,
+} from './access/cluster-profile.ts';
+export type { Ignored } from './access/extensions.ts';
+export { type FlagValues, flagOptions } from './access/flags.ts';
+export type { Json } from './access/json.ts';
+export type {
+  ApiVersion,
+  CLIArgsPolicy,
+  EnvVar,
+  EnvVarsPolicy,
+  ExecConfig,
+  InteractiveMode,
+  Provider,
+} from './access/provider.ts';
+export type { ResolvedAccess, ResolvedCluster, ResolvedExec } from './access/resolve.ts';
+export { CredentialProviders } from './credential-providers.ts';
+export {
+  ConfigurationError,
+  type ConfigurationErrorCode,
+  CredentialsError,
+  type ErrorCode,
+  ExecInfoError,
+  type ExecInfoErrorCode,
+  PluginError,
+  type PluginErrorCode,
+  type Problem,
+  ProfileError,
+  type ProfileErrorCode,
+  RequestError,
+  type RequestErrorCode,
+} from './errors.ts';
+export type { Logger } from './logger.ts';
+export type { CredentialProvidersOptions } from './options.ts';
+export { RestConfig } from './rest/rest-config.ts';

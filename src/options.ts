@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { nearest } from './access/nearest.ts';
+import { ConfigurationError } from './errors.ts';
+import { defaultMaxConcurrentRuns } from './exec/run-limit.ts';
+import { defaultLogger, type Logger } from './logger.ts';
+
+/** Options of every way to make a `CredentialProviders`; each is validated at construction. */
+export interface CredentialProvidersOptions {
+  /** Milliseconds until a plugin that has not answered is killed. Default: 60_000. */
+  readonly timeoutMs?: number;
+  /** Milliseconds that a connection and its credential are kept when nobody leases them. Default: 300_000. */
+  readonly idleTimeoutMs?: number;
+  /** Plugins that run at once in this process. Default: four for each core. */
+  readonly maxConcurrentRuns?: number;
+  /** Default: warnings go to stderr, nothing else is said. */
+  readonly logger?: Logger;
+  /** The time, in milliseconds since 1970. Default: `Date.now`. */
+  readonly clock?: () => number;
+}
+
+/** setTimeout takes no more. */
+const longestMs = 2 ** 31 - 1;
+
+const isFunction = (value: unknown) => typeof value === 'function';
+const milliseconds = (least: number) => {
+  const error = `must be milliseconds from ${least} to ${longestMs}`;
+  return z.number({ error }).min(least, { error }).max(longestMs, { error });
+};
+const optionsSchema = z.strictObject({
+  timeoutMs: milliseconds(1).default(60_000),
+  idleTimeoutMs: milliseconds(0).default(300_000),
+  maxConcurrentRuns: z
+    .int({ error: 'must be a whole number of 1 or more' })
+    .min(1, { error: 'must be a whole number of 1 or more' })
+    .default(defaultMaxConcurrentRuns),
+  logger: z
+    .custom<Logger>((value) => typeof value === 'object' && value !== null && isFunction(Reflect.get(value, 'warn')), {
+      error: 'must be an object with a function warn(message)',
+    })
+    .default(defaultLogger),
+  clock: z
+    .custom<() => number>(isFunction, { error: 'must be a function that returns milliseconds since 1970' })
+    .default(() => Date.now),
+});
+
+/** Every option with its default. Throws a `ConfigurationError` that names each bad one. */
+export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
+  const parsed = optionsSchema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const known = Object.keys(optionsSchema.shape);
+  const problems = parsed.error.issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
+    return issue.keys.map((key) => {
+      const meant = nearest(key, known);
+      return {
+        path: key,
+        message: `is not an option${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`,
+      };
+    });
+  });
+  throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+}

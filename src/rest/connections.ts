@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { buildConnector, Pool } from 'undici';
+import type { ResolvedCluster } from '../access/resolve.ts';
+import { CredentialSource, Rejections, type SourceOptions, sourceKey } from '../exec/credential-source.ts';
+import type { Credential, KeyPair } from '../exec/exec-credential.ts';
+import type { PluginCall } from '../exec/plugin.ts';
+
+/** What one connection needs to know: where to, and whose credential. */
+export interface Destination {
+  readonly cluster: ResolvedCluster;
+  readonly call: PluginCall;
+}
+
+export interface ConnectionsOptions extends SourceOptions {
+  /** Milliseconds that a connection and its credential are kept after the last lease on them. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Sockets are kept open this long between requests, in milliseconds: undici's own 4 s would reconnect every poll. */
+const keepAliveTimeoutMs = 90_000;
+
+/** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
+export class Connection {
+  readonly cluster: ResolvedCluster;
+  readonly source: CredentialSource;
+  readonly origin: string;
+  readonly #rejections = new Rejections();
+  /** For tokens, and for requests that bring a credential of their own. */
+  #bare: Pool | undefined;
+  #certified: { readonly identity: string; readonly pool: Pool } | undefined;
+  /** Requests under way and configs that hold a lease. */
+  #holders = 0;
+  #idleSince = 0;
+  readonly #clock: () => number;
+
+  constructor(cluster: ResolvedCluster, source: CredentialSource, clock: () => number) {
+    this.cluster = cluster;
+    this.source = source;
+    this.origin = new URL(cluster.server).origin;
+    this.#clock = clock;
+  }
+
+  hold(): void {
+    this.#holders += 1;
+  }
+
+  letGo(): void {
+    this.#holders -= 1;
+    if (this.#holders === 0) this.#idleSince = this.#clock();
+  }
+
+  /** Milliseconds since anybody used this connection; 0 while somebody does. */
+  idleFor(now: number): number {
+    return this.#holders > 0 ? 0 : now - this.#idleSince;
+  }
+
+  /** The pool without a client certificate. */
+  get barePool(): Pool {
+    this.#bare ??= createPool(this.origin, this.cluster, undefined);
+    return this.#bare;
+  }
+
+  /**
+   * The pool for a credential. A new client certificate gets a pool, and so a TLS state, of its own (a resumed session
+   * would keep the old identity), and the old one closes when its requests have ended. A new token needs neither.
+   */
+  poolFor({ keyPair }: Credential): Pool {
+    if (!keyPair) return this.barePool;
+    const identity = identityOf(keyPair);
+    if (this.#certified?.identity === identity) return this.#certified.pool;
+    // Nobody can be told of a failure to close: its requests have their own errors.
+    this.#certified?.pool.close().catch(() => undefined);
+    this.#certified = { identity, pool: createPool(this.origin, this.cluster, keyPair) };
+    return this.#certified.pool;
+  }
+
+  /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
+  refresh(rejected: Credential, code: number, headers: IncomingHttpHeaders): Promise<Credential | undefined> {
+    const header = Object.fromEntries(
+      Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat()]])),
+    );
+    return this.source.afterRejection(rejected, this.#rejections, { code, header });
+  }
+
+  /** A replay was accepted: the refresh was of use, so the next one need not be held back. */
+  accepted(): void {
+    this.#rejections.reset();
+  }
+
+  /** Ends every request and every socket. */
+  async destroy(): Promise<void> {
+    const pools = [this.#bare, this.#certified?.pool];
+    this.#bare = undefined;
+    this.#certified = undefined;
+    await Promise.all(pools.map((pool) => pool?.destroy()));
+  }
+}
+
+/** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #connections = new Map<string, Connection>();
+  readonly #sources = new Map<string, { readonly source: CredentialSource; users: number }>();
+  readonly #sourceOf = new Map<Connection, string>();
+  #sweepAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** How many are kept now. */
+  get size(): { readonly connections: number; readonly sources: number } {
+    return { connections: this.#connections.size, sources: this.#sources.size };
+  }
+
+  /** The connection for a destination, held for the caller: `release` gives it back. */
+  acquire({ cluster, call }: Destination): Connection {
+    this.sweep();
+    const sourceId = sourceKey(call);
+    const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
+    const key = JSON.stringify([
+      new URL(server).origin,
+      certificateAuthorityData,
+      tlsServerName,
+      insecureSkipTlsVerify,
+      disableCompression,
+      sourceId,
+    ]);
+    let connection = this.#connections.get(key);
+    if (!connection) {
+      connection = new Connection(cluster, this.#useSource(sourceId, call), this.#options.clock);
+      this.#connections.set(key, connection);
+      this.#sourceOf.set(connection, sourceId);
+    }
+    connection.hold();
+    return connection;
+  }
+
+  release(connection: Connection): void {
+    connection.letGo();
+    this.#sweepAt = Math.min(this.#sweepAt, this.#options.clock() + this.#options.idleTimeoutMs);
+    this.sweep();
+  }
+
+  /** Drops what nobody has used for `idleTimeoutMs`. Called when something happens; no timer keeps the process alive. */
+  sweep(): void {
+    const now = this.#options.clock();
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    for (const [key, connection] of this.#connections) {
+      const idle = connection.idleFor(now);
+      if (idle >= this.#options.idleTimeoutMs) {
+        this.#connections.delete(key);
+        this.#dropSource(connection);
+        connection.destroy().catch(() => undefined);
+      } else {
+        this.#sweepAt = Math.min(this.#sweepAt, now - idle + this.#options.idleTimeoutMs);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#connections.values()];
+    this.#connections.clear();
+    this.#sources.clear();
+    this.#sourceOf.clear();
+    await Promise.all(all.map((connection) => connection.destroy()));
+  }
+
+  #useSource(id: string, call: PluginCall): CredentialSource {
+    const entry = this.#sources.get(id) ?? { source: new CredentialSource(call, this.#options), users: 0 };
+    entry.users += 1;
+    this.#sources.set(id, entry);
+    return entry.source;
+  }
+
+  #dropSource(connection: Connection): void {
+    const id = this.#sourceOf.get(connection);
+    const entry = id === undefined ? undefined : this.#sources.get(id);
+    this.#sourceOf.delete(connection);
+    if (id === undefined || !entry) return;
+    entry.users -= 1;
+    if (entry.users === 0) this.#sources.delete(id);
+  }
+}
+
+function createPool(origin: string, cluster: ResolvedCluster, keyPair: KeyPair | undefined): Pool {
+  const { certificateAuthorityData, insecureSkipTlsVerify, tlsServerName } = cluster;
+  const connect = buildConnector({
+    ...(certificateAuthorityData ? { ca: Buffer.from(certificateAuthorityData, 'base64') } : {}),
+    ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
+    rejectUnauthorized: !insecureSkipTlsVerify,
+    allowH2: true,
+  });
+  return new Pool(origin, {
+    allowH2: true,
+    // The name is set for every handshake: a caller's Host header would otherwise decide which one is verified.
+    connect: (options, callback) => connect({ ...options, servername: tlsServerName ?? '' }, callback),
+    keepAliveTimeout: keepAliveTimeoutMs,
+    headersTimeout: 0,
+    // A quiet watch is not a dead one.
+    bodyTimeout: 0,
+  });
+}
+
+function identityOf(keyPair: KeyPair): string {
+  return createHash('sha256').update(keyPair.certificate).update('\0').update(keyPair.key).digest('base64');
+}

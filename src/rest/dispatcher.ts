@@ -1,0 +1,115 @@
+import { Dispatcher } from 'undici';
+import { RequestError } from '../errors.ts';
+import type { Connection, Connections, Destination } from './connections.ts';
+import { Exchange } from './exchange.ts';
+
+/** One config's hold on a connection. Taken at its first request, given back by `close()` or the garbage collector. */
+class Lease {
+  readonly #connections: Connections;
+  readonly #destination: Destination;
+  #connection: Connection | undefined;
+  #closed = false;
+
+  constructor(connections: Connections, destination: Destination) {
+    this.#connections = connections;
+    this.#destination = destination;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The connection, where a request has needed it. */
+  get taken(): Connection | undefined {
+    return this.#connection;
+  }
+
+  connection(): Connection {
+    this.#connection ??= this.#connections.acquire(this.#destination);
+    return this.#connection;
+  }
+
+  close(): void {
+    this.#closed = true;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection) this.#connections.release(connection);
+  }
+}
+
+/** The safety net for configs that are never closed; it must not reach the dispatcher, or nothing would be collected. */
+const abandoned = new FinalizationRegistry<Lease>((lease) => lease.close());
+
+/** An undici dispatcher that puts the cluster's credential on every request to the cluster's own origin. */
+export class AuthenticatedDispatcher extends Dispatcher {
+  readonly #lease: Lease;
+  readonly #origin: string;
+
+  constructor(connections: Connections, destination: Destination) {
+    super();
+    this.#lease = new Lease(connections, destination);
+    this.#origin = new URL(destination.cluster.server).origin;
+  }
+
+  /** The connection behind this dispatcher. Throws when it has been closed. */
+  connection(): Connection {
+    if (this.#lease.closed) {
+      throw new RequestError('CONFIG_CLOSED', 'this config has been closed: call getConfig again for a new one');
+    }
+    if (!this.#lease.taken) abandoned.register(this, this.#lease, this.#lease);
+    return this.#lease.connection();
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const origin = options.origin === undefined ? this.#origin : String(options.origin);
+    if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
+      return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
+    }
+    let connection: Connection;
+    try {
+      connection = this.connection();
+    } catch (error) {
+      return refuse(
+        handler,
+        error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config is closed'),
+      );
+    }
+    new Exchange(connection, options, handler).start();
+    return true;
+  }
+
+  /** Gives the connection back. Requests under way go on; new ones are refused. */
+  override close(callback?: () => void): Promise<void> & undefined {
+    abandoned.unregister(this.#lease);
+    this.#lease.close();
+    callback?.();
+    return Promise.resolve() as Promise<void> & undefined; // undici's overloads: a promise without a callback
+  }
+}
+
+function foreignOrigin(origin: string, own: string): string {
+  // Without path and user: a redirect's target can hold secrets.
+  const target = URL.parse(origin)?.origin ?? 'another origin';
+  return `a request to ${target} was refused: the credential and this connection are for ${own} only`;
+}
+
+/** Refuses a request before anything is sent. */
+function refuse(handler: Dispatcher.DispatchHandler, error: Error): boolean {
+  let aborted = false;
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    rawHeaders: null,
+    rawTrailers: null,
+    pause: () => undefined,
+    resume: () => undefined,
+    abort: (reason) => {
+      if (!aborted) handler.onResponseError?.(controller, reason);
+      aborted = true;
+    },
+  };
+  handler.onRequestStart?.(controller, {});
+  controller.abort(error);
+  return true;
+}

@@ -1,0 +1,258 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { RequestError } from '../errors.ts';
+import type { Credential } from '../exec/exec-credential.ts';
+import type { Connection } from './connections.ts';
+import { hasAuthorization, withHeaders } from './headers.ts';
+import { ReplayableBody } from './replayable-body.ts';
+
+/** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
+const heldLimit = 256 * 1024;
+
+type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
+
+/** A 401 that the caller gets if no better credential comes. */
+interface HeldResponse {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly statusMessage: string | undefined;
+  readonly rawHeaders: RawHeaders;
+  readonly chunks: Buffer[];
+  size: number;
+  trailers: IncomingHttpHeaders;
+  ended: boolean;
+}
+
+/**
+ * One request on its way. Towards undici it is the handler; towards the caller it is the one controller that stays the
+ * same while the plugin runs, while the request is on the wire, and when it is replayed after a 401.
+ */
+export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchController {
+  readonly #connection: Connection;
+  readonly #options: Dispatcher.DispatchOptions;
+  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #body: ReplayableBody;
+  #wire: Dispatcher.DispatchController | undefined;
+  #credential: Credential | undefined;
+  #replaying = false;
+  #held: HeldResponse | undefined;
+  /** `undefined` until the refresh after a 401 has ended; `null` where it brought nothing better. */
+  #refreshed: Credential | null | undefined;
+  #delivering = false;
+  #done = false;
+  #paused = false;
+  #reason: Error | null = null;
+
+  constructor(connection: Connection, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#handler = handler;
+    this.#body = new ReplayableBody(options.body);
+    connection.hold();
+  }
+
+  /** Sends the request, at once where there is a credential. */
+  start(): void {
+    // Before the plugin runs: a caller who gives up meanwhile has something to say it to.
+    this.#handler.onRequestStart?.(this, {});
+    if (this.#done) return;
+    // Static credentials win: such a request passes untouched, and runs no plugin.
+    if (hasAuthorization(this.#options.headers)) {
+      this.#send(undefined);
+      return;
+    }
+    const credential = this.#connection.source.get();
+    if (credential instanceof Promise) {
+      credential.then(
+        (value) => this.#send(value),
+        (error: Error) => this.#fail(error),
+      );
+    } else {
+      this.#send(credential);
+    }
+  }
+
+  #send(credential: Credential | undefined): void {
+    if (this.#done) return;
+    this.#credential = credential;
+    const authorization = credential?.authorization;
+    const ours: Record<string, string> = authorization === undefined ? {} : { authorization };
+    if (this.#connection.cluster.disableCompression) ours['accept-encoding'] = 'identity';
+    const headers = withHeaders(this.#options.headers, ours);
+    const body = this.#replaying ? this.#body.again() : this.#body.first();
+    try {
+      const pool = credential ? this.#connection.poolFor(credential) : this.#connection.barePool;
+      pool.dispatch({ ...this.#options, headers, body }, this);
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error('the request could not be sent'));
+    }
+  }
+
+  // What undici tells us.
+
+  onRequestStart(wire: Dispatcher.DispatchController): void {
+    this.#wire = wire;
+    if (this.#reason) wire.abort(this.#reason);
+    else if (this.#paused) wire.pause();
+  }
+
+  onRequestUpgrade(
+    _wire: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#finish();
+    this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket);
+  }
+
+  onResponseStart(
+    wire: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    if (this.#done) return;
+    if (statusCode === 401 && this.#credential && !this.#replaying) {
+      const refresh = this.#connection.refresh(this.#credential, statusCode, headers);
+      if (this.#body.replayable) {
+        const rawHeaders = wire.rawHeaders ?? null;
+        this.#held = {
+          statusCode,
+          headers,
+          statusMessage,
+          rawHeaders,
+          chunks: [],
+          size: 0,
+          trailers: {},
+          ended: false,
+        };
+        refresh.then((credential) => {
+          this.#refreshed = credential ?? null;
+          this.#afterHeld();
+        });
+        return;
+      }
+    } else if (this.#replaying && statusCode !== 401) {
+      this.#connection.accepted();
+    }
+    this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
+  }
+
+  onResponseData(_wire: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done) return;
+    const held = this.#held;
+    if (!held) {
+      this.#handler.onResponseData?.(this, chunk);
+      return;
+    }
+    // undici may use the memory again.
+    if (held.size <= heldLimit) held.chunks.push(Buffer.from(chunk));
+    held.size += chunk.length;
+  }
+
+  onResponseEnd(_wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    if (this.#done) return;
+    if (this.#held) {
+      this.#held.ended = true;
+      this.#held.trailers = trailers;
+      this.#afterHeld();
+      return;
+    }
+    this.#finish();
+    this.#handler.onResponseEnd?.(this, trailers);
+  }
+
+  onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
+    if (this.#held && !this.#held.ended && !this.#reason) {
+      // The connection broke inside the body of a 401: what was read of it has to do.
+      this.#held.ended = true;
+      this.#afterHeld();
+      return;
+    }
+    this.#fail(error);
+  }
+
+  /** When the 401 has been read and the refresh has ended: replay, or hand the 401 to the caller. */
+  #afterHeld(): void {
+    const held = this.#held;
+    if (this.#done || !held?.ended || this.#refreshed === undefined || this.#delivering) return;
+    if (this.#refreshed === null) {
+      this.#delivering = true;
+      this.#handler.onResponseStart?.(this, held.statusCode, held.headers, held.statusMessage);
+      this.#deliver(held);
+      return;
+    }
+    this.#held = undefined;
+    this.#wire = undefined;
+    this.#replaying = true;
+    this.#send(this.#refreshed);
+  }
+
+  #deliver(held: HeldResponse): void {
+    while (!this.#paused && !this.#done) {
+      const chunk = held.chunks.shift();
+      if (!chunk) {
+        this.#finish();
+        this.#handler.onResponseEnd?.(this, held.trailers);
+        return;
+      }
+      this.#handler.onResponseData?.(this, chunk);
+    }
+  }
+
+  // What the caller tells us.
+
+  pause(): void {
+    this.#paused = true;
+    if (!this.#held) this.#wire?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#delivering && this.#held) this.#deliver(this.#held);
+    else this.#wire?.resume();
+  }
+
+  abort(reason: Error): void {
+    if (this.#done) return;
+    this.#reason = reason ?? new RequestError('REQUEST_ABORTED', 'the request was aborted');
+    const onWire = this.#wire !== undefined && !this.#held?.ended;
+    // undici reports the abort of what is on the wire; while the plugin runs there is nobody but us to do it.
+    if (onWire) this.#wire?.abort(this.#reason);
+    else this.#fail(this.#reason);
+  }
+
+  get aborted(): boolean {
+    return this.#reason !== null;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  get reason(): Error | null {
+    return this.#reason;
+  }
+
+  get rawHeaders(): RawHeaders {
+    return this.#held ? this.#held.rawHeaders : (this.#wire?.rawHeaders ?? null);
+  }
+
+  get rawTrailers(): RawHeaders {
+    return this.#wire?.rawTrailers ?? null;
+  }
+
+  /** Ends the exchange with an error; the first one counts. */
+  #fail(error: Error): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#handler.onResponseError?.(this, error);
+  }
+
+  #finish(): void {
+    this.#done = true;
+    this.#connection.letGo();
+  }
+}

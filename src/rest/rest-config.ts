@@ -1,0 +1,171 @@
+/**
+ * A resolved access and its connections come in, a client-node KubeConfig goes out whose requests are authenticated.
+ * It must not know how a credential is got.
+ */
+import type { RequestOptions } from 'node:https';
+import {
+  type Cluster,
+  type ConfigOptions,
+  type Context,
+  KubeConfig,
+  type RequestContext,
+  type User,
+} from '@kubernetes/client-node';
+import type { Dispatcher } from 'undici';
+import type { ResolvedAccess } from '../access/resolve.ts';
+import { RequestError } from '../errors.ts';
+import type { Credential } from '../exec/exec-credential.ts';
+import type { PluginCall } from '../exec/plugin.ts';
+import { abortable } from './abortable.ts';
+import type { Connections } from './connections.ts';
+import { AuthenticatedDispatcher } from './dispatcher.ts';
+import { exportKubeconfig } from './export-kubeconfig.ts';
+
+/**
+ * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
+ * It is immutable, and one lease on what it shares with equal configs: `close()` gives back only this one.
+ *
+ * @example
+ * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
+ */
+export class RestConfig extends KubeConfig {
+  /** What the profile and the providers made of it: plain JSON, for logs and tests. */
+  readonly access: ResolvedAccess;
+  readonly #dispatcher: AuthenticatedDispatcher;
+
+  /** @internal Made by `CredentialProviders.getConfig`. */
+  constructor(name: string, access: ResolvedAccess, call: PluginCall, connections: Connections) {
+    super();
+    const { cluster, provider } = access;
+    this.access = access;
+    this.#dispatcher = new AuthenticatedDispatcher(connections, { cluster, call });
+    this.clusters = [toCluster(name, access)];
+    // Without `exec`: client-node's own authenticator must stay asleep.
+    this.users = [{ name: provider }];
+    this.contexts = [{ name, cluster: name, user: provider }];
+    this.currentContext = name;
+    Object.freeze(this.clusters);
+    Object.freeze(this.users);
+    Object.freeze(this.contexts);
+    Object.freeze(this);
+  }
+
+  /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
+  get dispatcher(): Dispatcher {
+    return this.#dispatcher;
+  }
+
+  /**
+   * Fetches the credential now, so that a bad set-up shows at start-up. Rejects with the `PluginError` of the run.
+   * An aborted `signal` releases the caller; the run goes on and serves whoever asks next.
+   */
+  async ready(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    await this.#credential(options.signal);
+  }
+
+  /** Forgets the credential, for every config that shares it; the next request runs the plugin. */
+  invalidate(): void {
+    this.#dispatcher.connection().source.invalidate();
+  }
+
+  /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */
+  override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+    context.setDispatcher(this.#dispatcher);
+  }
+
+  /** For client-node's WebSockets (`Exec`, `Attach`, `PortForward`). */
+  override async applyToHTTPSOptions(options: Parameters<KubeConfig['applyToHTTPSOptions']>[0]): Promise<void> {
+    const { certificateAuthorityData, insecureSkipTlsVerify, tlsServerName } = this.access.cluster;
+    const { authorization, keyPair } = await this.#credential(undefined);
+    const settings: RequestOptions = {
+      rejectUnauthorized: !insecureSkipTlsVerify,
+      ...(certificateAuthorityData ? { ca: Buffer.from(certificateAuthorityData, 'base64') } : {}),
+      ...(tlsServerName ? { servername: tlsServerName } : {}),
+      ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
+    };
+    const headers = { ...options.headers, ...(authorization ? { Authorization: authorization } : {}) };
+    Object.assign(options, settings, { headers });
+  }
+
+  /** A kubeconfig, as JSON, that kubectl can use: the exec config and the exec extension are in it. Holds no credential. */
+  override exportConfig(): string {
+    return exportKubeconfig(this.currentContext, this.access);
+  }
+
+  async #credential(signal: AbortSignal | undefined): Promise<Credential> {
+    const connection = this.#dispatcher.connection();
+    connection.hold();
+    try {
+      return await abortable(connection.source.get(), signal);
+    } finally {
+      connection.letGo();
+    }
+  }
+
+  override setCurrentContext(_context: string): never {
+    return immutable('setCurrentContext');
+  }
+  override loadFromFile(_file: string, _options?: Partial<ConfigOptions>): never {
+    return immutable('loadFromFile');
+  }
+  override loadFromString(_config: string, _options?: Partial<ConfigOptions>): never {
+    return immutable('loadFromString');
+  }
+  override loadFromOptions(_options: unknown): never {
+    return immutable('loadFromOptions');
+  }
+  override loadFromClusterAndUser(_cluster: Cluster, _user: User): never {
+    return immutable('loadFromClusterAndUser');
+  }
+  override loadFromCluster(_pathPrefix?: string): never {
+    return immutable('loadFromCluster');
+  }
+  override loadFromDefault(_options?: Partial<ConfigOptions>): never {
+    return immutable('loadFromDefault');
+  }
+  override mergeConfig(_config: KubeConfig): never {
+    return immutable('mergeConfig');
+  }
+  override addCluster(_cluster: Cluster): never {
+    return immutable('addCluster');
+  }
+  override addUser(_user: User): never {
+    return immutable('addUser');
+  }
+  override addContext(_context: Context): never {
+    return immutable('addContext');
+  }
+  override addAuthenticator(_authenticator: unknown): never {
+    return immutable('addAuthenticator');
+  }
+  override makePathsAbsolute(_rootDirectory: string): never {
+    return immutable('makePathsAbsolute');
+  }
+}
+
+function immutable(method: string): never {
+  throw new RequestError(
+    'CONFIG_IMMUTABLE',
+    `${method}: a RestConfig cannot be changed; call getConfig for another one`,
+  );
+}
+
+function toCluster(name: string, { cluster }: ResolvedAccess): Cluster {
+  return Object.freeze({
+    name,
+    server: cluster.server,
+    skipTLSVerify: cluster.insecureSkipTlsVerify,
+    ...(cluster.certificateAuthorityData ? { caData: cluster.certificateAuthorityData } : {}),
+    ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
+    ...(cluster.proxyUrl ? { proxyUrl: cluster.proxyUrl } : {}),
+  });
+}
