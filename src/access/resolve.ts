@@ -208,7 +208,7 @@ function readServer(server: string | undefined, provider: ConfiguredProvider, pa
   const bad = (message: string, code: ProfileErrorCode = 'SERVER_INVALID') => refuse(code, path, message);
   if (server === undefined) return bad('is missing: it must be an https:// URL');
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^\s\\\p{Cc}]+)$/iu.exec(server) ?? [];
-  const url = rest.startsWith('/') ? null : URL.parse(server);
+  const url = rest === '' || rest.startsWith('/') ? null : URL.parse(server);
   if (!url || url.hostname === '') return bad('is not an absolute https:// URL');
   // The URL is not quoted here: what stands before the @ may be a password.
   if (/^[^/?#]*@/.test(rest)) return bad('holds a user or password, and a ClusterProfile holds no secrets');

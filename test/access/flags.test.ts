@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseArgs } from 'node:util';
+import { type FlagValues, flagOptions, parseFlags, pickFlags } from '../../src/access/flags.ts';
+import { ConfigurationError } from '../../src/errors.ts';
+
+const provider = (...values: string[]): FlagValues => ({ 'clusterprofile-access-provider': values });
+const google = 'google=/usr/bin/plugin';
+
+function commandLine(value: string): readonly string[] {
+  const [parsed] = parseFlags(provider(value)).providers;
+  assert.ok(parsed);
+  return [parsed.execConfig.command, ...parsed.execConfig.args];
+}
+
+function problemsOf(values: FlagValues): readonly string[] {
+  try {
+    parseFlags(values);
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    assert.equal(error.code, 'FLAG_INVALID');
+    return error.problems.map(({ path, message }) => `${path}: ${message}`);
+  }
+  throw new assert.AssertionError({ message: 'no error' });
+}
+
+describe('--clusterprofile-access-provider', () => {
+  test("takes the spec's own example, with the quotes that a Deployment's args list leaves in place", () => {
+    const words = ['/usr/bin/gke-gcloud-auth-plugin', '--flag1', 'value1', '--flag2', 'value2'];
+    assert.deepEqual(commandLine("google='/usr/bin/gke-gcloud-auth-plugin --flag1 value1 --flag2 value2'"), words);
+    assert.deepEqual(commandLine('google=/usr/bin/gke-gcloud-auth-plugin --flag1 value1 --flag2 value2'), words);
+    assert.deepEqual(commandLine('google="/usr/bin/gke-gcloud-auth-plugin --flag1 value1 --flag2 value2"'), words);
+  });
+
+  test('ends the access type at the first "="', () => {
+    assert.deepEqual(commandLine('google=/bin/p --a=b=c'), ['/bin/p', '--a=b=c']);
+  });
+
+  test('unwraps once, and only quotes whose partner is the last character', () => {
+    assert.deepEqual(commandLine(`x='/opt/my plugin' --y 'a b'`), ['/opt/my plugin', '--y', 'a b']);
+    assert.deepEqual(commandLine(`x='"/opt/my plugin" --y'`), ['/opt/my plugin', '--y']);
+    assert.deepEqual(commandLine(String.raw`x="/bin/p --say \"a b\""`), ['/bin/p', '--say', 'a b']);
+  });
+
+  test('splits words as a POSIX shell does', () => {
+    assert.deepEqual(commandLine(String.raw`x=/bin/p a\ b 'c\d' "e\"f\g" '' h'i'"j"`), [
+      '/bin/p',
+      'a b',
+      'c\\d',
+      'e"f\\g',
+      '',
+      'hij',
+    ]);
+    assert.deepEqual(commandLine('x=/bin/p\ta\n b'), ['/bin/p', 'a', 'b']);
+  });
+
+  test('expands nothing', () => {
+    const words = ['$HOME', '*', ';', '|', '#', '~', '&', '`id`', '$(id)', '>x', '{a,b}'];
+    assert.deepEqual(commandLine(`x=/bin/p ${words.join(' ')}`), ['/bin/p', ...words]);
+  });
+
+  test('gives flag-configured providers their defaults', () => {
+    const [parsed] = parseFlags(provider(google)).providers;
+    assert.deepEqual(parsed, {
+      name: 'google',
+      execConfig: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: '/usr/bin/plugin',
+        args: [],
+        env: [],
+        provideClusterInfo: true,
+        interactiveMode: 'Never',
+      },
+      profileSourcedCLIArgsPolicy: 'Ignore',
+      profileSourcedEnvVarsPolicy: 'Ignore',
+      allowInsecureTLS: false,
+      acceptedVersions: ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'],
+    });
+  });
+
+  test('keeps the order in which the providers are given', () => {
+    assert.deepEqual(
+      parseFlags(provider('b=x', 'a=y')).providers.map(({ name }) => name),
+      ['b', 'a'],
+    );
+  });
+
+  for (const [what, value, expected] of [
+    ['without "="', 'google', 'has no "="'],
+    ['without a type', '=/bin/p', 'has no access type'],
+    ['without a command', 'google=', 'has no command'],
+    ['with an empty quoted command', `google=''`, 'has no command'],
+    ['with an unclosed single quote', `google=/bin/p 'a`, "quote ' is never closed"],
+    ['with an unclosed double quote', 'google=/bin/p "a', 'quote " is never closed'],
+    ['with a NUL', 'google=/bin/p a\0b', 'NUL'],
+  ] as const) {
+    test(`is an error ${what}, and the flag is quoted`, () => {
+      const [problem = ''] = problemsOf(provider(value));
+      assert.ok(problem.startsWith(`--clusterprofile-access-provider ${JSON.stringify(value)}: `), problem);
+      assert.ok(problem.includes(expected), problem);
+    });
+  }
+
+  test('is an error when a type is given twice', () => {
+    assert.match(problemsOf(provider(google, google)).join(), /"google" is configured twice/);
+  });
+
+  test('reports every malformed flag at once', () => {
+    assert.equal(problemsOf(provider('a', '=b', `c='`)).length, 3);
+  });
+});
+
+describe('--clusterprofile-access-provider-option', () => {
+  const option = (...values: string[]): FlagValues => ({
+    ...provider(google),
+    'clusterprofile-access-provider-option': values,
+  });
+
+  test('sets any other field of the provider, with a YAML value', () => {
+    const [parsed] = parseFlags(
+      option(
+        'google=execConfig.apiVersion=client.authentication.k8s.io/v1beta1',
+        'google=execConfig.env=[{name: A, value: "x=y"}]',
+        'google=execConfig.provideClusterInfo=false',
+        'google=allowInsecureTLS=true',
+      ),
+    ).providers;
+    assert.equal(parsed?.execConfig.apiVersion, 'client.authentication.k8s.io/v1beta1');
+    assert.deepEqual(parsed?.acceptedVersions, ['client.authentication.k8s.io/v1beta1']);
+    assert.deepEqual(parsed?.execConfig.env, [{ name: 'A', value: 'x=y' }]);
+    assert.equal(parsed?.execConfig.provideClusterInfo, false);
+    assert.equal(parsed?.allowInsecureTLS, true);
+  });
+
+  for (const [what, value, expected] of [
+    ['for a type that no flag configures', 'goggle=allowInsecureTLS=true', 'did you mean google?'],
+    ['without a field', 'google=', 'must be the access type'],
+    [
+      'with an unknown field',
+      'google=execConfig.provideClusterinfo=true',
+      'did you mean execConfig.provideClusterInfo?',
+    ],
+    ['for what the provider flag says itself', 'google=execConfig.command=/bin/x', 'already said by'],
+    ['with a value of the wrong type', 'google=allowInsecureTLS=yes', 'must be true or false'],
+    ['with a value that is not YAML', 'google=execConfig.env=[{', 'is not YAML'],
+    ['with a bad list item', 'google=execConfig.env=[{name: A}]', 'execConfig.env[0].value must be text'],
+  ] as const) {
+    test(`is an error ${what}`, () => {
+      const [problem = '', ...more] = problemsOf(option(value));
+      assert.ok(problem.includes(JSON.stringify(value)) && problem.includes(expected), problem);
+      assert.deepEqual(more, []);
+    });
+  }
+
+  test('is an error when a field is set twice', () => {
+    assert.match(
+      problemsOf(option('google=allowInsecureTLS=true', 'google=allowInsecureTLS=false')).join(),
+      /set twice/,
+    );
+  });
+});
+
+describe('the policy flags', () => {
+  test('apply to every flag-configured provider when bare; one with a type beats a bare one', () => {
+    const { providers } = parseFlags({
+      ...provider('a=x', 'b=y'),
+      'clusterprofile-sourced-cli-args-policy': ['b=Ignore', 'Append'],
+      'clusterprofile-sourced-env-vars-policy': ['Replace', 'a=AppendIfNotExists'],
+    });
+    assert.deepEqual(
+      providers.map((parsed) => [parsed.profileSourcedCLIArgsPolicy, parsed.profileSourcedEnvVarsPolicy]),
+      [
+        ['Append', 'AppendIfNotExists'],
+        ['Ignore', 'Replace'],
+      ],
+    );
+  });
+
+  for (const [what, value, expected] of [
+    ['an unknown policy', 'Apend', 'did you mean Append?'],
+    ['a policy of the other flag', 'Replace', 'write Append or Ignore'],
+    ['a type that no flag configures', 'aws=Append', 'configured by no --clusterprofile-access-provider'],
+    ['an empty type', '=Append', 'has no access type'],
+  ] as const) {
+    test(`refuse ${what}`, () => {
+      const [problem = ''] = problemsOf({ ...provider(google), 'clusterprofile-sourced-cli-args-policy': [value] });
+      assert.ok(problem.includes(JSON.stringify(value)) && problem.includes(expected), problem);
+    });
+  }
+
+  test('refuse a policy given twice, and a bare one that could apply to nothing', () => {
+    const twice = { ...provider(google), 'clusterprofile-sourced-cli-args-policy': ['google=Append', 'google=Ignore'] };
+    assert.match(problemsOf(twice).join(), /set twice/);
+    assert.match(problemsOf({ 'clusterprofile-sourced-cli-args-policy': ['Append'] }).join(), /no flag configures/);
+  });
+});
+
+describe('an argv', () => {
+  test('gives up our flags and nothing else; one leading dash is as good as two', () => {
+    const argv = [
+      'node',
+      'x.js',
+      '--port',
+      '1',
+      '-clusterprofile-access-provider',
+      google,
+      '-v',
+      '--clusterprofile-provider-file=/p',
+    ];
+    assert.deepEqual(pickFlags(argv), {
+      'clusterprofile-access-provider': [google],
+      'clusterprofile-provider-file': '/p',
+    });
+  });
+
+  test('is left alone after "--"', () => {
+    assert.deepEqual(pickFlags(['--', '--clusterprofile-access-provider', google]), {});
+  });
+
+  test('is an error when a flag has no value', () => {
+    for (const argv of [
+      ['--clusterprofile-access-provider'],
+      ['--clusterprofile-access-provider', '--clusterprofile-provider-file=/p'],
+    ]) {
+      assert.throws(() => pickFlags(argv), /--clusterprofile-access-provider: needs a value/);
+    }
+  });
+
+  test('is an error when two provider files are given', () => {
+    assert.throws(
+      () => pickFlags(['-clusterprofile-provider-file=a', '-clusterprofile-provider-file=b']),
+      /given 2 times/,
+    );
+  });
+
+  test('means the same as the values of parseArgs', () => {
+    const args = ['--clusterprofile-access-provider', google, '--clusterprofile-sourced-cli-args-policy', 'Append'];
+    const { values } = parseArgs({ args, options: { ...flagOptions, port: { type: 'string' } } });
+    assert.deepEqual(parseFlags(values), parseFlags(pickFlags(args)));
+  });
+});

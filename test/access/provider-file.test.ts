@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { configureProviders } from '../../src/access/provider.ts';
+import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { ConfigurationError } from '../../src/errors.ts';
+
+const yaml = `providers:
+- name: google
+  execConfig:
+    apiVersion: client.authentication.k8s.io/v1
+    command: /usr/bin/gke-gcloud-auth-plugin
+    args: ["--flag1", "value1"]
+    env: [{ name: FOO, value: bar }]
+    provideClusterInfo: true
+    installHint: install it
+    interactiveMode: IfAvailable
+  profileSourcedCLIArgsPolicy: Append
+  profileSourcedEnvVarsPolicy: Replace
+`;
+const json = JSON.stringify(
+  {
+    providers: [
+      {
+        name: 'google',
+        execConfig: {
+          apiVersion: 'client.authentication.k8s.io/v1',
+          command: '/usr/bin/gke-gcloud-auth-plugin',
+          args: ['--flag1', 'value1'],
+          env: [{ name: 'FOO', value: 'bar' }],
+          provideClusterInfo: true,
+          installHint: 'install it',
+          interactiveMode: 'IfAvailable',
+        },
+        profileSourcedCLIArgsPolicy: 'Append',
+        profileSourcedEnvVarsPolicy: 'Replace',
+      },
+    ],
+  },
+  null,
+  '\t',
+);
+
+function problemsOf(text: string): readonly { path: string; line?: number; message: string }[] {
+  try {
+    parseProviderFile(text, '/etc/providers.yaml');
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    assert.equal(error.code, 'PROVIDER_FILE_INVALID');
+    assert.match(error.message, /^provider file \/etc\/providers\.yaml: /);
+    return error.problems;
+  }
+  throw new assert.AssertionError({ message: 'no error' });
+}
+
+describe('a provider file', () => {
+  test('may be YAML or JSON, indented with tabs too', () => {
+    const providers = parseProviderFile(yaml, 'p');
+    assert.deepEqual(providers, parseProviderFile(json, 'p'));
+    assert.deepEqual(providers[0]?.execConfig.args, ['--flag1', 'value1']);
+    assert.equal(providers[0]?.profileSourcedEnvVarsPolicy, 'Replace');
+  });
+
+  test('has defaults: no cluster information, no interaction, policies Ignore, TLS verified', () => {
+    const [provider] = parseProviderFile(
+      'providers: [{name: a, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]',
+      'p',
+    );
+    assert.deepEqual(provider, {
+      name: 'a',
+      execConfig: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: 'x',
+        args: [],
+        env: [],
+        provideClusterInfo: false,
+        interactiveMode: 'Never',
+      },
+      profileSourcedCLIArgsPolicy: 'Ignore',
+      profileSourcedEnvVarsPolicy: 'Ignore',
+      allowInsecureTLS: false,
+      acceptedVersions: ['client.authentication.k8s.io/v1'],
+    });
+  });
+
+  test('may list no provider', () => {
+    assert.deepEqual(parseProviderFile('providers: []', 'p'), []);
+  });
+
+  test('reports every problem at once, with line and path', () => {
+    const problems = problemsOf(`providers:
+- name: google
+  execConfig:
+    apiVersion: client.authentication.k8s.io/v2
+    comand: /bin/x
+    command: 7
+- name: azure
+  execConfig:
+    apiVersion: client.authentication.k8s.io/v1
+    command: x
+    interactiveMode: never
+    env: [{ name: "A=B", value: x }, { name: KUBERNETES_EXEC_INFO, value: x }]
+  profileSourcedCLIArgsPolicy: Replace
+  profileSourcedEnvPolicy: Replace
+`);
+    const report = problems.map(({ path, line }) => `${line} ${path}`).sort();
+    assert.deepEqual(report, [
+      '11 providers[1].execConfig.interactiveMode',
+      '12 providers[1].execConfig.env[0].name',
+      '12 providers[1].execConfig.env[1].name',
+      '13 providers[1].profileSourcedCLIArgsPolicy',
+      '14 providers[1].profileSourcedEnvPolicy',
+      '4 providers[0].execConfig.apiVersion',
+      '5 providers[0].execConfig.comand',
+      '6 providers[0].execConfig.command',
+    ]);
+    const text = problems.map(({ message }) => message).join('\n');
+    assert.match(text, /did you mean command\?/);
+    assert.match(text, /did you mean Never\?/);
+    assert.match(text, /did you mean profileSourcedEnvVarsPolicy\?/);
+  });
+
+  test('refuses a duplicate name, which could never be used', () => {
+    const entry = '- {name: a, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}\n';
+    const [problem] = problemsOf(`providers:\n${entry}${entry}`);
+    assert.deepEqual(problem, {
+      path: 'providers[1].name',
+      line: 3,
+      message: '"a" is already the name of providers[0]: name each access type once',
+    });
+  });
+
+  for (const [what, text, expected] of [
+    ['empty', '', /is empty/],
+    ['null', 'null', /is empty/],
+    ['a list', '[]', /must be an object/],
+    ['text', 'hello', /must be an object/],
+    ['without providers', '{}', /must be a list of providers/],
+    ['an unknown field at the top', 'provider: []', /did you mean providers\?/],
+    ['not YAML', 'providers: [', /neither JSON nor YAML/],
+    ['a key that stands twice', 'providers: []\nproviders: []', /a second time/],
+    ['an alias without an anchor', 'providers: *x', /alias/],
+  ] as const) {
+    test(`that is ${what} is refused`, () => {
+      assert.match(
+        problemsOf(text)
+          .map(({ message }) => message)
+          .join(),
+        expected,
+      );
+    });
+  }
+
+  test('never shows its own text in an error, which may be a Secret mounted by mistake', () => {
+    const secret = 'SECRET-fd1a6c';
+    for (const text of [
+      `{"token": "${secret}`,
+      `a: b: ${secret}`,
+      `providers: "${secret}"`,
+      `providers: [{name: "${secret}\0"}]`,
+    ]) {
+      assert.throws(
+        () => parseProviderFile(text, 'p'),
+        (error: Error) => !error.message.includes(secret) && !String(error.cause ?? '').includes(secret),
+      );
+    }
+  });
+});
+
+describe('providers given in code', () => {
+  test('are validated like a file', () => {
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' } as const;
+    assert.throws(
+      // @ts-expect-error a policy that does not exist
+      () => configureProviders([{ name: 'a', execConfig, profileSourcedCLIArgsPolicy: 'append' }]),
+      (error) =>
+        error instanceof ConfigurationError && error.code === 'PROVIDER_INVALID' && /mean Append/.test(error.message),
+    );
+  });
+
+  test('keep each environment variable once, the last value at the first place', () => {
+    const env = [
+      { name: 'A', value: '1' },
+      { name: 'B', value: '2' },
+      { name: 'A', value: '3' },
+    ];
+    const [provider] = configureProviders([
+      { name: 'a', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: 'x', env } },
+    ]);
+    assert.deepEqual(provider?.execConfig.env, [
+      { name: 'A', value: '3' },
+      { name: 'B', value: '2' },
+    ]);
+  });
+});
