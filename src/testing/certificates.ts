@@ -1,0 +1,119 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import { bits, boolean, context, integer, objectIdentifier, octets, sequence, set, time, utf8 } from './der.ts';
+
+/** A certificate and its private key, PEM. */
+export interface IssuedCertificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface CertificateRequest {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+  readonly dnsNames?: readonly string[];
+  /** IPv4 addresses, or `::1`. */
+  readonly ipAddresses?: readonly string[];
+  /** Default: an hour ago. */
+  readonly notBefore?: Date;
+  /** Default: in a day. */
+  readonly notAfter?: Date;
+  /** For a client rather than a server. Default: false. */
+  readonly client?: boolean;
+}
+
+/** A throw-away certificate authority. */
+export interface CertificateAuthority {
+  /** The authority's own certificate, PEM. */
+  readonly certificate: string;
+  /** Issues a certificate for a server, or for a client. */
+  issue(request: CertificateRequest): IssuedCertificate;
+}
+
+const ecdsaWithSha256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
+const hour = 3_600_000;
+
+/** Makes a certificate authority (EC P-256) that lives as long as the object. */
+export function createCertificateAuthority(name = 'fake-cluster-ca'): CertificateAuthority {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const issuer = distinguishedName(name, []);
+  const authorityKeyId = keyId(publicKey);
+  const build = (
+    subject: Buffer,
+    subjectKey: KeyObject,
+    from: Date,
+    to: Date,
+    extensions: readonly Buffer[],
+  ): string => {
+    const identifiers = [
+      extension('2.5.29.14', octets(keyId(subjectKey))),
+      extension('2.5.29.35', sequence(context(0, authorityKeyId))),
+    ];
+    const body = sequence(
+      context(0, integer(Buffer.from([2])), true),
+      integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
+      ecdsaWithSha256,
+      issuer,
+      sequence(time(from), time(to)),
+      subject,
+      subjectKey.export({ type: 'spki', format: 'der' }),
+      context(3, sequence(...extensions, ...identifiers), true),
+    );
+    return pem(sequence(body, ecdsaWithSha256, bits(sign('sha256', body, privateKey))));
+  };
+  const now = Date.now();
+  const certificate = build(issuer, publicKey, new Date(now - hour), new Date(now + 24 * hour), [
+    extension('2.5.29.19', sequence(boolean(true)), true),
+    // keyCertSign and cRLSign.
+    extension('2.5.29.15', bits(Buffer.from([0x06]), 1), true),
+  ]);
+  return {
+    certificate,
+    issue({ commonName, organizations = [], dnsNames = [], ipAddresses = [], client = false, ...validity }) {
+      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const { notBefore = new Date(now - hour), notAfter = new Date(Date.now() + 24 * hour) } = validity;
+      const names = [
+        ...dnsNames.map((dnsName) => context(2, Buffer.from(dnsName))),
+        ...ipAddresses.map((address) => context(7, addressBytes(address))),
+      ];
+      const extensions = [
+        extension('2.5.29.19', sequence(), true),
+        extension('2.5.29.15', bits(Buffer.from([0x80]), 7), true),
+        // Client or server authentication.
+        extension('2.5.29.37', sequence(objectIdentifier(`1.3.6.1.5.5.7.3.${client ? 2 : 1}`))),
+        ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
+      ];
+      const subject = distinguishedName(commonName, organizations);
+      return {
+        certificate: build(subject, pair.publicKey, notBefore, notAfter, extensions),
+        key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      };
+    },
+  };
+}
+
+function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
+  const attribute = (oid: string, value: string) => set(sequence(objectIdentifier(oid), utf8(value)));
+  return sequence(...organizations.map((name) => attribute('2.5.4.10', name)), attribute('2.5.4.3', commonName));
+}
+
+function extension(oid: string, value: Buffer, critical = false): Buffer {
+  return sequence(objectIdentifier(oid), ...(critical ? [boolean(true)] : []), octets(value));
+}
+
+function keyId(key: KeyObject): Buffer {
+  return createHash('sha1')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest();
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  if (address === '::1') return Buffer.from([...new Array(15).fill(0), 1]);
+  throw new TypeError(`only IPv4 addresses and ::1 are supported, not ${address}`);
+}
+
+function pem(der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import type { PluginErrorCode } from '../../src/errors.ts';
+import {
+  AnswerFault,
+  type Credential,
+  decodeExecCredential,
+  encodeExecCredential,
+  toExecCluster,
+} from '../../src/exec/exec-credential.ts';
+import { parseRfc3339 } from '../../src/exec/rfc3339.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const v1beta1 = 'client.authentication.k8s.io/v1beta1';
+const secret = 'SECRET-3f9a';
+const authority = createCertificateAuthority();
+const keyPair = authority.issue({ commonName: 'client', client: true });
+const otherKey = authority.issue({ commonName: 'other', client: true }).key;
+
+function decode(answer: unknown, versions: readonly (typeof v1 | typeof v1beta1)[] = [v1]): Credential {
+  return decodeExecCredential(typeof answer === 'string' ? answer : JSON.stringify(answer), versions);
+}
+
+function answer(status: unknown, more: object = {}): object {
+  return { kind: 'ExecCredential', apiVersion: v1, status, ...more };
+}
+
+function refused(given: unknown, code: PluginErrorCode): void {
+  assert.throws(
+    () => decode(given),
+    (fault: unknown) => {
+      assert.ok(fault instanceof AnswerFault, String(fault));
+      assert.equal(fault.code, code, fault.reason);
+      assert.ok(!fault.reason.includes(secret), fault.reason);
+      return true;
+    },
+  );
+}
+
+describe('what a plugin is told', () => {
+  const cluster = { server: 'https://h', insecureSkipTlsVerify: false, disableCompression: false };
+
+  test('has spec.interactive always, and no cluster unless there is one', () => {
+    assert.equal(
+      encodeExecCredential(v1, { interactive: false }),
+      '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"interactive":false}}',
+    );
+  });
+
+  test('names server and config always, config as null when there is none, and leaves absent fields out', () => {
+    assert.deepEqual(toExecCluster(cluster, undefined), { server: 'https://h', config: null });
+    const full = {
+      ...cluster,
+      insecureSkipTlsVerify: true,
+      disableCompression: true,
+      tlsServerName: 'n',
+      certificateAuthorityData: 'Y2E=',
+      proxyUrl: 'http://p',
+    };
+    assert.deepEqual(toExecCluster(full, { a: 1 }), {
+      server: 'https://h',
+      'tls-server-name': 'n',
+      'insecure-skip-tls-verify': true,
+      'certificate-authority-data': 'Y2E=',
+      'proxy-url': 'http://p',
+      'disable-compression': true,
+      config: { a: 1 },
+    });
+  });
+
+  test('is in v1alpha1 without cluster, and with the response that made a refresh necessary', () => {
+    const response = { code: 401, header: { 'www-authenticate': ['Bearer'] } };
+    const text = encodeExecCredential('client.authentication.k8s.io/v1alpha1', {
+      interactive: false,
+      cluster: toExecCluster(cluster, undefined),
+      response,
+    });
+    assert.deepEqual(JSON.parse(text).spec, { response, interactive: false });
+  });
+});
+
+describe('what a plugin answers', () => {
+  test('is a token, or a certificate with its key, or both', () => {
+    assert.equal(decode(answer({ token: 't' })).authorization, 'Bearer t');
+    const both = decode(answer({ token: 't', clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }));
+    assert.equal(both.keyPair?.certificate, keyPair.certificate);
+    const certificateOnly = decode(answer({ clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }));
+    assert.equal(certificateOnly.authorization, undefined);
+  });
+
+  test('may be YAML, may have a byte order mark, spaces around it and unknown fields, and may lack kind', () => {
+    assert.equal(decode(`apiVersion: ${v1}\nkind: ExecCredential\nstatus:\n  token: t\n`).authorization, 'Bearer t');
+    assert.equal(
+      decode(`\uFEFF \n${JSON.stringify(answer({ token: 't', other: 1 }, { more: 1 }))}\n\n`).authorization,
+      'Bearer t',
+    );
+    assert.equal(decode({ apiVersion: v1, status: { token: 't' } }).authorization, 'Bearer t');
+    assert.equal(decode(`apiVersion: ${v1}\nstatus: {token: t}\n---\nsecond: document`).authorization, 'Bearer t');
+  });
+
+  test('may come in a second version where two are accepted', () => {
+    assert.equal(decode(answer({ token: 't' }, { apiVersion: v1beta1 }), [v1, v1beta1]).authorization, 'Bearer t');
+  });
+
+  for (const [what, given, code] of [
+    ['nothing', '', 'ANSWER_EMPTY'],
+    ['blanks', ' \n ', 'ANSWER_EMPTY'],
+    ['garbage', `{"token": "${secret}`, 'ANSWER_UNPARSABLE'],
+    ['a log line before the JSON', `logged in with ${secret}\n{"a": 1}`, 'ANSWER_UNPARSABLE'],
+    ['text', secret, 'ANSWER_UNPARSABLE'],
+    ['a list', '[]', 'ANSWER_UNPARSABLE'],
+    ['null', 'null', 'ANSWER_UNPARSABLE'],
+    ['an empty object', {}, 'ANSWER_WRONG_VERSION'],
+    ['another version', answer({ token: secret }, { apiVersion: v1beta1 }), 'ANSWER_WRONG_VERSION'],
+    ['a version that is a secret', answer({ token: 'x' }, { apiVersion: `${secret} ` }), 'ANSWER_WRONG_VERSION'],
+    ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_WRONG_KIND'],
+    ['no status', answer(undefined), 'ANSWER_NO_STATUS'],
+    ['a null status', answer(null), 'ANSWER_NO_STATUS'],
+    ['an empty status', answer({}), 'ANSWER_NO_CREDENTIAL'],
+    ['an expiry alone', answer({ expirationTimestamp: '2030-01-01T00:00:00Z' }), 'ANSWER_NO_CREDENTIAL'],
+    ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],
+    ['a lone certificate', answer({ token: secret, clientCertificateData: keyPair.certificate }), 'ANSWER_HALF_PAIR'],
+    ['a lone key', answer({ clientKeyData: keyPair.key }), 'ANSWER_HALF_PAIR'],
+    [
+      'a key that does not fit its certificate',
+      answer({ clientCertificateData: keyPair.certificate, clientKeyData: otherKey }),
+      'ANSWER_KEY_MISMATCH',
+    ],
+    ['no PEM', answer({ clientCertificateData: secret, clientKeyData: secret }), 'ANSWER_FIELD_INVALID'],
+    ['a token that is a number', answer({ token: 1 }), 'ANSWER_FIELD_INVALID'],
+    ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
+    ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
+    [
+      'an expiry that is no RFC 3339 time',
+      answer({ token: secret, expirationTimestamp: '2030-01-01' }),
+      'ANSWER_FIELD_INVALID',
+    ],
+  ] as const) {
+    test(`cannot be ${what}`, () => refused(given, code));
+  }
+
+  test('expires when expirationTimestamp says so, and at no other time', () => {
+    assert.equal(decode(answer({ token: 't' })).expiresAt, undefined);
+    assert.equal(decode(answer({ token: 't', expirationTimestamp: null })).expiresAt, undefined);
+    assert.equal(
+      decode(answer({ token: 't', expirationTimestamp: '2030-01-01T00:00:00Z' })).expiresAt,
+      Date.UTC(2030, 0),
+    );
+    // Go's zero time means never, in whatever zone it is written.
+    assert.equal(decode(answer({ token: 't', expirationTimestamp: '0001-01-01T00:00:00Z' })).expiresAt, undefined);
+    assert.equal(decode(answer({ token: 't', expirationTimestamp: '0001-01-01T02:00:00+02:00' })).expiresAt, undefined);
+    assert.equal(decode(answer({ token: 't', expirationTimestamp: '1970-01-01T00:00:00Z' })).expiresAt, 0);
+  });
+
+  test('is never printed', () => {
+    const credential = decode(
+      answer({ token: secret, clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key }),
+    );
+    const shown = `${inspect(credential, { depth: 9, showHidden: true })}${JSON.stringify(credential)}${credential}`;
+    assert.ok(!shown.includes(secret) && !shown.includes('PRIVATE KEY'), shown);
+  });
+});
+
+describe('an RFC 3339 time', () => {
+  const time = Date.UTC(2024, 1, 29, 12, 30, 45);
+  for (const [text, expected] of [
+    ['2024-02-29T12:30:45Z', time],
+    ['2024-02-29T12:30:45.5Z', time + 500],
+    ['2024-02-29T12:30:45,123456789Z', time + 123],
+    ['2024-02-29T14:30:45+02:00', time],
+    ['2024-02-29T07:00:45-05:30', time],
+    ['2024-02-29T9:30:45Z', time - 3 * 3_600_000],
+  ] as const) {
+    test(`may be ${text}`, () => assert.equal(parseRfc3339(text), expected));
+  }
+
+  for (const text of [
+    '',
+    '2024-02-29',
+    '2024-02-29T12:30:45',
+    '2024-02-29 12:30:45Z',
+    '2024-02-29t12:30:45Z',
+    '2024-02-29T12:30:45z',
+    '2024-02-29T12:30:45+0200',
+    '2024-02-29T24:00:00Z',
+    '2024-02-30T12:30:45Z',
+    '2023-02-29T12:30:45Z',
+    '2024-02-29T12:30:60Z',
+    '2024-13-01T00:00:00Z',
+    '2024-00-01T00:00:00Z',
+    '2024-02-00T00:00:00Z',
+    'now',
+    '1700000000',
+  ]) {
+    test(`cannot be ${JSON.stringify(text)}`, () => assert.equal(parseRfc3339(text), undefined));
+  }
+});
