@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { PluginError } from '../../src/errors.ts';
+import { backoffMs } from '../../src/exec/backoff.ts';
+import { CredentialSource, Rejections } from '../../src/exec/credential-source.ts';
+import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+
+const start = Date.UTC(2030, 0);
+const minutes = (count: number) => count * 60_000;
+const inMinutes = (count: number) => new Date(start + minutes(count)).toISOString();
+
+/** A source with a real plugin and a clock that the test moves. */
+async function set(t: TestContext, answer: PluginAnswer) {
+  const plugin: TestPlugin = await writePlugin(answer);
+  t.after(() => plugin.remove());
+  const clock = { now: start };
+  const warnings: string[] = [];
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const source = new CredentialSource(
+    {
+      provider: 'google',
+      exec: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: plugin.command,
+        args: [],
+        env: [],
+        provideClusterInfo: false,
+        interactiveMode: 'Never',
+      },
+      acceptedVersions: ['client.authentication.k8s.io/v1'],
+      cluster: undefined,
+    },
+    {
+      timeoutMs: 10_000,
+      maxConcurrentRuns: 4,
+      clock: () => clock.now,
+      logger: { warn: (message) => warnings.push(message) },
+      signal: stop.signal,
+    },
+  );
+  const token = async () => (await source.get()).authorization;
+  /** The refresh behind the requests has no promise of its own: wait until its result is there. */
+  const refreshed = async (authorization: string) => {
+    while ((await token()) !== authorization) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { plugin, clock, warnings, source, token, refreshed };
+}
+
+describe('one run for many', () => {
+  test('a hundred concurrent requests share one run, and later ones its result, at once', async (t) => {
+    const { plugin, source, token } = await set(t, { token: 'a' });
+    const tokens = await Promise.all(Array.from({ length: 100 }, token));
+    assert.deepEqual(new Set(tokens), new Set(['Bearer a']));
+    assert.ok(!(source.get() instanceof Promise));
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('all who wait for a run fail with it', async (t) => {
+    const { plugin, token } = await set(t, { exitCode: 1 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, token));
+    assert.ok(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason instanceof PluginError));
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('when the plugin runs', () => {
+  test('without expiry: once', async (t) => {
+    const { plugin, clock, token } = await set(t, { token: 'a' });
+    await token();
+    clock.now += minutes(60 * 24 * 365);
+    await token();
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('when the expiry has passed; equal is still valid', async (t) => {
+    const { plugin, clock, token } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    await plugin.answer({ exitCode: 1 });
+    clock.now = start + minutes(60);
+    assert.equal(await token(), 'Bearer a');
+    clock.now += 1;
+    await assert.rejects(token, PluginError);
+  });
+
+  test('ahead of expiry, behind requests that are served with the old credential meanwhile', async (t) => {
+    const { plugin, clock, token, refreshed } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    clock.now += minutes(41);
+    await token();
+    assert.equal(await plugin.runs(), 1, 'too early: less than 70 % of the lifetime');
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(120), delayMs: 100 });
+    clock.now = start + minutes(55);
+    assert.equal(await token(), 'Bearer a');
+    await refreshed('Bearer b');
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('a refresh ahead of expiry that fails is held back, and the old credential serves until it expires', async (t) => {
+    const { plugin, clock, source, token, warnings } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    await plugin.answer({ exitCode: 3 });
+    clock.now = start + minutes(55);
+    await token();
+    while (warnings.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(source.runs, 2);
+    assert.match(warnings.join(), /the old credential serves on: .*exit code 3/);
+  });
+
+  test('a short-lived credential is not refreshed at every request', async (t) => {
+    const expirationTimestamp = new Date(start + 240_000).toISOString();
+    const { plugin, clock, token } = await set(t, { token: 'a', expirationTimestamp });
+    for (let i = 0; i < 100; i++) {
+      await token();
+      clock.now += 1_000;
+    }
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('an answer that has already expired', () => {
+  test('is used, with one warning, and held back like a failure', async (t) => {
+    const { plugin, clock, token, warnings } = await set(t, { token: 'a', expirationTimestamp: inMinutes(-10) });
+    for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 1);
+    clock.now += 1_001;
+    assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 2);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', /expired 600 s ago; it is used all the same\. Check the clocks/);
+  });
+});
+
+describe('a failing plugin', () => {
+  test('is held back for 1 s, doubling to 30 s; meanwhile callers get its last error at once', async (t) => {
+    const { clock, source, token } = await set(t, { exitCode: 7 });
+    const seconds: number[] = [];
+    while (seconds.length < 8) {
+      const runs = source.runs;
+      const began = clock.now;
+      while (source.runs === runs) {
+        await assert.rejects(token, (error) => error instanceof PluginError && error.exitCode === 7);
+        if (source.runs === runs) clock.now += 250;
+      }
+      seconds.push((clock.now - began) / 1000);
+    }
+    const [first, ...holds] = seconds;
+    assert.equal(first, 0);
+    for (const [index, hold] of holds.entries()) {
+      const full = Math.min(30, 2 ** index);
+      assert.ok(hold >= full * 0.75 && hold <= full + 0.25, `${index}: ${hold}`);
+    }
+  });
+
+  test('tells how long it is held back', async (t) => {
+    const { token } = await set(t, { exitCode: 7 });
+    await assert.rejects(token);
+    await assert.rejects(token, ({ retryAfterMs = 0 }: PluginError) => retryAfterMs > 700 && retryAfterMs <= 1_000);
+  });
+
+  test('starts from 1 s again after a success', async (t) => {
+    const { plugin, clock, source, token } = await set(t, { exitCode: 1 });
+    for (let i = 0; i < 5; i++) {
+      await assert.rejects(token);
+      clock.now += 30_000;
+    }
+    await plugin.answer({ token: 'a', expirationTimestamp: new Date(clock.now + 1_000).toISOString() });
+    await token();
+    await plugin.answer({ exitCode: 1 });
+    clock.now += 2_000;
+    await assert.rejects(token);
+    clock.now += 1_000;
+    const { runs } = source;
+    await assert.rejects(token);
+    assert.equal(source.runs, runs + 1);
+  });
+
+  test('is run at once after invalidate()', async (t) => {
+    const { plugin, source, token } = await set(t, { exitCode: 1 });
+    await assert.rejects(token);
+    await plugin.answer({ token: 'a' });
+    await assert.rejects(token);
+    source.invalidate();
+    assert.equal(await token(), 'Bearer a');
+  });
+});
+
+describe('after a 401', () => {
+  test('the plugin runs once for all who used the same credential', async (t) => {
+    const { plugin, source } = await set(t, { token: 'a' });
+    const old = await source.get();
+    await plugin.answer({ token: 'b' });
+    const rejections = new Rejections();
+    const fresh = await Promise.all(Array.from({ length: 10 }, () => source.afterRejection(old, rejections)));
+    assert.ok(fresh.every((credential) => credential?.authorization === 'Bearer b'));
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('to a credential that is no longer the current one, the current one is given and nothing runs', async (t) => {
+    const { plugin, source } = await set(t, { token: 'a' });
+    const old = await source.get();
+    const rejections = new Rejections();
+    const current = await source.afterRejection(old, rejections);
+    assert.equal(await source.afterRejection(old, rejections), current);
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('further refreshes are held back for that connection, and for no other', async (t) => {
+    const { plugin, clock, source } = await set(t, { token: 'a' });
+    const broken = new Rejections();
+    const other = new Rejections();
+    const reject = async (rejections: Rejections) => source.afterRejection(await source.get(), rejections);
+    assert.ok(await reject(broken));
+    for (let i = 0; i < 20; i++) assert.equal(await reject(broken), undefined);
+    assert.equal(await plugin.runs(), 2);
+    assert.ok(await reject(other));
+    clock.now += 1_001;
+    assert.ok(await reject(broken));
+    clock.now += 1_001;
+    assert.equal(await reject(broken), undefined, 'the second hold is 2 s');
+  });
+
+  test('a refresh that fails leaves the old credential in place, and says why', async (t) => {
+    const { plugin, source, token, warnings } = await set(t, { token: 'a' });
+    const old = await source.get();
+    await plugin.answer({ exitCode: 9 });
+    assert.equal(await source.afterRejection(old, new Rejections()), undefined);
+    assert.equal(await token(), 'Bearer a');
+    assert.match(warnings.join(), /a refresh after a 401 failed: .*exit code 9/);
+  });
+});
+
+describe('the backoff', () => {
+  test('is jittered within a quarter, and never longer than 30 s', () => {
+    for (const [failures, full] of [
+      [1, 1_000],
+      [2, 2_000],
+      [5, 16_000],
+      [6, 30_000],
+      [10_000, 30_000],
+    ] as const) {
+      assert.equal(
+        backoffMs(failures, () => 0),
+        full * 0.75,
+      );
+      assert.equal(
+        backoffMs(failures, () => 1),
+        full,
+      );
+    }
+  });
+});
