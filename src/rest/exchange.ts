@@ -115,28 +115,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   ): void {
     if (this.#done) return;
     if (statusCode === 401 && this.#credential && !this.#replaying) {
-      const refresh = this.#connection.refresh(this.#credential, statusCode, headers);
-      if (this.#body.replayable) {
-        const rawHeaders = wire.rawHeaders ?? null;
-        this.#held = {
-          statusCode,
-          headers,
-          statusMessage,
-          rawHeaders,
-          chunks: [],
-          size: 0,
-          trailers: {},
-          ended: false,
-        };
-        refresh.then((credential) => {
-          this.#refreshed = credential ?? null;
-          this.#afterHeld();
-        });
-        return;
-      }
-    } else if (this.#replaying && statusCode !== 401) {
-      this.#connection.accepted();
+      const rawHeaders = wire.rawHeaders ?? null;
+      this.#held = { statusCode, headers, statusMessage, rawHeaders, chunks: [], size: 0, trailers: {}, ended: false };
+      // Even where nothing can be replayed the caller waits for it: so the next request has the new credential.
+      this.#connection.refresh(this.#credential, statusCode, headers).then((credential) => {
+        this.#refreshed = credential ?? null;
+        this.#afterHeld();
+      });
+      return;
     }
+    if (this.#replaying && statusCode !== 401) this.#connection.accepted();
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
 
@@ -178,7 +166,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   #afterHeld(): void {
     const held = this.#held;
     if (this.#done || !held?.ended || this.#refreshed === undefined || this.#delivering) return;
-    if (this.#refreshed === null) {
+    if (this.#refreshed === null || !this.#body.replayable) {
       this.#delivering = true;
       this.#handler.onResponseStart?.(this, held.statusCode, held.headers, held.statusMessage);
       this.#deliver(held);
