@@ -3,12 +3,13 @@
  * goes out for each. Everything that is cached belongs to one CredentialProviders, and ends with it.
  */
 import { readFileSync } from 'node:fs';
+import { type InspectOptions, inspect } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
 import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
-import { ConfigurationError, ProfileError } from './errors.ts';
+import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
 import { type CredentialProvidersOptions, parseOptions } from './options.ts';
@@ -78,6 +79,7 @@ export class CredentialProviders {
    * share one connection pool and one credential however often this is called. Throws a `ProfileError`.
    */
   getConfig(profile: ClusterProfile): RestConfig {
+    if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const access = this.resolve(profile);
     const name = profileName(profile);
     if (access.cluster.proxyUrl !== undefined) {
@@ -95,6 +97,11 @@ export class CredentialProviders {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** What is kept now, for logs: `CredentialProviders { accessTypes, connections, sources }`. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    return `CredentialProviders ${inspect({ accessTypes: this.accessTypes, ...this.#connections.size }, options)}`;
   }
 
   #pluginCall({ provider, cluster, exec }: ResolvedAccess): PluginCall {

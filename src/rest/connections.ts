@@ -104,6 +104,7 @@ export class Connections {
   readonly #sources = new Map<string, { readonly source: CredentialSource; users: number }>();
   readonly #sourceOf = new Map<Connection, string>();
   #sweepAt = Number.POSITIVE_INFINITY;
+  #closed = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -160,7 +161,13 @@ export class Connections {
     }
   }
 
+  /** True once `close()` has been called: nothing is given out any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   async close(): Promise<void> {
+    this.#closed = true;
     const all = [...this.#connections.values()];
     this.#connections.clear();
     this.#sources.clear();

@@ -15,8 +15,11 @@ class Lease {
     this.#destination = destination;
   }
 
-  get closed(): boolean {
-    return this.#closed;
+  /** Why no request can use this lease any more, or `undefined`. */
+  get ended(): RequestError | undefined {
+    if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    if (!this.#closed) return undefined;
+    return new RequestError('CONFIG_CLOSED', 'this config has been closed: call getConfig again for a new one');
   }
 
   /** The connection, where a request has needed it. */
@@ -53,9 +56,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
 
   /** The connection behind this dispatcher. Throws when it has been closed. */
   connection(): Connection {
-    if (this.#lease.closed) {
-      throw new RequestError('CONFIG_CLOSED', 'this config has been closed: call getConfig again for a new one');
-    }
+    if (this.#lease.ended) throw this.#lease.ended;
     if (!this.#lease.taken) abandoned.register(this, this.#lease, this.#lease);
     return this.#lease.connection();
   }
@@ -65,16 +66,8 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
       return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
     }
-    let connection: Connection;
-    try {
-      connection = this.connection();
-    } catch (error) {
-      return refuse(
-        handler,
-        error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config is closed'),
-      );
-    }
-    new Exchange(connection, options, handler).start();
+    if (this.#lease.ended) return refuse(handler, this.#lease.ended);
+    new Exchange(this.connection(), options, handler).start();
     return true;
   }
 

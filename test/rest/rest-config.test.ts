@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { RequestOptions } from 'node:https';
+import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { type CredentialProviders, RequestError, type RestConfig } from '../../src/index.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+
+async function list(config: RestConfig): Promise<number> {
+  return (await config.makeApiClient(CoreV1Api).listNamespace()).items.length;
+}
+
+/** How many connections and credential sources are kept. */
+function kept(providers: CredentialProviders): string {
+  return inspect(providers);
+}
+
+describe('a RestConfig', () => {
+  test('is a KubeConfig whose users hold no exec, so that client-node does not run the plugin itself', async (t) => {
+    const { config, cluster } = await startFleet(t);
+    assert.ok(config instanceof KubeConfig);
+    assert.deepEqual(config.getUsers(), [{ name: 'fake' }]);
+    assert.equal(config.getCurrentContext(), 'fleet/spoke');
+    assert.equal(config.getCurrentCluster()?.server, cluster.url);
+  });
+
+  test('is immutable', async (t) => {
+    const { config } = await startFleet(t);
+    const methods = [
+      'setCurrentContext',
+      'loadFromFile',
+      'loadFromString',
+      'loadFromOptions',
+      'loadFromClusterAndUser',
+      'loadFromCluster',
+      'loadFromDefault',
+      'mergeConfig',
+      'addCluster',
+      'addUser',
+      'addContext',
+      'addAuthenticator',
+      'makePathsAbsolute',
+    ] as const;
+    for (const method of methods) {
+      assert.throws(
+        () => Reflect.apply(config[method], config, []),
+        { code: 'CONFIG_IMMUTABLE', name: 'RequestError' },
+        method,
+      );
+    }
+    assert.throws(() => Object.assign(config, { currentContext: 'x' }), TypeError);
+    assert.throws(() => config.users.push({ name: 'x' }), TypeError);
+  });
+
+  test('tells what was resolved', async (t) => {
+    const { config, providers, profile } = await startFleet(t);
+    assert.deepEqual(config.access, providers.resolve(profile));
+  });
+
+  test('exports a kubeconfig with the exec config and the extension, and without any credential', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    const providers = startProviders(t, plugin);
+    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { clusterName: 'spoke-1' } }];
+    const config = providers.getConfig(profileFor(cluster, { extensions, 'disable-compression': true }));
+    await config.ready();
+    const exported = JSON.parse(config.exportConfig());
+    assert.deepEqual(exported.clusters[0].cluster, {
+      server: cluster.url,
+      'certificate-authority-data': cluster.certificateAuthorityData,
+      'disable-compression': true,
+      extensions,
+    });
+    assert.equal(exported.users[0].user.exec.command, plugin.command);
+    assert.ok(!JSON.stringify(exported).includes('token-1'));
+  });
+
+  test('gives the credential to WebSockets too', async (t) => {
+    const { config } = await startFleet(t);
+    const options: RequestOptions = { headers: { 'X-Other': '1' } };
+    await config.applyToHTTPSOptions(options);
+    assert.deepEqual(options.headers, { 'X-Other': '1', Authorization: 'Bearer token-1' });
+    assert.ok(options.ca && options.rejectUnauthorized);
+  });
+});
+
+describe('equal inputs', () => {
+  test('share one pool and one credential however often getConfig is called', async (t) => {
+    const { cluster, plugin, providers, profile } = await startFleet(t);
+    for (let i = 0; i < 200; i++) assert.equal(await list(providers.getConfig(profile)), 2);
+    assert.equal(await plugin.runs(), 1);
+    assert.equal(cluster.stats.connections, 1);
+    assert.match(kept(providers), /connections: 1, sources: 1/);
+  });
+
+  test('share one credential between clusters where the plugin is not told of the cluster', async (t) => {
+    const { plugin, providers, config } = await startFleet(t);
+    const second = await startCluster(t);
+    await list(config);
+    await list(providers.getConfig(profileFor(second)));
+    assert.equal(await plugin.runs(), 1);
+    assert.match(kept(providers), /connections: 2, sources: 1/);
+  });
+
+  test('are not equal where the plugin is told of the cluster', async (t) => {
+    const [first, second] = [await startCluster(t), await startCluster(t)];
+    const plugin = await startPlugin(t);
+    const execConfig = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: plugin.command,
+      provideClusterInfo: true,
+    } as const;
+    const providers = startProviders(t, plugin, {}, { execConfig });
+    for (const cluster of [first, second]) await list(providers.getConfig(profileFor(cluster)));
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('cost nothing until a request is made', async (t) => {
+    const { plugin, providers, profile } = await startFleet(t);
+    for (let i = 0; i < 100; i++) providers.getConfig(profile);
+    assert.match(kept(providers), /connections: 0, sources: 0/);
+    assert.equal(await plugin.runs(), 0);
+  });
+});
+
+describe('a lease', () => {
+  test('is given back by close(), which leaves other configs and open streams alone', async (t) => {
+    const { cluster, providers, profile, config } = await startFleet(t);
+    const other = providers.getConfig(profile);
+    const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    await once(body, 'readable');
+    await config.close();
+    await assert.rejects(
+      list(config),
+      (error: Error) => error.cause instanceof RequestError && error.cause.code === 'CONFIG_CLOSED',
+    );
+    await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
+    cluster.emit('ADDED', 'after-close');
+    for await (const chunk of body) if (String(chunk).includes('after-close')) break;
+    assert.equal(await list(other), 3);
+  });
+
+  test('that is the last is followed by idleTimeoutMs, and then everything is swept, at the next call', async (t) => {
+    let now = Date.now();
+    const { cluster, plugin, providers, profile, config } = await startFleet(t, {
+      options: { clock: () => now, idleTimeoutMs: 60_000 },
+    });
+    await list(config);
+    await config.close();
+    now += 59_000;
+    const second = providers.getConfig(profile);
+    await list(second);
+    assert.equal(await plugin.runs(), 1);
+    await second.close();
+    now += 61_000;
+    providers.getConfig(profile);
+    assert.match(kept(providers), /connections: 0, sources: 0/);
+    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test('that is never given back ends with the garbage collector', async (t) => {
+    const { providers, profile } = await startFleet(t, { options: { idleTimeoutMs: 0 } });
+    assert.ok(globalThis.gc, 'tests run with --expose-gc');
+    await (async () => list(providers.getConfig(profile)))();
+    while (!kept(providers).includes('connections: 0')) {
+      globalThis.gc();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test('can be used with await using', async (t) => {
+    const { providers, profile } = await startFleet(t, { options: { idleTimeoutMs: 0 } });
+    {
+      await using config = providers.getConfig(profile);
+      await list(config);
+    }
+    assert.match(kept(providers), /connections: 0, sources: 0/);
+  });
+});
+
+describe('invalidate()', () => {
+  test('makes the next request run the plugin', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    await list(config);
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2' });
+    config.invalidate();
+    await list(config);
+    assert.equal(cluster.stats.unauthorized, 0);
+    assert.equal(await plugin.runs(), 2);
+  });
+});
+
+describe('close() of the providers', () => {
+  test('ends every connection and every later request', async (t) => {
+    const { cluster, providers, profile, config } = await startFleet(t);
+    await list(config);
+    await providers.close();
+    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
+    assert.throws(() => providers.getConfig(profile), { code: 'CONFIG_CLOSED' });
+    await assert.rejects(list(config), /fetch failed/);
+  });
+});
+
+describe('client certificates', () => {
+  test('authenticate, and a new one takes a new connection', async (t) => {
+    const cluster = await startCluster(t, { tokens: {} });
+    const issue = (commonName: string) => {
+      const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
+      return { clientCertificateData: certificate, clientKeyData: key };
+    };
+    const plugin = await startPlugin(t, issue('first'));
+    const config = startProviders(t, plugin).getConfig(profileFor(cluster));
+    await list(config);
+    await plugin.answer(issue('second'));
+    config.invalidate();
+    await list(config);
+    assert.deepEqual(
+      [...cluster.stats.byIdentity],
+      [
+        ['first', 1],
+        ['second', 1],
+      ],
+    );
+    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe('no secret', () => {
+  test('is in anything that a working and a failing config prints, logs, throws or inspects', async (t) => {
+    const secret = 'SECRET-7c1e55aa90';
+    const said: string[] = [];
+    const say = (message: string) => said.push(message);
+    const logger = { debug: say, info: say, warn: say };
+    const answer = { token: secret, stderr: `using ${secret}\n` };
+    const { cluster, plugin, config, providers } = await startFleet(t, {
+      cluster: { tokens: { [secret]: 'me' } },
+      answer,
+      options: { logger },
+    });
+    const core = config.makeApiClient(CoreV1Api);
+    const show = (value: unknown) =>
+      say(`${inspect(value, { depth: 12, showHidden: true, getters: true })}\n${JSON.stringify(value, null, 1)}`);
+    await core.listNamespace();
+    await plugin.answer({ ...answer, exitCode: 1 });
+    cluster.setTokens({});
+    show(await core.listNamespace().catch((error: unknown) => error));
+    config.invalidate();
+    show(await core.listNamespace().catch((error: unknown) => error));
+    await plugin.answer({ stdout: `{"token":"${secret}"`, stderr: `Bearer ${secret}` });
+    config.invalidate();
+    show(await core.listNamespace().catch((error: unknown) => error));
+    show(config);
+    show(providers);
+    show(config.dispatcher);
+    assert.ok(said.length > 6);
+    assert.ok(!said.join('\n').includes(secret), said.find((line) => line.includes(secret))?.slice(0, 500));
+  });
+});
