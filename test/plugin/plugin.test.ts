@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { execa } from 'execa';
+import { ExecInfoError } from '../../src/errors.ts';
+import { loadExecCredential } from '../../src/plugin/index.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const module = new URL('../../src/plugin/index.ts', import.meta.url).href;
+
+function run(handler: string, info: object | undefined) {
+  const program = `import { runCredentialPlugin } from '${module}'; await runCredentialPlugin(${handler});`;
+  const env = { KUBERNETES_EXEC_INFO: info ? JSON.stringify(info) : '' };
+  return execa(process.execPath, ['--input-type=module', '--eval', program], { env, reject: false });
+}
+
+describe('loadExecCredential', () => {
+  test('gives the credential and, where cluster information is there, a KubeConfig without a user', () => {
+    const cluster = {
+      server: 'https://h',
+      'tls-server-name': 'n',
+      'certificate-authority-data': 'Y2E=',
+      config: { a: 1 },
+    };
+    const info = { kind: 'ExecCredential', apiVersion: v1, spec: { interactive: true, cluster } };
+    const { credential, kubeConfig } = loadExecCredential(JSON.stringify(info));
+    assert.deepEqual(credential, info);
+    assert.equal(kubeConfig?.getCurrentCluster()?.tlsServerName, 'n');
+    assert.deepEqual(kubeConfig?.getCurrentUser(), { name: 'none' });
+  });
+
+  test('gives no KubeConfig, and no error, without cluster information', () => {
+    const { kubeConfig } = loadExecCredential(`{kind: ExecCredential, apiVersion: ${v1}beta1}`);
+    assert.equal(kubeConfig, undefined);
+  });
+
+  for (const [what, data] of [
+    ['that is not YAML', '{'],
+    ['without kind', `{apiVersion: ${v1}}`],
+    ['of another kind', `{kind: Status, apiVersion: ${v1}}`],
+    ['of another version', '{kind: ExecCredential, apiVersion: v1}'],
+    [
+      'with a CA that is not base64',
+      `{kind: ExecCredential, apiVersion: ${v1}, spec: {cluster: {certificate-authority-data: "!"}}}`,
+    ],
+  ] as const) {
+    test(`refuses text ${what}`, () => {
+      assert.throws(
+        () => loadExecCredential(data),
+        (error) => error instanceof ExecInfoError && error.code === 'EXEC_INFO_INVALID',
+      );
+    });
+  }
+});
+
+describe('runCredentialPlugin', () => {
+  test('answers in the version that it was asked in', async () => {
+    const handler = `({ spec }) => ({ token: spec.cluster.config.name, expirationTimestamp: new Date(0) })`;
+    for (const apiVersion of [v1, `${v1}beta1`]) {
+      const { stdout, exitCode } = await run(handler, {
+        kind: 'ExecCredential',
+        apiVersion,
+        spec: { cluster: { server: 's', config: { name: 'x' } } },
+      });
+      assert.equal(exitCode, 0);
+      assert.deepEqual(JSON.parse(stdout), {
+        kind: 'ExecCredential',
+        apiVersion,
+        status: { token: 'x', expirationTimestamp: '1970-01-01T00:00:00Z' },
+      });
+    }
+  });
+
+  test('tells a failure on stderr, in one line, and exits with 1', async () => {
+    const failed = await run(`() => { throw new Error('no token for you') }`, {
+      kind: 'ExecCredential',
+      apiVersion: v1,
+    });
+    assert.deepEqual([failed.exitCode, failed.stdout, failed.stderr], [1, '', 'no token for you']);
+    const alone = await run('() => ({})', undefined);
+    assert.equal(alone.exitCode, 1);
+    assert.match(alone.stderr, /KUBERNETES_EXEC_INFO is not set or empty/);
+  });
+});
