@@ -1,0 +1,202 @@
+// npm run bench [-- --json]
+// Absolute figures depend on the machine; quote the ratios, which are against a peer in the same run.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { inspect } from 'node:util';
+import { runPlugin } from '../../src/exec/plugin.ts';
+import type { ClusterProfile } from '../../src/index.ts';
+import { CredentialProviders } from '../../src/index.ts';
+import { type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import { type BenchCluster, execAuth, ours, type Peer, startCluster, staticToken } from './peers.ts';
+import { finish, heading, median, report, time } from './report.ts';
+
+async function firstRequests(plugin: TestPlugin): Promise<void> {
+  heading('(a) 50 concurrent first requests');
+  for (const start of [ours, execAuth]) {
+    const cluster = await startCluster();
+    const peer = start(cluster, plugin);
+    const before = await plugin.runs();
+    await Promise.all(Array.from({ length: 50 }, () => peer.core.listNamespace()));
+    report({ bench: 'a', what: `${peer.name}: plugin runs`, value: (await plugin.runs()) - before, unit: 'runs' });
+    report({ bench: 'a', what: `${peer.name}: connections`, value: await cluster.connections(), unit: 'connections' });
+    await peer.close();
+    cluster.close();
+  }
+}
+
+/** Rounds in turn, so that a machine that changes its speed changes it for all. */
+async function compare(
+  bench: string,
+  peers: readonly Peer[],
+  rounds: number,
+  requests: number,
+  workers: number,
+): Promise<void> {
+  const seconds = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
+  const cpu = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
+      const count = peer.name.includes('ExecAuth') ? Math.ceil(requests / 10) : requests;
+      const worker = async () => {
+        for (let i = 0; i < count / workers; i++) await peer.core.listNamespace();
+      };
+      const used = process.cpuUsage();
+      const ms = await time(() => Promise.all(Array.from({ length: workers }, worker)));
+      const { user, system } = process.cpuUsage(used);
+      // The first round warms up.
+      if (round > 0) seconds.get(peer)?.push(ms / 1000 / count);
+      if (round > 0) cpu.get(peer)?.push((user + system) / count);
+    }
+  }
+  const floor = peers.find(({ name }) => name.startsWith('static'));
+  const of = (figures: Map<Peer, number[]>, peer: Peer | undefined) => median((peer && figures.get(peer)) ?? []);
+  for (const peer of peers) {
+    const against = { peer: 'static token', ratio: of(seconds, floor) / of(seconds, peer) };
+    report({
+      bench,
+      what: `${peer.name}: requests per second`,
+      value: 1 / of(seconds, peer),
+      unit: 'requests/s',
+      ...against,
+    });
+    const cpuAgainst = { peer: 'static token', ratio: of(cpu, peer) / of(cpu, floor) };
+    report({ bench, what: `${peer.name}: client CPU per request`, value: of(cpu, peer), unit: 'us', ...cpuAgainst });
+  }
+}
+
+async function requests(cluster: BenchCluster, plugin: TestPlugin): Promise<void> {
+  const peers = [ours(cluster, plugin), staticToken(cluster), execAuth(cluster, plugin)];
+  heading('(b) requests one after the other');
+  await compare('b-sequential', peers, 9, 400, 1);
+  heading('(b) requests of 32 callers');
+  await compare('b-32', peers, 9, 3_200, 32);
+  await Promise.all(peers.map((peer) => peer.close()));
+}
+
+function profileOf(index: number): ClusterProfile {
+  const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { clusterName: `spoke-${index}` } }];
+  const cluster = { server: `https://spoke-${index}.example.dev`, extensions };
+  return {
+    metadata: { name: `spoke-${index}`, namespace: 'fleet' },
+    status: { accessProviders: [{ name: 'x', cluster }] },
+  };
+}
+
+function heapUsed(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+async function resolving({ command }: TestPlugin): Promise<void> {
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  const profiles = Array.from({ length: 10_000 }, (_, index) => profileOf(index));
+  heading('(c) 10,000 distinct profiles');
+  for (const method of ['resolve', 'getConfig'] as const) {
+    const each = Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      for (const profile of profiles) providers[method](profile);
+      return ((performance.now() - began) / profiles.length) * 1000;
+    });
+    report({ bench: 'c', what: `${method}, per profile`, value: median(each), unit: 'us' });
+  }
+  const before = heapUsed();
+  const configs = profiles.map((profile) => providers.getConfig(profile));
+  report({ bench: 'c', what: 'heap of an idle config', value: (heapUsed() - before) / configs.length, unit: 'bytes' });
+
+  heading('(d) getConfig 100,000 times for one profile');
+  const [profile] = profiles;
+  if (!profile || configs.length === 0) return;
+  for (let i = 0; i < 20_000; i++) providers.getConfig(profile);
+  const flat = heapUsed();
+  const ms = await time(async () => {
+    for (let i = 0; i < 100_000; i++) {
+      const config = providers.getConfig(profile);
+      // The reconciles of a controller take their lease; none of them gives it back.
+      if (i % 100 === 0) await config.ready();
+    }
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  report({ bench: 'd', what: 'getConfig, per call', value: (ms / 100_000) * 1000, unit: 'us' });
+  report({ bench: 'd', what: 'heap grown by', value: heapUsed() - flat, unit: 'bytes' });
+  const [, connections = '?', sources = '?'] = /connections: (\d+), sources: (\d+)/.exec(inspect(providers)) ?? [];
+  report({ bench: 'd', what: 'connections kept', value: Number(connections), unit: '' });
+  report({ bench: 'd', what: 'credential sources kept', value: Number(sources), unit: '' });
+  await providers.close();
+}
+
+async function pluginRuns({ command }: TestPlugin): Promise<void> {
+  heading('(e) plugin runs per second, 8 at once');
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command,
+    args: [],
+    env: [],
+    provideClusterInfo: false,
+    interactiveMode: 'Never',
+  } as const;
+  const options = {
+    timeoutMs: 10_000,
+    maxConcurrentRuns: 8,
+    logger: { warn: () => {} },
+    signal: new AbortController().signal,
+  };
+  const runners = {
+    bare: async () => {
+      const child = spawn(command, { stdio: ['ignore', 'pipe', 'pipe'] });
+      child.stdout.resume();
+      child.stderr.resume();
+      await once(child, 'close');
+    },
+    ours: () => runPlugin({ provider: 'x', exec, acceptedVersions: [exec.apiVersion], cluster: undefined }, options),
+  };
+  const rates = { bare: [] as number[], ours: [] as number[] };
+  for (let round = 0; round < 5; round++) {
+    for (const name of ['bare', 'ours'] as const) {
+      let left = 160;
+      const worker = async () => {
+        while (left-- > 0) await runners[name]();
+      };
+      const ms = await time(() => Promise.all(Array.from({ length: 8 }, worker)));
+      rates[name].push(160_000 / ms);
+    }
+  }
+  report({ bench: 'e', what: 'bare child_process.spawn', value: median(rates.bare), unit: 'runs/s' });
+  const ratio = median(rates.ours) / median(rates.bare);
+  report({ bench: 'e', what: 'ours', value: median(rates.ours), unit: 'runs/s', ratio, peer: 'bare spawn' });
+}
+
+function importTime(): void {
+  heading('(f) import time');
+  const measure = (imports: string) => {
+    const program = `const began = performance.now(); ${imports} console.log(performance.now() - began);`;
+    const once = () =>
+      Number(execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }));
+    return median(Array.from({ length: 7 }, once));
+  };
+  const peer = measure(`await import('@kubernetes/client-node');`);
+  const both = measure(`await import('@kubernetes/client-node'); await import('clusterprofile-credentials');`);
+  report({ bench: 'f', what: '@kubernetes/client-node', value: peer, unit: 'ms' });
+  report({
+    bench: 'f',
+    what: 'with ours on top',
+    value: both,
+    unit: 'ms',
+    ratio: both / peer,
+    peer: 'client-node alone',
+  });
+}
+
+const plugin = await writePlugin({ token: 'bench-token' });
+const cluster = await startCluster();
+try {
+  await firstRequests(plugin);
+  await requests(cluster, plugin);
+  await resolving(plugin);
+  await pluginRuns(plugin);
+  importTime();
+  finish();
+} finally {
+  cluster.close();
+  await plugin.remove();
+}
