@@ -1,48 +1,59 @@
 import type { Dispatcher } from 'undici';
 
 export type RequestHeaders = Dispatcher.DispatchOptions['headers'];
-type Pairs = readonly (readonly [string, string | number | readonly string[] | undefined])[];
-
-/** Reads headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
-function toPairs(headers: NonNullable<RequestHeaders>): Pairs {
-  if (Array.isArray(headers)) {
-    const flat: readonly string[] = headers;
-    const pairs: [string, string][] = [];
-    for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), String(flat[i + 1])]);
-    return pairs;
-  }
-  if (isIterable(headers)) return [...headers];
-  return Object.entries(headers);
-}
-
-function isIterable(headers: object): headers is Iterable<[string, string | string[] | undefined]> {
-  return Symbol.iterator in headers;
-}
+type HeaderRecord = Record<string, string | string[]>;
 
 /** A request with its own `Authorization`, in any case and any form of headers, passes untouched. */
 export function hasAuthorization(headers: RequestHeaders): boolean {
   if (!headers) return false;
-  return toPairs(headers).some(
-    ([name, value]) =>
-      name.length === 13 && name.toLowerCase() === 'authorization' && value !== undefined && value !== '',
-  );
+  const record = toRecord(headers);
+  for (const name in record) if (isNamed(name, 'authorization') && record[name]) return true;
+  return false;
 }
 
 /**
- * The headers with ours set, whatever stood there under the same (lower case) names. A caller's `Host` is left out: undici
- * would take it for the server's name, and reconnect.
+ * The headers with ours (lower case names) set, whatever stood there. A caller's `Host` is left out: undici would take it
+ * for the server's name, and reconnect.
  */
-export function withHeaders(
-  headers: RequestHeaders,
-  ours: Readonly<Record<string, string>>,
-): Record<string, string | string[]> {
-  const result: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of headers ? toPairs(headers) : []) {
-    const lowered = name.toLowerCase();
-    if (value === undefined || lowered === 'host' || Object.hasOwn(ours, lowered)) continue;
-    const before = result[name];
-    const values = [...(before === undefined ? [] : [before].flat()), ...[value].flat().map(String)];
-    result[name] = values.length === 1 ? values.join() : values;
+export function withHeaders(headers: RequestHeaders, ours: Readonly<Record<string, string>>): HeaderRecord {
+  if (!headers) return { ...ours };
+  const result: HeaderRecord = { ...toRecord(headers) };
+  for (const name in result) {
+    if (isNamed(name, 'host')) delete result[name];
+    else for (const own in ours) if (isNamed(name, own)) delete result[name];
   }
   return Object.assign(result, ours);
+}
+
+function isNamed(name: string, lowered: string): boolean {
+  return name.length === lowered.length && name.toLowerCase() === lowered;
+}
+
+/** Reads headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
+function toRecord(headers: NonNullable<RequestHeaders>): HeaderRecord {
+  if (!Array.isArray(headers) && !(Symbol.iterator in headers)) {
+    return headers as HeaderRecord; // undefined values are passed over by undici
+  }
+  const record: HeaderRecord = {};
+  for (const [name, value] of Array.isArray(headers) ? pairsOf(headers) : headers) {
+    if (value === undefined) continue;
+    const values = Array.isArray(value) ? value.map(String) : [String(value)];
+    const before = Object.hasOwn(record, name) ? record[name] : undefined;
+    const all = before === undefined ? values : [before].flat().concat(values);
+    // Defined, not assigned: a name like __proto__ is plain data.
+    const property = {
+      value: all.length === 1 ? all.join() : all,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    };
+    Object.defineProperty(record, name, property);
+  }
+  return record;
+}
+
+function pairsOf(flat: readonly unknown[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), String(flat[i + 1])]);
+  return pairs;
 }

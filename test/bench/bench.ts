@@ -24,52 +24,72 @@ async function firstRequests(plugin: TestPlugin): Promise<void> {
   }
 }
 
-/** Rounds in turn, so that a machine that changes its speed changes it for all. */
+interface Round {
+  readonly seconds: number;
+  readonly cpu: number;
+}
+
+async function measure(peer: Peer, requests: number, workers: number): Promise<Round> {
+  const worker = async () => {
+    for (let i = 0; i < requests / workers; i++) await peer.core.listNamespace();
+  };
+  const used = process.cpuUsage();
+  const ms = await time(() => Promise.all(Array.from({ length: workers }, worker)));
+  const { user, system } = process.cpuUsage(used);
+  return { seconds: ms / 1000 / requests, cpu: (user + system) / requests };
+}
+
+/** Rounds in turn, so that a machine that changes its speed changes it for all; ratios are taken round by round. */
 async function compare(
   bench: string,
   peers: readonly Peer[],
+  floorPeer: Peer,
   rounds: number,
   requests: number,
   workers: number,
 ): Promise<void> {
-  const seconds = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
-  const cpu = new Map<Peer, number[]>(peers.map((peer) => [peer, []]));
-  for (let round = 0; round <= rounds; round++) {
+  const results = new Map<Peer, Round[]>(peers.map((peer) => [peer, []]));
+  const countFor = ({ name }: Peer) => (name.includes('ExecAuth') ? Math.ceil(requests / 10) : requests);
+  // The compiler needs a few thousand requests before the figures stand still.
+  for (const peer of peers) await measure(peer, countFor(peer) * 10, workers);
+  for (let round = 0; round < rounds; round++) {
     for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
-      const count = peer.name.includes('ExecAuth') ? Math.ceil(requests / 10) : requests;
-      const worker = async () => {
-        for (let i = 0; i < count / workers; i++) await peer.core.listNamespace();
-      };
-      const used = process.cpuUsage();
-      const ms = await time(() => Promise.all(Array.from({ length: workers }, worker)));
-      const { user, system } = process.cpuUsage(used);
-      // The first round warms up.
-      if (round > 0) seconds.get(peer)?.push(ms / 1000 / count);
-      if (round > 0) cpu.get(peer)?.push((user + system) / count);
+      results.get(peer)?.push(await measure(peer, countFor(peer), workers));
     }
   }
-  const floor = peers.find(({ name }) => name.startsWith('static'));
-  const of = (figures: Map<Peer, number[]>, peer: Peer | undefined) => median((peer && figures.get(peer)) ?? []);
-  for (const peer of peers) {
-    const against = { peer: 'static token', ratio: of(seconds, floor) / of(seconds, peer) };
+  const floor = results.get(floorPeer) ?? [];
+  for (const [{ name }, each] of results) {
+    const ratioOf = (of: (round: Round) => number) =>
+      median(each.map((round, index) => of(round) / of(floor[index] ?? round)));
+    const rate = 1 / median(each.map(({ seconds }) => seconds));
+    const peer = 'static token';
     report({
       bench,
-      what: `${peer.name}: requests per second`,
-      value: 1 / of(seconds, peer),
+      what: `${name}: requests per second`,
+      value: rate,
       unit: 'requests/s',
-      ...against,
+      ratio: 1 / ratioOf(({ seconds }) => seconds),
+      peer,
     });
-    const cpuAgainst = { peer: 'static token', ratio: of(cpu, peer) / of(cpu, floor) };
-    report({ bench, what: `${peer.name}: client CPU per request`, value: of(cpu, peer), unit: 'us', ...cpuAgainst });
+    const cpu = median(each.map((round) => round.cpu));
+    report({
+      bench,
+      what: `${name}: client CPU per request`,
+      value: cpu,
+      unit: 'us',
+      ratio: ratioOf((round) => round.cpu),
+      peer,
+    });
   }
 }
 
 async function requests(cluster: BenchCluster, plugin: TestPlugin): Promise<void> {
-  const peers = [ours(cluster, plugin), staticToken(cluster), execAuth(cluster, plugin)];
+  const floor = staticToken(cluster);
+  const peers = [ours(cluster, plugin), floor, execAuth(cluster, plugin)];
   heading('(b) requests one after the other');
-  await compare('b-sequential', peers, 9, 400, 1);
+  await compare('b-sequential', peers, floor, 15, 500, 1);
   heading('(b) requests of 32 callers');
-  await compare('b-32', peers, 9, 3_200, 32);
+  await compare('b-32', peers, floor, 15, 3_200, 32);
   await Promise.all(peers.map((peer) => peer.close()));
 }
 
