@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { parse } from 'yaml';
+import { flagOptions } from '../../src/access/flags.ts';
+import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { CredentialProviders } from '../../src/index.ts';
+import { parseOptions } from '../../src/options.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+function blocks(language: string): readonly string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+    (match) => match[1] ?? '',
+  );
+}
+
+// Inside the package, so that it can import itself by name; it has been built before the tests.
+mkdirSync(join(root, 'node_modules/.cache'), { recursive: true });
+const folder = mkdtempSync(join(root, 'dist/readme-'));
+after(() => rmSync(folder, { recursive: true }));
+
+describe('the README', () => {
+  const snippets = blocks('ts');
+
+  test('has TypeScript snippets that compile', async () => {
+    for (const [index, code] of snippets.entries()) writeFileSync(join(folder, `snippet-${index}.ts`), code);
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }));
+    const { stdout, exitCode } = await execa('tsc', ['-p', folder], {
+      preferLocal: true,
+      localDir: root,
+      reject: false,
+    });
+    assert.equal(exitCode, 0, stdout);
+    assert.equal(snippets.length, 3);
+  });
+
+  test('has a first snippet that works as it stands', async () => {
+    const file = join(folder, 'first.ts');
+    writeFileSync(file, snippets[0] ?? '');
+    const { stdout } = await execa(process.execPath, [file]);
+    assert.equal(stdout, "[ 'default', 'kube-system' ]");
+  });
+
+  const [providerFile = '', deployment = ''] = blocks('yaml');
+
+  test('shows a provider file that is valid', () => {
+    assert.equal(parseProviderFile(providerFile, 'README.md')[0]?.name, 'google');
+  });
+
+  test('shows a Deployment whose flags are valid', () => {
+    const [container] = parse(deployment).spec.template.spec.containers;
+    const args: string[] = container.args.filter((argument: string) => !argument.includes('provider-file'));
+    assert.deepEqual(CredentialProviders.fromArgs(args).accessTypes, ['google']);
+  });
+
+  test('names every flag and every option', () => {
+    for (const flag of Object.keys(flagOptions)) assert.ok(readme.includes(`\`--${flag}\``), flag);
+    for (const option of Object.keys(parseOptions({}))) assert.ok(readme.includes(`| \`${option}\` |`), option);
+  });
+
+  test('names every error code', () => {
+    const source = readFileSync(join(root, 'src/errors.ts'), 'utf8');
+    const codes = source.slice(0, source.indexOf('const brand')).match(/(?<=\| |= )'[A-Z_]+'/g) ?? [];
+    assert.ok(codes.length > 30);
+    for (const code of codes) assert.ok(readme.includes(`\`${code.slice(1, -1)}\``), code);
+  });
+});
+
+describe('the demo', () => {
+  test('shows each cluster with one plugin run for each token', async () => {
+    const { stdout } = await execa(process.execPath, [join(root, 'examples/demo/demo.ts')]);
+    const rows = stdout.split('\n').filter((line) => /:controller/.test(line));
+    assert.equal(rows.length, 4);
+    for (const row of rows) assert.match(row, /(\S+)\s+(\S+)\s+token-\S+\s+\2:controller\s+3\s+\d+\s+1\s+\d+ ms/);
+    assert.ok(!stdout.includes('\u001b'), 'colours are for terminals');
+  });
+});
