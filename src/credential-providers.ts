@@ -83,7 +83,7 @@ export class CredentialProviders {
     const access = this.resolve(profile);
     const name = profileName(profile);
     if (access.cluster.proxyUrl !== undefined) {
-      throw new ProfileError('PROXY_UNSUPPORTED', name, 'proxy-url', 'proxies are not supported yet');
+      throw new ProfileError('PROXY_UNSUPPORTED', name, 'proxy-url', 'this release connects without a proxy only');
     }
     this.#connections.sweep();
     return new RestConfig(name, access, this.#pluginCall(access), this.#connections);
