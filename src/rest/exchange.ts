@@ -136,8 +136,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
       return;
     }
     // undici may use the memory again.
-    if (held.size <= heldLimit) held.chunks.push(Buffer.from(chunk));
+    held.chunks.push(Buffer.from(chunk));
     held.size += chunk.length;
+    if (held.size > heldLimit) this.#passOn(held);
   }
 
   onResponseEnd(_wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
@@ -176,6 +177,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     this.#wire = undefined;
     this.#replaying = true;
     this.#send(this.#refreshed);
+  }
+
+  /** A 401 that is too long to be held goes to the caller while it comes; its refresh goes on for the next request. */
+  #passOn(held: HeldResponse): void {
+    this.#held = undefined;
+    this.#handler.onResponseStart?.(this, held.statusCode, held.headers, held.statusMessage);
+    for (const chunk of held.chunks) this.#handler.onResponseData?.(this, chunk);
   }
 
   #deliver(held: HeldResponse): void {
