@@ -205,7 +205,6 @@ function createPool(origin: string, cluster: ResolvedCluster, keyPair: KeyPair |
     // The name is set for every handshake: a caller's Host header would otherwise decide which one is verified.
     connect: (options, callback) => connect({ ...options, servername: tlsServerName ?? '' }, callback),
     keepAliveTimeout: keepAliveTimeoutMs,
-    headersTimeout: 0,
     // A quiet watch is not a dead one.
     bodyTimeout: 0,
   });
