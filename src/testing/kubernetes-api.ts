@@ -63,9 +63,11 @@ export class KubernetesApi {
   }
 
   answer(request: Request, response: Response, url: string, identity: string): void {
-    const { pathname, searchParams } = new URL(url, 'https://localhost');
+    const parsed = URL.parse(`https://localhost${url}`);
+    if (!parsed) return sendStatus(response, 400, 'BadRequest', 'the path is not a URL');
+    const { pathname, searchParams } = parsed;
     const method = request.method ?? 'GET';
-    const gzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+    const gzip = /\bgzip\b(?!;q=0(?:[,;]|$))/.test(String(request.headers['accept-encoding'] ?? ''));
     const name = /^\/api\/v1\/namespaces\/([^/]+)$/.exec(pathname)?.[1];
     switch (`${method} ${name === undefined ? pathname : '/api/v1/namespaces/*'}`) {
       case 'GET /version':
@@ -137,7 +139,8 @@ export class KubernetesApi {
     if (typeof name !== 'string' || name === '') sendStatus(response, 422, 'Invalid', 'metadata.name is required');
     else if (this.#namespaces.has(name))
       sendStatus(response, 409, 'AlreadyExists', `namespaces "${name}" already exists`);
-    else send(response, 201, { kind: 'Namespace', apiVersion: 'v1', ...this.change('ADDED', name, {}) });
+    else
+      send(response, 201, { kind: 'Namespace', apiVersion: 'v1', ...this.change('ADDED', name, labelsOf(metadata)) });
   }
 
   #delete(response: Response, name: string): void {
@@ -146,15 +149,20 @@ export class KubernetesApi {
     send(response, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' });
   }
 
+  /** What a watch starts with: the changes after a version, or without one everything that is there. */
+  #since(version: string | null): readonly WatchEvent[] {
+    if (version) return this.#events.filter((event) => event.version > Number(version));
+    return [...this.#namespaces.values()].map((namespace) => addedEvent(namespace));
+  }
+
   #watch(response: Response, parameters: URLSearchParams): void {
-    const since = Number(parameters.get('resourceVersion') ?? 0);
     const tell = ({ type, object }: WatchEvent) => {
       writeTo(response, `${JSON.stringify({ type, object })}\n`);
     };
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
     if ('flushHeaders' in response) response.flushHeaders();
-    for (const event of this.#events) if (event.version > since) tell(event);
+    for (const event of this.#since(parameters.get('resourceVersion'))) tell(event);
     this.#watches.add(tell);
     response.on('close', () => this.#watches.delete(tell));
   }
@@ -164,6 +172,17 @@ export class KubernetesApi {
 function writeTo(response: Response, text: string): void {
   if ('stream' in response) response.write(text);
   else response.write(text);
+}
+
+function addedEvent(namespace: Namespace): WatchEvent {
+  const version = Number(namespace.metadata.resourceVersion);
+  return { type: 'ADDED', version, object: { kind: 'Namespace', apiVersion: 'v1', ...namespace } };
+}
+
+function labelsOf(metadata: unknown): Readonly<Record<string, string>> {
+  const labels: unknown = isObject(metadata) ? Reflect.get(metadata, 'labels') : undefined;
+  const entries = isObject(labels) ? Object.entries(labels) : [];
+  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
 }
 
 function isObject(value: unknown): value is object {
@@ -179,10 +198,12 @@ function readJson(request: Request, response: Response, use: (body: unknown) => 
   });
   request.on('end', () => {
     if (size > longestBody) return sendStatus(response, 413, 'RequestEntityTooLarge', 'the body is over 8 MiB');
+    let body: unknown;
     try {
-      use(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+      body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     } catch {
-      sendStatus(response, 400, 'BadRequest', 'the body is not JSON');
+      return sendStatus(response, 400, 'BadRequest', 'the body is not JSON');
     }
+    use(body);
   });
 }

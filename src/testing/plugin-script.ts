@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -45,9 +45,10 @@ cd '${directory}' || exit 70
 printf 'x' >> runs
 { for argument in "$@"; do printf '%s\\0' "$argument"; done; } > "args.$$" && mv "args.$$" args
 env -0 > "environment.$$" && mv "environment.$$" environment
-. ./behaviour
-cat stderr >&2
-cat stdout
+answer=$(readlink answer)
+. "./$answer/behaviour"
+cat "$answer/stderr" >&2
+cat "$answer/stdout"
 exit "$exit_code"
 `;
 
@@ -63,10 +64,6 @@ export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin
   const directory = await mkdtemp(join(tmpdir(), 'credential-plugin-'));
   const command = join(directory, 'plugin');
   const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
-  const replace = async (name: string, content: string) => {
-    await writeFile(join(directory, `${name}.new`), content);
-    await rename(join(directory, `${name}.new`), join(directory, name));
-  };
   const list = async (name: string) => (await read(name)).split('\0').slice(0, -1);
   const lastEnvironment = async () => {
     const environment: Record<string, string> = Object.create(null);
@@ -76,6 +73,7 @@ export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin
     }
     return environment;
   };
+  let answers = 0;
   const plugin: TestPlugin = {
     command,
     directory,
@@ -84,9 +82,16 @@ export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin
     lastArgs: () => list('args'),
     lastEnvironment,
     answer: async ({ stderr = '', exitCode = 0, delayMs = 0, ...rest }) => {
-      await replace('stderr', stderr);
-      await replace('stdout', rest.stdout ?? execCredential(rest));
-      await replace('behaviour', `exit_code=${exitCode}\n${delayMs > 0 ? `sleep ${delayMs / 1000}\n` : ''}`);
+      answers += 1;
+      const folder = `answer-${answers}`;
+      const file = (name: string) => join(directory, folder, name);
+      await mkdir(join(directory, folder));
+      await writeFile(file('stderr'), stderr);
+      await writeFile(file('stdout'), rest.stdout ?? execCredential(rest));
+      await writeFile(file('behaviour'), `exit_code=${exitCode}\n${delayMs > 0 ? `sleep ${delayMs / 1000}\n` : ''}`);
+      // A run sees the whole of one answer: it reads the link once, and the link changes at once.
+      await symlink(folder, join(directory, 'answer.new'));
+      await rename(join(directory, 'answer.new'), join(directory, 'answer'));
     },
     remove: () => rm(directory, { recursive: true, force: true }),
     [Symbol.asyncDispose]: () => plugin.remove(),

@@ -52,6 +52,7 @@ describe('FakeCluster', () => {
     assert.equal(cluster.url, url);
     assert.equal(await (await get('/readyz')).text(), 'ok');
     assert.equal((await get('/nothing')).status, 404);
+    assert.equal((await get('//[')).status, 404);
   });
 });
 
