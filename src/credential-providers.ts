@@ -9,7 +9,7 @@ import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
-import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
+import { ConfigurationError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
 import { type CredentialProvidersOptions, parseOptions } from './options.ts';
@@ -81,12 +81,8 @@ export class CredentialProviders {
   getConfig(profile: ClusterProfile): RestConfig {
     if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const access = this.resolve(profile);
-    const name = profileName(profile);
-    if (access.cluster.proxyUrl !== undefined) {
-      throw new ProfileError('PROXY_UNSUPPORTED', name, 'proxy-url', 'this release connects without a proxy only');
-    }
     this.#connections.sweep();
-    return new RestConfig(name, access, this.#pluginCall(access), this.#connections);
+    return new RestConfig(profileName(profile), access, this.#pluginCall(access), this.#connections);
   }
 
   /** Ends every request, plugin run and connection of every config. */

@@ -21,7 +21,6 @@ export type ProfileErrorCode =
   | 'SERVER_INSECURE'
   | 'CA_INVALID'
   | 'PROXY_INVALID'
-  | 'PROXY_UNSUPPORTED'
   | 'EXTENSION_INVALID'
   | 'ARG_INVALID'
   | 'ENV_INVALID';
@@ -48,7 +47,15 @@ export type PluginErrorCode =
   | 'ANSWER_KEY_MISMATCH';
 
 /** Codes of a request that was refused before it left, or could not be carried. */
-export type RequestErrorCode = 'FOREIGN_ORIGIN' | 'CONFIG_CLOSED' | 'CONFIG_IMMUTABLE' | 'REQUEST_ABORTED';
+export type RequestErrorCode =
+  | 'FOREIGN_ORIGIN'
+  | 'CONFIG_CLOSED'
+  | 'CONFIG_IMMUTABLE'
+  | 'REQUEST_ABORTED'
+  | 'PROXY_INVALID'
+  | 'PROXY_FAILED'
+  | 'PROXY_AUTH_REQUIRED'
+  | 'PROXY_TIMEOUT';
 
 /** Codes of the plugin-side helpers. */
 export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';

@@ -144,14 +144,4 @@ describe('errors', () => {
     assert.ok(copy instanceof ProfileError && copy instanceof CredentialsError);
     assert.ok(!({} instanceof CredentialsError));
   });
-
-  test('of a profile name the profile, and a profile with proxy-url is refused aloud', async (t) => {
-    const cluster = await startCluster(t);
-    const providers = CredentialProviders.fromArgs(['--clusterprofile-access-provider', 'fake=/bin/x']);
-    const profile = profileFor(cluster, { 'proxy-url': 'http://proxy.example.dev' });
-    assert.throws(() => providers.getConfig(profile), {
-      code: 'PROXY_UNSUPPORTED',
-      message: /^ClusterProfile fleet\/spoke: /,
-    });
-  });
 });

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { buildConnector, Pool } from 'undici';
+import { type buildConnector, Pool } from 'undici';
 import type { ResolvedCluster } from '../access/resolve.ts';
 import { CredentialSource, Rejections, type SourceOptions, sourceKey } from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
+import { createConnector } from './connector.ts';
+import { type ProxyServer, parseProxy, proxyUrlFor } from './proxy.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export interface Destination {
@@ -26,16 +28,19 @@ export class Connection {
   readonly source: CredentialSource;
   readonly origin: string;
   readonly #rejections = new Rejections();
+  #refresh: Promise<Credential | undefined> | undefined;
   /** For tokens, and for requests that bring a credential of their own. */
   #bare: Pool | undefined;
   #certified: { readonly identity: string; readonly pool: Pool } | undefined;
   /** Requests under way and configs that hold a lease. */
   #holders = 0;
   #idleSince = 0;
+  readonly #proxy: ProxyServer | undefined;
   readonly #clock: () => number;
 
-  constructor(cluster: ResolvedCluster, source: CredentialSource, clock: () => number) {
+  constructor(cluster: ResolvedCluster, source: CredentialSource, proxy: ProxyServer | undefined, clock: () => number) {
     this.cluster = cluster;
+    this.#proxy = proxy;
     this.source = source;
     this.origin = new URL(cluster.server).origin;
     this.#clock = clock;
@@ -57,7 +62,7 @@ export class Connection {
 
   /** The pool without a client certificate. */
   get barePool(): Pool {
-    this.#bare ??= createPool(this.origin, this.cluster, undefined);
+    this.#bare ??= createPool(this.origin, this.#connector(undefined));
     return this.#bare;
   }
 
@@ -71,8 +76,17 @@ export class Connection {
     if (this.#certified?.identity === identity) return this.#certified.pool;
     // Nobody can be told of a failure to close: its requests have their own errors.
     this.#certified?.pool.close().catch(() => undefined);
-    this.#certified = { identity, pool: createPool(this.origin, this.cluster, keyPair) };
+    this.#certified = { identity, pool: createPool(this.origin, this.#connector(keyPair)) };
     return this.#certified.pool;
+  }
+
+  /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
+  webSocketConnector({ keyPair }: Credential): buildConnector.connector {
+    return createConnector(this.cluster, keyPair, this.#proxy, false);
+  }
+
+  #connector(keyPair: KeyPair | undefined): buildConnector.connector {
+    return createConnector(this.cluster, keyPair, this.#proxy, true);
   }
 
   /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
@@ -80,7 +94,14 @@ export class Connection {
     const header = Object.fromEntries(
       Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat()]])),
     );
-    return this.source.afterRejection(rejected, this.#rejections, { code, header });
+    const refresh = this.source.afterRejection(rejected, this.#rejections, { code, header });
+    this.#refresh = refresh;
+    return refresh;
+  }
+
+  /** Waits for a refresh that a 401 has started: what cannot be replayed should not go out with the old credential. */
+  async refreshed(): Promise<void> {
+    await this.#refresh;
   }
 
   /** A replay was accepted: the refresh was of use, so the next one need not be held back. */
@@ -120,17 +141,22 @@ export class Connections {
     this.sweep();
     const sourceId = sourceKey(call);
     const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
-    const key = JSON.stringify([
-      new URL(server).origin,
+    const url = new URL(server);
+    // Looked at for each config, as the process's environment is.
+    const proxyUrl = proxyUrlFor(url, cluster.proxyUrl, process.env);
+    const target = [
+      url.origin,
       certificateAuthorityData,
       tlsServerName,
       insecureSkipTlsVerify,
+      proxyUrl,
       disableCompression,
-      sourceId,
-    ]);
+    ];
+    const key = JSON.stringify([...target, sourceId]);
     let connection = this.#connections.get(key);
     if (!connection) {
-      connection = new Connection(cluster, this.#useSource(sourceId, call), this.#options.clock);
+      const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
+      connection = new Connection(cluster, this.#useSource(sourceId, call), proxy, this.#options.clock);
       this.#connections.set(key, connection);
       this.#sourceOf.set(connection, sourceId);
     }
@@ -192,18 +218,10 @@ export class Connections {
   }
 }
 
-function createPool(origin: string, cluster: ResolvedCluster, keyPair: KeyPair | undefined): Pool {
-  const { certificateAuthorityData, insecureSkipTlsVerify, tlsServerName } = cluster;
-  const connect = buildConnector({
-    ...(certificateAuthorityData ? { ca: Buffer.from(certificateAuthorityData, 'base64') } : {}),
-    ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
-    rejectUnauthorized: !insecureSkipTlsVerify,
-    allowH2: true,
-  });
+function createPool(origin: string, connect: buildConnector.connector): Pool {
   return new Pool(origin, {
     allowH2: true,
-    // The name is set for every handshake: a caller's Host header would otherwise decide which one is verified.
-    connect: (options, callback) => connect({ ...options, servername: tlsServerName ?? '' }, callback),
+    connect,
     keepAliveTimeout: keepAliveTimeoutMs,
     // A quiet watch is not a dead one.
     bodyTimeout: 0,

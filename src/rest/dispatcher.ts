@@ -54,7 +54,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
     this.#origin = new URL(destination.cluster.server).origin;
   }
 
-  /** The connection behind this dispatcher. Throws when it has been closed. */
+  /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
   connection(): Connection {
     if (this.#lease.ended) throw this.#lease.ended;
     if (!this.#lease.taken) abandoned.register(this, this.#lease, this.#lease);
@@ -66,8 +66,16 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
       return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
     }
-    if (this.#lease.ended) return refuse(handler, this.#lease.ended);
-    new Exchange(this.connection(), options, handler).start();
+    let connection: Connection;
+    try {
+      connection = this.connection();
+    } catch (error) {
+      return refuse(
+        handler,
+        error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config is closed'),
+      );
+    }
+    new Exchange(connection, options, handler).start();
     return true;
   }
 

@@ -2,7 +2,8 @@
  * A resolved access and its connections come in, a client-node KubeConfig goes out whose requests are authenticated.
  * It must not know how a credential is got.
  */
-import type { RequestOptions } from 'node:https';
+import type { ClientRequest } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type Cluster,
   type ConfigOptions,
@@ -84,16 +85,25 @@ export class RestConfig extends KubeConfig {
 
   /** For client-node's WebSockets (`Exec`, `Attach`, `PortForward`). */
   override async applyToHTTPSOptions(options: Parameters<KubeConfig['applyToHTTPSOptions']>[0]): Promise<void> {
-    const { certificateAuthorityData, insecureSkipTlsVerify, tlsServerName } = this.access.cluster;
-    const { authorization, keyPair } = await this.#credential(undefined);
-    const settings: RequestOptions = {
-      rejectUnauthorized: !insecureSkipTlsVerify,
-      ...(certificateAuthorityData ? { ca: Buffer.from(certificateAuthorityData, 'base64') } : {}),
-      ...(tlsServerName ? { servername: tlsServerName } : {}),
-      ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
-    };
-    const headers = { ...options.headers, ...(authorization ? { Authorization: authorization } : {}) };
-    Object.assign(options, settings, { headers });
+    const connection = this.#dispatcher.connection();
+    await connection.refreshed();
+    const credential = await this.#credential(undefined);
+    const { authorization } = credential;
+    const connect = connection.webSocketConnector(credential);
+    Object.assign(options, {
+      headers: { ...options.headers, ...(authorization ? { Authorization: authorization } : {}) },
+      createConnection: (target: { readonly host: string; readonly port: number | string }, done: Connected) => {
+        const { protocol } = new URL(this.access.cluster.server);
+        connect({ hostname: target.host, host: target.host, protocol, port: String(target.port) }, done);
+      },
+      // A 401 to the handshake is not replayed, but the next handshake has a new credential.
+      finishRequest: (request: ClientRequest) => {
+        request.once('response', ({ statusCode, headers }) => {
+          if (statusCode === 401) connection.refresh(credential, statusCode, headers);
+        });
+        request.end();
+      },
+    });
   }
 
   /** A kubeconfig, as JSON, that kubectl can use: the exec config and the exec extension are in it. Holds no credential. */
@@ -151,6 +161,8 @@ export class RestConfig extends KubeConfig {
     return immutable('makePathsAbsolute');
   }
 }
+
+type Connected = (error: Error | null, socket: Socket | null) => void;
 
 function immutable(method: string): never {
   throw new RequestError(
