@@ -7,6 +7,7 @@ import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import { createConnector } from './connector.ts';
 import { type ProxyServer, parseProxy, proxyUrlFor } from './proxy.ts';
+import { pingIntervalMs } from './watchdog.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export interface Destination {
@@ -222,6 +223,7 @@ function createPool(origin: string, connect: buildConnector.connector): Pool {
   return new Pool(origin, {
     allowH2: true,
     connect,
+    h2Options: { pingInterval: pingIntervalMs },
     keepAliveTimeout: keepAliveTimeoutMs,
     // A quiet watch is not a dead one.
     bodyTimeout: 0,

@@ -1,8 +1,10 @@
+import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../access/resolve.ts';
 import type { KeyPair } from '../exec/exec-credential.ts';
 import { type ProxyServer, unbracket } from './proxy.ts';
 import { openTunnel } from './tunnel.ts';
+import { watchForSilence } from './watchdog.ts';
 
 type Connect = buildConnector.connector;
 
@@ -29,13 +31,20 @@ export function createConnector(
   });
   // The name is set for every handshake: a caller's Host header would otherwise decide which one is verified.
   const servername = tlsServerName ?? '';
-  if (!proxy) return (options, callback) => connect({ ...options, servername }, callback);
+  const secure: Connect = (options, callback) => {
+    connect({ ...options, servername }, (...result) => {
+      const [, socket] = result;
+      if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2') watchForSilence(socket);
+      callback(...result);
+    });
+  };
+  if (!proxy) return secure;
   return (options, callback) => {
     const hostname = unbracket(options.hostname);
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
     openTunnel(proxy, hostname, port, { timeoutMs: tunnelTimeoutMs, certificateAuthority }).then(
       (socket) => {
-        if (options.protocol === 'https:') connect({ ...options, servername, httpSocket: socket }, callback);
+        if (options.protocol === 'https:') secure({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
       },
       (error: Error) => callback(error, null),

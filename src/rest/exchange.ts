@@ -7,6 +7,11 @@ import type { Connection } from './connections.ts';
 import { hasAuthorization, withHeaders } from './headers.ts';
 import { ReplayableBody } from './replayable-body.ts';
 
+/** The server is closing the connection, and has not looked at this request. */
+function isGoAway(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_INFO' && error.message.includes('GOAWAY');
+}
+
 /** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
 const heldLimit = 256 * 1024;
 
@@ -35,7 +40,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   readonly #body: ReplayableBody;
   #wire: Dispatcher.DispatchController | undefined;
   #credential: Credential | undefined;
+  /** True once the request goes out a second time because of a 401. */
   #replaying = false;
+  /** True once the body has to come from what was kept of it. */
+  #resend = false;
+  /** How often the request may still go out again because the server closes its connection. */
+  #retries = 5;
+  /** True once the caller has seen the beginning of a response. */
+  #answered = false;
   #held: HeldResponse | undefined;
   /** `undefined` until the refresh after a 401 has ended; `null` where it brought nothing better. */
   #refreshed: Credential | null | undefined;
@@ -80,7 +92,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     const ours: Record<string, string> = authorization === undefined ? {} : { authorization };
     if (this.#connection.cluster.disableCompression) ours['accept-encoding'] = 'identity';
     const headers = withHeaders(this.#options.headers, ours);
-    const body = this.#replaying ? this.#body.again() : this.#body.first();
+    const body = this.#resend ? this.#body.again() : this.#body.first();
     try {
       const pool = credential ? this.#connection.poolFor(credential) : this.#connection.barePool;
       pool.dispatch({ ...this.#options, headers, body }, this);
@@ -125,6 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
       return;
     }
     if (this.#replaying && statusCode !== 401) this.#connection.accepted();
+    this.#answered = true;
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
 
@@ -160,6 +173,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
       this.#afterHeld();
       return;
     }
+    if (isGoAway(error) && !this.#answered && !this.#reason && this.#retries > 0 && this.#body.replayable) {
+      // The server said that it has not looked at this request: it may go out again, whatever its method.
+      this.#retries -= 1;
+      this.#wire = undefined;
+      this.#resend = true;
+      this.#send(this.#credential);
+      return;
+    }
     this.#fail(error);
   }
 
@@ -176,6 +197,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     this.#held = undefined;
     this.#wire = undefined;
     this.#replaying = true;
+    this.#resend = true;
     this.#send(this.#refreshed);
   }
 

@@ -12,18 +12,39 @@ export function hasAuthorization(headers: RequestHeaders): boolean {
 }
 
 /**
- * The headers with ours (lower case names) set, whatever stood there. A caller's `Host` is left out: undici would take it
- * for the server's name, and reconnect.
+ * The headers with ours (lower case names) set, whatever stood there, and each name once. One bad header would end an HTTP/2
+ * connection with everybody's requests on it, so those that belong to a single hop are left out, as is a caller's `Host`,
+ * which undici would take for the server's name.
  */
 export function withHeaders(headers: RequestHeaders, ours: Readonly<Record<string, string>>): HeaderRecord {
-  if (!headers) return { ...ours };
-  const result: HeaderRecord = { ...toRecord(headers) };
-  for (const name in result) {
-    if (isNamed(name, 'host')) delete result[name];
-    else for (const own in ours) if (isNamed(name, own)) delete result[name];
+  const result: HeaderRecord = {};
+  const given = headers ? toRecord(headers) : {};
+  for (const name in given) {
+    const lowered = name.toLowerCase();
+    const value = given[name];
+    if (value === undefined || singleHop.has(lowered) || (lowered === 'te' && value !== 'trailers')) continue;
+    // A later value of a header that may stand once wins, as it does in an object.
+    result[lowered] = Array.isArray(value) && onlyOnce.has(lowered) ? (value.at(-1) ?? '') : value;
   }
   return Object.assign(result, ours);
 }
+
+const singleHop: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+const onlyOnce: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'authorization',
+  'content-length',
+  'content-type',
+  'user-agent',
+]);
 
 function isNamed(name: string, lowered: string): boolean {
   return name.length === lowered.length && name.toLowerCase() === lowered;

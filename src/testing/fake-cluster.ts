@@ -10,6 +10,7 @@ import {
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type ServerHttp2Session,
 } from 'node:http2';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -74,6 +75,7 @@ export class FakeCluster {
   readonly certificateAuthority: CertificateAuthority = createCertificateAuthority();
   readonly #options: FakeClusterOptions;
   readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
   readonly #api: KubernetesApi;
   readonly #behaviours: Behaviour[] = [];
   #server: Http2SecureServer | HttpsServer | Server;
@@ -148,6 +150,11 @@ export class FakeCluster {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Asks every HTTP/2 client to use another connection (GOAWAY). */
+  goAway(): void {
+    for (const session of this.#sessions) session.goaway();
+  }
+
   /** Stops and starts again on the same port, with the same certificate authority. */
   async restart(): Promise<void> {
     await this.close();
@@ -180,6 +187,10 @@ export class FakeCluster {
       : http2
         ? createSecureServer({ ...tls, allowHTTP1: true }, answer)
         : createTlsServer(tls, answer);
+    server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session);
+      session.on('close', () => this.#sessions.delete(session));
+    });
     server.on('connection', (socket: Socket) => {
       this.#connections += 1;
       this.#sockets.add(socket);

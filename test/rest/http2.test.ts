@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { watchForSilence } from '../../src/rest/watchdog.ts';
+import { startFleet } from '../fixtures/fleet.ts';
+
+describe('one HTTP/2 connection for many', () => {
+  test('carries 100 streams; 1,000 watches need no more than a dozen connections', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    await config.ready();
+    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const watches = await Promise.all(
+      Array.from({ length: 1_000 }, () => request(url, { dispatcher: config.dispatcher })),
+    );
+    assert.ok(watches.every(({ statusCode }) => statusCode === 200));
+    assert.ok(cluster.stats.connections <= 12, `${cluster.stats.connections} connections`);
+    for (const { body } of watches) body.on('error', () => {}).destroy();
+  });
+
+  test("survives one caller's bad headers", async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const send = (headers: Record<string, string | string[]>) =>
+      request(`${cluster.url}/version`, { dispatcher: config.dispatcher, headers });
+    const watch = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    for (const headers of [
+      { te: 'gzip' },
+      { 'proxy-connection': 'keep-alive' },
+      { connection: 'close' },
+      { 'Keep-Alive': 'timeout=5' },
+      { 'Content-Type': 'a/b', 'content-type': 'c/d' },
+      { 'user-agent': ['a', 'b'] },
+      { host: 'elsewhere' },
+    ] as Record<string, string | string[]>[]) {
+      const { statusCode, body } = await send(headers);
+      await body.dump();
+      assert.equal(statusCode, 200, JSON.stringify(headers));
+    }
+    await assert.rejects(send({ 'x-bad': 'line\nbreak' }), { code: 'UND_ERR_INVALID_ARG' });
+    cluster.emit('ADDED', 'still-there');
+    for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
+    assert.equal(cluster.stats.connections, 1);
+  });
+
+  test('loses no request while the server says GOAWAY again and again', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    let answered = 0;
+    const worker = async () => {
+      for (let i = 0; i < 100; i++) {
+        await core.listNamespace();
+        answered += 1;
+        if (answered % 25 === 0) cluster.goAway();
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, worker));
+    assert.equal(answered, 1_000);
+    assert.ok(cluster.stats.connections > 10, `${cluster.stats.connections} connections`);
+  });
+
+  test('a reset stream fails its own request only', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    cluster.failNext('reset');
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => core.listNamespace()));
+    assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1);
+    assert.equal(cluster.stats.connections, 1);
+  });
+
+  test('a killed and restarted server is found again', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    await cluster.restart();
+    let failures = 0;
+    while ((await core.listNamespace().catch(() => undefined)) === undefined) failures += 1;
+    assert.ok(failures <= 2, `${failures} failures`);
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('a peer that has stopped', () => {
+  test('is noticed, and one that only has nothing to say is left alone', async (t) => {
+    const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
+    t.after(() => child.kill('SIGKILL'));
+    const [{ url, certificateAuthorityData }] = await once(child, 'message');
+    const session = connect(url, { ca: Buffer.from(certificateAuthorityData, 'base64') });
+    session.on('error', () => {});
+    await once(session, 'connect');
+    const { socket } = session;
+    assert.ok(socket);
+    const pinging = setInterval(() => session.destroyed || session.ping(() => {}), 20);
+    t.after(() => clearInterval(pinging));
+    watchForSilence(socket, 100);
+    // Many looks, and the answers to the pings are all that comes.
+    for (let pings = 0; pings < 30; pings++) await new Promise((resolve) => session.ping(resolve));
+    assert.ok(!session.destroyed);
+    const closed = once(session, 'close');
+    child.kill('SIGSTOP');
+    await closed;
+  });
+});
