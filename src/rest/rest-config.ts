@@ -5,11 +5,15 @@
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import {
+  type ApiConstructor,
+  type ApiType,
   type Cluster,
   type ConfigOptions,
   type Context,
+  createConfiguration,
   KubeConfig,
   type RequestContext,
+  ServerConfiguration,
   type User,
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
@@ -21,6 +25,7 @@ import { abortable } from './abortable.ts';
 import type { Connections } from './connections.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
+import { createHttpLibrary } from './http-library.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
@@ -76,6 +81,13 @@ export class RestConfig extends KubeConfig {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
+  override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
+    const baseServer = new ServerConfiguration(this.access.cluster.server, {});
+    const httpApi = createHttpLibrary(this.#dispatcher);
+    return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */

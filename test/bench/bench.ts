@@ -62,7 +62,7 @@ async function compare(
     const ratioOf = (of: (round: Round) => number) =>
       median(each.map((round, index) => of(round) / of(floor[index] ?? round)));
     const rate = 1 / median(each.map(({ seconds }) => seconds));
-    const peer = 'static token';
+    const peer = floorPeer.name;
     report({
       bench,
       what: `${name}: requests per second`,
@@ -84,8 +84,8 @@ async function compare(
 }
 
 async function requests(cluster: BenchCluster, plugin: TestPlugin): Promise<void> {
-  const floor = staticToken(cluster);
-  const peers = [ours(cluster, plugin), floor, execAuth(cluster, plugin)];
+  const floor = staticToken(cluster, 'undici.request');
+  const peers = [ours(cluster, plugin), floor, staticToken(cluster, 'fetch'), execAuth(cluster, plugin)];
   heading('(b) requests one after the other');
   await compare('b-sequential', peers, floor, 15, 500, 1);
   heading('(b) requests of 32 callers');

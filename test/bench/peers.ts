@@ -1,8 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { CoreV1Api, KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import {
+  CoreV1Api,
+  createConfiguration,
+  KubeConfig,
+  type RequestContext,
+  ServerConfiguration,
+} from '@kubernetes/client-node';
 import { Agent } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
+import { createHttpLibrary } from '../../src/rest/http-library.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
 
 export interface Peer {
@@ -69,7 +76,7 @@ export function execAuth(cluster: BenchCluster, { command }: TestPlugin): Peer {
 }
 
 /** client-node with a token that is already there, on one agent for all requests: no credential work at all. */
-export function staticToken(cluster: BenchCluster): Peer {
+export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.request'): Peer {
   const ca = Buffer.from(cluster.certificateAuthorityData, 'base64');
   const agent = new Agent({ allowH2: true, connect: { ca, allowH2: true }, keepAliveTimeout: 90_000 });
   class StaticToken extends KubeConfig {
@@ -79,5 +86,11 @@ export function staticToken(cluster: BenchCluster): Peer {
     }
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
-  return { name: 'static token, one agent', core: config.makeApiClient(CoreV1Api), close: () => agent.close() };
+  const baseServer = new ServerConfiguration(cluster.server, {});
+  const httpApi = createHttpLibrary(agent);
+  const core =
+    library === 'fetch'
+      ? config.makeApiClient(CoreV1Api)
+      : new CoreV1Api(createConfiguration({ baseServer, httpApi, authMethods: { default: config } }));
+  return { name: `static token on ${library}`, core, close: () => agent.close() };
 }
