@@ -2,7 +2,7 @@
  * The wire types of KEP-541: what a plugin is told in `KUBERNETES_EXEC_INFO`, and what it answers on stdout.
  * Pure; a fault is an `AnswerFault`, which never holds anything of the answer.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { Json } from '../access/json.ts';
@@ -107,6 +107,8 @@ export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
   readonly endsAt: number;
+  /** A digest of both: equal where they are equal, and no secret. */
+  readonly identity: string;
 }
 
 /** Why an answer is no credential. */
@@ -199,7 +201,8 @@ function readKeyPair(certificate: string | undefined, key: string | undefined): 
   if (!leaf.checkPrivateKey(privateKey)) {
     throw new AnswerFault('ANSWER_KEY_MISMATCH', 'answered with a client key that does not fit its certificate');
   }
-  return { certificate, key, endsAt: leaf.validToDate.getTime() };
+  const identity = createHash('sha256').update(certificate).update('\0').update(key).digest('base64');
+  return { certificate, key, endsAt: leaf.validToDate.getTime(), identity };
 }
 
 function readExpiry(timestamp: string | null | undefined): number | undefined {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type buildConnector, Pool } from 'undici';
 import type { ResolvedCluster } from '../access/resolve.ts';
@@ -23,6 +22,9 @@ export interface ConnectionsOptions extends SourceOptions {
 /** Sockets are kept open this long between requests, in milliseconds: undici's own 4 s would reconnect every poll. */
 const keepAliveTimeoutMs = 90_000;
 
+/** Milliseconds that the streams of an earlier certificate may go on. */
+const longestDrainMs = 3_600_000;
+
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
   readonly cluster: ResolvedCluster;
@@ -33,6 +35,8 @@ export class Connection {
   /** For tokens, and for requests that bring a credential of their own. */
   #bare: Pool | undefined;
   #certified: { readonly identity: string; readonly pool: Pool } | undefined;
+  /** Pools of earlier certificates, while their last requests go on. */
+  readonly #retired = new Set<Pool>();
   /** Requests under way and configs that hold a lease. */
   #holders = 0;
   #idleSince = 0;
@@ -73,12 +77,22 @@ export class Connection {
    */
   poolFor({ keyPair }: Credential): Pool {
     if (!keyPair) return this.barePool;
-    const identity = identityOf(keyPair);
-    if (this.#certified?.identity === identity) return this.#certified.pool;
-    // Nobody can be told of a failure to close: its requests have their own errors.
-    this.#certified?.pool.close().catch(() => undefined);
-    this.#certified = { identity, pool: createPool(this.origin, this.#connector(keyPair)) };
+    if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
+    if (this.#certified) this.#retire(this.#certified.pool);
+    this.#certified = { identity: keyPair.identity, pool: createPool(this.origin, this.#connector(keyPair)) };
     return this.#certified.pool;
+  }
+
+  /** Lets a pool's requests end by themselves, for an hour at most. */
+  #retire(pool: Pool): void {
+    this.#retired.add(pool);
+    const timer = setTimeout(() => pool.destroy().catch(() => undefined), longestDrainMs).unref();
+    const end = () => {
+      clearTimeout(timer);
+      this.#retired.delete(pool);
+    };
+    // Nobody can be told of a failure to close: its requests have their own errors.
+    pool.close().then(end, end);
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
@@ -112,7 +126,8 @@ export class Connection {
 
   /** Ends every request and every socket. */
   async destroy(): Promise<void> {
-    const pools = [this.#bare, this.#certified?.pool];
+    const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
+    this.#retired.clear();
     this.#bare = undefined;
     this.#certified = undefined;
     await Promise.all(pools.map((pool) => pool?.destroy()));
@@ -228,8 +243,4 @@ function createPool(origin: string, connect: buildConnector.connector): Pool {
     // A quiet watch is not a dead one.
     bodyTimeout: 0,
   });
-}
-
-function identityOf(keyPair: KeyPair): string {
-  return createHash('sha256').update(keyPair.certificate).update('\0').update(keyPair.key).digest('base64');
 }

@@ -205,30 +205,6 @@ describe('close() of the providers', () => {
   });
 });
 
-describe('client certificates', () => {
-  test('authenticate, and a new one takes a new connection', async (t) => {
-    const cluster = await startCluster(t, { tokens: {} });
-    const issue = (commonName: string) => {
-      const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
-      return { clientCertificateData: certificate, clientKeyData: key };
-    };
-    const plugin = await startPlugin(t, issue('first'));
-    const config = startProviders(t, plugin).getConfig(profileFor(cluster));
-    await list(config);
-    await plugin.answer(issue('second'));
-    config.invalidate();
-    await list(config);
-    assert.deepEqual(
-      [...cluster.stats.byIdentity],
-      [
-        ['first', 1],
-        ['second', 1],
-      ],
-    );
-    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
-  });
-});
-
 describe('no secret', () => {
   test('is in anything that a working and a failing config prints, logs, throws or inspects', async (t) => {
     const secret = 'SECRET-7c1e55aa90';

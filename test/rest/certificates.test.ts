@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { fetch, request } from 'undici';
+import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
+
+/** A cluster that knows no token, and a plugin that hands out client certificates. */
+async function startCertified(t: TestContext, more: { token?: string; http2?: boolean } = {}) {
+  const { http2 = true, ...token } = more;
+  const cluster = await startCluster(t, { tokens: { own: 'by-own-token' }, http2 });
+  const issue = (commonName: string) => {
+    const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
+    return { clientCertificateData: certificate, clientKeyData: key, ...token };
+  };
+  const plugin = await startPlugin(t, issue('first'));
+  const config = startProviders(t, plugin).getConfig(profileFor(cluster));
+  const core = config.makeApiClient(CoreV1Api);
+  /** The next request runs the plugin, which answers with a certificate of another name. */
+  const rotate = async (commonName: string) => {
+    await plugin.answer(issue(commonName));
+    config.invalidate();
+  };
+  return { cluster, plugin, config, core, issue, rotate };
+}
+
+describe('a client certificate', () => {
+  for (const http2 of [true, false]) {
+    test(`authenticates over ${http2 ? 'HTTP/2' : 'HTTP/1.1'}, and a new one is used at once`, async (t) => {
+      const { cluster, core, rotate } = await startCertified(t, { http2 });
+      await core.listNamespace();
+      await rotate('second');
+      await core.listNamespace();
+      assert.deepEqual(
+        [...cluster.stats.byIdentity],
+        [
+          ['first', 1],
+          ['second', 1],
+        ],
+      );
+      while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+    });
+  }
+
+  test('may come with a token: both are sent', async (t) => {
+    const { cluster, core } = await startCertified(t, { token: 'beside' });
+    const seen: unknown[] = [];
+    cluster.onRequest = ({ headers, identity }) => seen.push([headers.authorization, identity]);
+    await core.listNamespace();
+    assert.deepEqual(seen, [['Bearer beside', 'first']]);
+  });
+
+  test('is left out where the request brings an Authorization of its own: a server would believe the certificate', async (t) => {
+    const { cluster, config, core } = await startCertified(t);
+    await core.listNamespace();
+    const headers = { authorization: 'Bearer own' };
+    assert.equal((await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher, headers })).status, 200);
+    assert.equal(cluster.stats.byIdentity.get('by-own-token'), 1);
+  });
+
+  test('whose key does not fit keeps the last good credential', async (t) => {
+    const { cluster, plugin, core, issue } = await startCertified(t);
+    await core.listNamespace();
+    await plugin.answer({ ...issue('second'), clientKeyData: issue('third').clientKeyData });
+    cluster.failNext(401);
+    await assert.rejects(core.listNamespace(), { code: 401 });
+    await core.listNamespace();
+    assert.equal(cluster.stats.byIdentity.get('first'), 3);
+    assert.equal(await plugin.runs(), 2);
+  });
+});
+
+describe('rotation', () => {
+  test('lets streams on the old certificate go on, and closes its connection when they have ended', async (t) => {
+    const { cluster, config, core, rotate } = await startCertified(t);
+    const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    await once(body, 'readable');
+    await rotate('second');
+    await core.listNamespace();
+    assert.equal(cluster.stats.openConnections, 2);
+    cluster.emit('ADDED', 'after-rotation');
+    for await (const chunk of body) if (String(chunk).includes('after-rotation')) break;
+    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(cluster.stats.byIdentity.get('second'), 1);
+  });
+
+  test('under load fails no request, and leaves no connection behind', async (t) => {
+    const { cluster, core, rotate } = await startCertified(t);
+    let stop = false;
+    let served = 0;
+    const worker = async () => {
+      while (!stop) {
+        assert.equal((await core.listNamespace()).items.length, 2);
+        served += 1;
+      }
+    };
+    const workers = Array.from({ length: 10 }, worker);
+    for (let round = 0; round < 50; round++) {
+      await rotate(`round-${round}`);
+      await core.listNamespace();
+    }
+    stop = true;
+    await Promise.all(workers);
+    assert.ok(served > 100 && cluster.stats.unauthorized === 0, `${served} served`);
+    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+  });
+});
