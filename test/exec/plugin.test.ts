@@ -8,7 +8,7 @@ import type { ResolvedExec } from '../../src/access/resolve.ts';
 import { PluginError, type PluginErrorCode } from '../../src/errors.ts';
 import { type PluginCall, runPlugin } from '../../src/exec/plugin.ts';
 import { writePlugin } from '../../src/testing/index.ts';
-import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 const secret = 'SECRET-5bd2f1e0a9';
 
@@ -52,15 +52,6 @@ async function failure(run: Promise<unknown>, code: PluginErrorCode): Promise<Pl
   assert.match(error.message, /^access provider google: plugin /);
   assert.ok(!inspect(error, { depth: 9 }).includes(secret), inspect(error));
   return error;
-}
-
-/** Waits until a process is gone. */
-async function ended(pid: number): Promise<void> {
-  for (;;) {
-    const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    if (state === '' || / Z /.test(state)) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 describe('what a plugin is given', () => {
