@@ -12,6 +12,10 @@ export interface CredentialProvidersOptions {
   readonly idleTimeoutMs?: number;
   /** Plugins that run at once in this process. Default: four for each core. */
   readonly maxConcurrentRuns?: number;
+  /** Treat a 403 as a 401, as KEP-541 did in 2019; held back as well. Default: false. */
+  readonly refreshOnForbidden?: boolean;
+  /** Give plugins nothing of the process's environment but `PATH`, `HOME` and what is configured. Default: false. */
+  readonly cleanEnvironment?: boolean;
   /** Default: warnings go to stderr, nothing else is said. */
   readonly logger?: Logger;
   /** The time, in milliseconds since 1970. Default: `Date.now`. */
@@ -33,6 +37,8 @@ const optionsSchema = z.strictObject({
     .int({ error: 'must be a whole number of 1 or more' })
     .min(1, { error: 'must be a whole number of 1 or more' })
     .default(defaultMaxConcurrentRuns),
+  refreshOnForbidden: z.boolean({ error: 'must be true or false' }).default(false),
+  cleanEnvironment: z.boolean({ error: 'must be true or false' }).default(false),
   logger: z
     .custom<Logger>((value) => typeof value === 'object' && value !== null && isFunction(Reflect.get(value, 'warn')), {
       error: 'must be an object with a function warn(message)',

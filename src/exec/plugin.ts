@@ -38,6 +38,8 @@ export interface PluginOptions {
   /** Plugins that may run at once in this process. */
   readonly maxConcurrentRuns: number;
   readonly logger: Logger;
+  /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */
+  readonly cleanEnvironment: boolean;
   /** Aborted when the whole library is closed: the plugins that still run are killed. */
   readonly signal: AbortSignal;
 }
@@ -66,10 +68,8 @@ async function run(
 ): Promise<Credential> {
   const { exec, cluster } = call;
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
-  const environment = pluginEnvironment(
-    exec,
-    encodeExecCredential(exec.apiVersion, { interactive, cluster, response }),
-  );
+  const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
+  const environment = pluginEnvironment(exec, execInfo, options.cleanEnvironment);
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const executable = await findExecutable(exec.command, process.env.PATH ?? '');

@@ -17,6 +17,8 @@ export interface Destination {
 export interface ConnectionsOptions extends SourceOptions {
   /** Milliseconds that a connection and its credential are kept after the last lease on them. */
   readonly idleTimeoutMs: number;
+  /** Treat a 403 as a 401. */
+  readonly refreshOnForbidden: boolean;
 }
 
 /** Sockets are kept open this long between requests, in milliseconds: undici's own 4 s would reconnect every poll. */
@@ -41,14 +43,19 @@ export class Connection {
   #holders = 0;
   #idleSince = 0;
   readonly #proxy: ProxyServer | undefined;
-  readonly #clock: () => number;
+  readonly #options: ConnectionsOptions;
 
-  constructor(cluster: ResolvedCluster, source: CredentialSource, proxy: ProxyServer | undefined, clock: () => number) {
+  constructor(
+    cluster: ResolvedCluster,
+    source: CredentialSource,
+    proxy: ProxyServer | undefined,
+    options: ConnectionsOptions,
+  ) {
     this.cluster = cluster;
     this.#proxy = proxy;
     this.source = source;
     this.origin = new URL(cluster.server).origin;
-    this.#clock = clock;
+    this.#options = options;
   }
 
   hold(): void {
@@ -57,7 +64,7 @@ export class Connection {
 
   letGo(): void {
     this.#holders -= 1;
-    if (this.#holders === 0) this.#idleSince = this.#clock();
+    if (this.#holders === 0) this.#idleSince = this.#options.clock();
   }
 
   /** Milliseconds since anybody used this connection; 0 while somebody does. */
@@ -102,6 +109,11 @@ export class Connection {
 
   #connector(keyPair: KeyPair | undefined): buildConnector.connector {
     return createConnector(this.cluster, keyPair, this.#proxy, true);
+  }
+
+  /** Whether a response says that the credential was refused. */
+  isRejection(statusCode: number): boolean {
+    return statusCode === 401 || (statusCode === 403 && this.#options.refreshOnForbidden);
   }
 
   /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
@@ -172,7 +184,7 @@ export class Connections {
     let connection = this.#connections.get(key);
     if (!connection) {
       const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
-      connection = new Connection(cluster, this.#useSource(sourceId, call), proxy, this.#options.clock);
+      connection = new Connection(cluster, this.#useSource(sourceId, call), proxy, this.#options);
       this.#connections.set(key, connection);
       this.#sourceOf.set(connection, sourceId);
     }

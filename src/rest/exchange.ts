@@ -126,7 +126,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     statusMessage?: string,
   ): void {
     if (this.#done) return;
-    if (statusCode === 401 && this.#credential && !this.#replaying) {
+    const rejected = this.#connection.isRejection(statusCode);
+    if (rejected && this.#credential && !this.#replaying) {
       const rawHeaders = wire.rawHeaders ?? null;
       this.#held = { statusCode, headers, statusMessage, rawHeaders, chunks: [], size: 0, trailers: {}, ended: false };
       // Even where nothing can be replayed the caller waits for it: so the next request has the new credential.
@@ -136,7 +137,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
       });
       return;
     }
-    if (this.#replaying && statusCode !== 401) this.#connection.accepted();
+    if (this.#replaying && !rejected) this.#connection.accepted();
     this.#answered = true;
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }

@@ -158,6 +158,7 @@ async function pluginRuns({ command }: TestPlugin): Promise<void> {
   const options = {
     timeoutMs: 10_000,
     maxConcurrentRuns: 8,
+    cleanEnvironment: false,
     logger: { warn: () => {} },
     signal: new AbortController().signal,
   };

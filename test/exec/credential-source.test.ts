@@ -34,6 +34,7 @@ async function set(t: TestContext, answer: PluginAnswer) {
     {
       timeoutMs: 10_000,
       maxConcurrentRuns: 4,
+      cleanEnvironment: false,
       clock: () => clock.now,
       logger: { warn: (message) => warnings.push(message) },
       signal: stop.signal,

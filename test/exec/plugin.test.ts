@@ -37,6 +37,7 @@ function options(t: TestContext, settings: { timeoutMs?: number; logs?: string[]
   return {
     timeoutMs: settings.timeoutMs ?? 10_000,
     maxConcurrentRuns: 4,
+    cleanEnvironment: false,
     logger: { info: log, warn: log },
     signal: stop.signal,
   };
@@ -80,6 +81,21 @@ describe('what a plugin is given', () => {
       apiVersion: 'client.authentication.k8s.io/v1',
       spec: { interactive: false, cluster },
     });
+  });
+
+  test('is nothing of the process but PATH and HOME where a clean environment is asked for', async (t) => {
+    await using plugin = await writePlugin({ token: 't' });
+    const env = [{ name: 'CONFIGURED', value: 'yes' }];
+    await runPlugin(call({ command: plugin.command, env }), { ...options(t), cleanEnvironment: true });
+    const names = Object.keys(await plugin.lastEnvironment());
+    // The shell itself adds the last three.
+    const shells = ['PWD', 'OLDPWD', '_', 'SHLVL'];
+    assert.deepEqual(names.filter((name) => !shells.includes(name)).sort(), [
+      'CONFIGURED',
+      'HOME',
+      'KUBERNETES_EXEC_INFO',
+      'PATH',
+    ]);
   });
 
   test('is an stdin that is empty: a plugin that reads it does not wait', async (t) => {

@@ -227,6 +227,45 @@ describe('a 401', () => {
   });
 });
 
+describe('earlier versions of the protocol', () => {
+  test('v1alpha1: the plugin is told of the response that made a refresh necessary, and of no cluster', async (t) => {
+    const cluster = await startCluster(t);
+    const apiVersion = 'client.authentication.k8s.io/v1alpha1';
+    const plugin = await startPlugin(t, { token: 'token-1', apiVersion });
+    const execConfig = { apiVersion, command: plugin.command, provideClusterInfo: true } as const;
+    const config = startProviders(t, plugin, {}, { execConfig }).getConfig(profileFor(cluster));
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    assert.deepEqual(await plugin.lastInput(), { kind: 'ExecCredential', apiVersion, spec: { interactive: false } });
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2', apiVersion });
+    await core.listNamespace();
+    const input = JSON.stringify(await plugin.lastInput());
+    assert.match(input, /"response":\{"code":401,"header":\{.*"content-type":\["application\/json"\]/);
+  });
+
+  test('refreshOnForbidden: a 403 refreshes too, and RBAC denials do not become a stream of runs', async (t) => {
+    const start = Date.now();
+    const { cluster, plugin, config } = await startFleet(t, {
+      options: { refreshOnForbidden: true, clock: () => start },
+    });
+    const core = config.makeApiClient(CoreV1Api);
+    cluster.failNext(403);
+    await core.listNamespace();
+    assert.equal(await plugin.runs(), 2);
+    cluster.failNext(403, 101);
+    for (let i = 0; i < 100; i++) await assert.rejects(core.listNamespace(), { code: 403 });
+    assert.equal(await plugin.runs(), 3);
+  });
+
+  test('without it a 403 starts nothing', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    cluster.failNext(403);
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 403 });
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
 describe('a failing plugin', () => {
   test('under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
     const { cluster, plugin, config } = await startFleet(t, { answer: { exitCode: 1, stderr: 'no metadata server' } });
