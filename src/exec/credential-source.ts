@@ -47,6 +47,8 @@ export class CredentialSource {
   readonly #call: PluginCall;
   readonly #options: SourceOptions;
   #current: Credential | undefined;
+  /** Of the last credential, also when it has been invalidated: a failing plugin may print them. */
+  #secrets: readonly string[] = [];
   /** When a refresh starts behind the requests that still use the current credential. */
   #refreshAt = Number.POSITIVE_INFINITY;
   /** Until when a credential that came already expired is used all the same. */
@@ -130,7 +132,7 @@ export class CredentialSource {
   #run(response?: ExecResponse): Promise<Credential> {
     const generation = this.#generation;
     this.#runs += 1;
-    const running = runPlugin(this.#call, this.#options, response).then(
+    const running = runPlugin(this.#call, this.#options, { response, secrets: this.#secrets }).then(
       (credential) => {
         if (generation === this.#generation) this.#take(credential);
         return credential;
@@ -148,6 +150,7 @@ export class CredentialSource {
     const now = this.#options.clock();
     this.#running = undefined;
     this.#current = credential;
+    this.#secrets = credential.secrets;
     this.#failure = undefined;
     this.#heldUntil = 0;
     if (credential.expiresAt === undefined || credential.expiresAt >= now) {

@@ -49,21 +49,36 @@ const graceMs = 500;
 /** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
 const stderrKept = 16 * 1024;
 
-/** Runs the plugin when a place is free. `response` is what the server said to the last credential (v1alpha1). */
+/** What a run is told of the credential before it. */
+export interface Previous {
+  /** What the server said to it (v1alpha1). */
+  readonly response?: ExecResponse | undefined;
+  /** Its secrets, which the plugin may write on stderr. */
+  readonly secrets: readonly string[];
+}
+
+/** Runs the plugin when a place is free. Rejects with nothing but a `PluginError`. */
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  response?: ExecResponse,
+  previous: Previous = { secrets: [] },
 ): Promise<Credential> {
   const interactive = decideInteraction(call);
-  if (interactive) return alone(() => run(call, options, response, true));
-  return withinRunLimit(options.maxConcurrentRuns, call.provider, () => run(call, options, response, false));
+  try {
+    if (interactive) return await alone(() => run(call, options, previous, true));
+    return await withinRunLimit(options.maxConcurrentRuns, call.provider, () => run(call, options, previous, false));
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    // Its message may quote the arguments: only its code is passed on.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
+    throw failure(call, 'PLUGIN_NOT_EXECUTABLE', `could not be started (${code})`);
+  }
 }
 
 async function run(
   call: PluginCall,
   options: PluginOptions,
-  response: ExecResponse | undefined,
+  { response, secrets }: Previous,
   interactive: boolean,
 ): Promise<Credential> {
   const { exec, cluster } = call;
@@ -84,8 +99,8 @@ async function run(
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
-    const credential = readAnswer(call, ended, options.timeoutMs);
-    report(call, options.logger, redact(ended.stderr, [...credential.secrets, ...words(ended.stdout)]));
+    const credential = readAnswer(call, ended, options.timeoutMs, secrets);
+    report(call, options.logger, redact(ended.stderr, [...secrets, ...credential.secrets, ...words(ended.stdout)]));
     return credential;
   } catch (error) {
     if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
@@ -167,8 +182,8 @@ async function spawn(
   }
 }
 
-function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number): Credential {
-  const stderr = redact(ended.stderr, words(ended.stdout));
+function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number, secrets: readonly string[]): Credential {
+  const stderr = redact(ended.stderr, [...secrets, ...words(ended.stdout)]);
   const fail = (code: PluginErrorCode, reason: string, more?: Partial<PluginFailure>) =>
     failure(call, code, reason, { stderr, ...more });
   const { exitCode, signal, startError } = ended;

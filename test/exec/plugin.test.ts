@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
@@ -156,6 +156,19 @@ describe('the executable', () => {
       (await failure(runPlugin(call({ command: file }), options(t)), 'PLUGIN_NOT_EXECUTABLE')).message,
       /interpreter/,
     );
+  });
+});
+
+describe('a working directory that is gone', () => {
+  test('gives an error like any other, which holds nothing of the arguments', async (t) => {
+    await using plugin = await writePlugin({ token: 't' });
+    const directory = process.cwd();
+    t.after(() => process.chdir(directory));
+    const folder = await temporaryFolder(t);
+    process.chdir(folder);
+    await rm(folder, { recursive: true });
+    const run = runPlugin(call({ command: plugin.command, args: [secret] }), options(t));
+    assert.match((await failure(run, 'PLUGIN_NOT_EXECUTABLE')).message, /could not be started/);
   });
 });
 

@@ -226,6 +226,10 @@ describe('no secret', () => {
     show(await core.listNamespace().catch((error: unknown) => error));
     config.invalidate();
     show(await core.listNamespace().catch((error: unknown) => error));
+    // Nothing on stdout now, and the credential has been invalidated: only what was known before can be recognised.
+    await plugin.answer({ stdout: '', stderr: `the token ${secret} has expired`, exitCode: 1 });
+    config.invalidate();
+    show(await core.listNamespace().catch((error: unknown) => error));
     await plugin.answer({ stdout: `{"token":"${secret}"`, stderr: `Bearer ${secret}` });
     config.invalidate();
     show(await core.listNamespace().catch((error: unknown) => error));
