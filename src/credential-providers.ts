@@ -82,7 +82,13 @@ export class CredentialProviders {
     if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const access = this.resolve(profile);
     this.#connections.sweep();
-    return new RestConfig(profileName(profile), access, this.#pluginCall(access), this.#connections);
+    return new RestConfig({
+      name: profileName(profile),
+      user: access.provider,
+      access,
+      destination: { cluster: access.cluster, call: this.#pluginCall(access) },
+      connections: this.#connections,
+    });
   }
 
   /** Ends every request, plugin run and connection of every config. */
@@ -105,7 +111,7 @@ export class CredentialProviders {
       exec.apiVersion,
     ];
     const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
-    return { provider, exec, acceptedVersions, cluster: execCluster };
+    return { provider, origin: `access provider ${provider}`, exec, acceptedVersions, cluster: execCluster };
   }
 }
 

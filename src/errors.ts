@@ -3,13 +3,15 @@
  * secret; a dependency's error is translated where it is caught and never chained when it could hold one.
  */
 
-/** Codes of a bad flag, provider file, provider or option: thrown at construction. */
+/** Codes of a bad flag, provider file, provider, option or kubeconfig: thrown at construction. */
 export type ConfigurationErrorCode =
   | 'FLAG_INVALID'
   | 'PROVIDER_FILE_UNREADABLE'
   | 'PROVIDER_FILE_INVALID'
   | 'PROVIDER_INVALID'
-  | 'OPTION_INVALID';
+  | 'OPTION_INVALID'
+  | 'KUBECONFIG_UNREADABLE'
+  | 'KUBECONFIG_INVALID';
 
 /** Codes of a ClusterProfile that cannot be served: thrown by `resolve` and `getConfig`. */
 export type ProfileErrorCode =
@@ -148,6 +150,8 @@ export class ProfileError extends CredentialsError {
 /** What is known of a failed run, none of it secret. */
 export interface PluginFailure {
   readonly provider: string;
+  /** Opens the message: `access provider google`. */
+  readonly origin: string;
   readonly command: string;
   /** Exit code, where the plugin ended by itself. */
   readonly exitCode?: number | undefined;
@@ -170,13 +174,15 @@ export class PluginError extends CredentialsError {
   readonly stderr: string | undefined;
   /** What went wrong, without the plugin's name in front. */
   readonly reason: string;
+  readonly #origin: string;
 
   constructor(code: PluginErrorCode, reason: string, failure: PluginFailure, retryAfterMs?: number) {
     const tail = failure.stderr ? `\nstderr: ${failure.stderr}` : '';
-    super(`access provider ${failure.provider}: plugin ${failure.command}: ${reason}${tail}`);
+    super(`${failure.origin}: plugin ${failure.command}: ${reason}${tail}`);
     this.code = code;
     this.reason = reason;
     this.provider = failure.provider;
+    this.#origin = failure.origin;
     this.command = failure.command;
     this.exitCode = failure.exitCode;
     this.signal = failure.signal;
@@ -187,7 +193,8 @@ export class PluginError extends CredentialsError {
   /** The same failure for a caller who comes while the plugin is held back. */
   heldBack(retryAfterMs: number): PluginError {
     const { provider, command, exitCode, signal, stderr } = this;
-    return new PluginError(this.code, this.reason, { provider, command, exitCode, signal, stderr }, retryAfterMs);
+    const failure = { provider, origin: this.#origin, command, exitCode, signal, stderr };
+    return new PluginError(this.code, this.reason, failure, retryAfterMs);
   }
 }
 

@@ -1,3 +1,4 @@
+export type { ResolvedCluster } from './access/cluster.ts';
 export type {
   AccessProvider,
   Cluster,
@@ -17,7 +18,7 @@ export type {
   InteractiveMode,
   Provider,
 } from './access/provider.ts';
-export type { ResolvedAccess, ResolvedCluster, ResolvedExec } from './access/resolve.ts';
+export type { ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export { CredentialProviders } from './credential-providers.ts';
 export {
   ConfigurationError,
@@ -36,4 +37,5 @@ export {
 } from './errors.ts';
 export type { Logger } from './logger.ts';
 export type { CredentialProvidersOptions } from './options.ts';
+export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

@@ -66,7 +66,7 @@ export const clusterSchema = z.object(
     extensions: z
       .array(
         z.object(
-          { name: z.string({ error: 'must be the name of an extension' }), extension: z.unknown() },
+          { name: z.string({ error: 'must be the name of an extension' }), extension: z.unknown().optional() },
           { error: 'must be an object with name and extension' },
         ),
         { error: 'must be a list of extensions' },

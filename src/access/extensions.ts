@@ -3,7 +3,7 @@ import { copyJson, type Json } from './json.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
 
 /** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
-const names = {
+export const extensionNames = {
   config: 'client.authentication.k8s.io/exec',
   args: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args',
   envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
@@ -54,15 +54,15 @@ export function applyExtensions(
     const value = `${at}.extension`;
     // `null` for the whole extension means none.
     if (extension === null || extension === undefined) continue;
-    if (name === names.config) {
+    if (name === extensionNames.config) {
       config = copyJson(extension, value, (where, reason) => refuse('EXTENSION_INVALID', where, reason));
       if (!execConfig.provideClusterInfo) {
         ignored.push({ path: value, reason: `provideClusterInfo of provider ${provider.name} is false` });
       }
-    } else if (name === names.args) {
+    } else if (name === extensionNames.args) {
       if (provider.profileSourcedCLIArgsPolicy === 'Append') args = [...args, ...readArgs(extension, value, refuse)];
       else ignored.push({ path: value, reason: `profileSourcedCLIArgsPolicy of provider ${provider.name} is Ignore` });
-    } else if (name === names.envs) {
+    } else if (name === extensionNames.envs) {
       if (provider.profileSourcedEnvVarsPolicy === 'Ignore') {
         ignored.push({ path: value, reason: `profileSourcedEnvVarsPolicy of provider ${provider.name} is Ignore` });
       } else {

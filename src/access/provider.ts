@@ -106,7 +106,7 @@ const envVarSchema = z.strictObject(
   mustBe('an object with name and value'),
 );
 
-const execConfigSchema = z.strictObject(
+export const execConfigSchema = z.strictObject(
   {
     apiVersion: oneOf(apiVersions),
     command: nonEmpty('the path or name of an executable'),
@@ -192,7 +192,7 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
 }
 
 /** As in a process's environment, a later value of the same name wins; it keeps the first one's place. */
-function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
+export function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   return [...values].map(([name, value]) => ({ name, value }));
 }

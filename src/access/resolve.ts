@@ -2,8 +2,8 @@
  * A ClusterProfile and the operator's providers come in, a ResolvedAccess goes out: everything needed to connect.
  * Pure: it must not know of plugins that run, of files, or of the network.
  */
-import { X509Certificate } from 'node:crypto';
-import { ProfileError, type ProfileErrorCode } from '../errors.ts';
+import { ProfileError } from '../errors.ts';
+import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import {
   type AccessProvider,
   type ClusterProfile,
@@ -23,17 +23,6 @@ export interface ResolvedAccess {
   readonly exec: ResolvedExec;
   /** Everything that the profile asked for and did not get. */
   readonly ignored: readonly Ignored[];
-}
-
-export interface ResolvedCluster {
-  /** `https://host[:port][/prefix]`, without a trailing slash. */
-  readonly server: string;
-  /** Base64 of PEM. */
-  readonly certificateAuthorityData?: string;
-  readonly tlsServerName?: string;
-  readonly insecureSkipTlsVerify: boolean;
-  readonly proxyUrl?: string;
-  readonly disableCompression: boolean;
 }
 
 export interface ResolvedExec {
@@ -171,29 +160,21 @@ function readCluster(
   at: string,
   refuse: Refuse,
 ): ResolvedCluster {
-  const insecure = cluster['insecure-skip-tls-verify'];
-  const ca = cluster['certificate-authority-data'];
-  const tlsServerName = cluster['tls-server-name'];
-  const proxyUrl = cluster['proxy-url'];
-  if (insecure && !provider.allowInsecureTLS) {
+  if (cluster['insecure-skip-tls-verify'] && !provider.allowInsecureTLS) {
     refuse('SERVER_INSECURE', `${at}.insecure-skip-tls-verify`, `is refused: ${howToAllow(provider)}`);
   }
-  if (insecure && ca !== undefined) {
-    refuse('CA_INVALID', `${at}.certificate-authority-data`, 'cannot stand beside insecure-skip-tls-verify: keep one');
+  const result = checkCluster(cluster, at, refuse);
+  if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
+    refuse('PROXY_INVALID', `${at}.proxy-url`, 'holds a user or password, and a ClusterProfile holds no secrets');
   }
-  if (tlsServerName !== undefined && !/^[^\s/:@\\\p{Cc}]+$/u.test(tlsServerName)) {
-    refuse('CLUSTER_INVALID', `${at}.tls-server-name`, 'must be a host name, without port or path');
+  const { protocol, hostname } = new URL(result.server);
+  if (protocol !== 'http:') return result;
+  const path = `${at}.server`;
+  if (!isLoopback(hostname)) {
+    refuse('SERVER_INSECURE', path, 'is http://, which would send the token in the clear: use https://');
   }
-  const certificateAuthorityData = ca === undefined ? undefined : readCertificates(ca, at, refuse);
-  if (proxyUrl !== undefined) checkProxy(proxyUrl, `${at}.proxy-url`, refuse);
-  return {
-    server: readServer(cluster.server, provider, `${at}.server`, refuse),
-    ...(certificateAuthorityData === undefined ? {} : { certificateAuthorityData }),
-    ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    insecureSkipTlsVerify: insecure,
-    ...(proxyUrl === undefined ? {} : { proxyUrl }),
-    disableCompression: cluster['disable-compression'],
-  };
+  if (!provider.allowInsecureTLS) refuse('SERVER_INSECURE', path, `is http://: ${howToAllow(provider)}`);
+  return result;
 }
 
 function howToAllow(provider: ConfiguredProvider): string {
@@ -203,58 +184,6 @@ function howToAllow(provider: ConfiguredProvider): string {
   );
 }
 
-/** An absolute https:// URL whose text later code may append a path to. */
-function readServer(server: string | undefined, provider: ConfiguredProvider, path: string, refuse: Refuse): string {
-  const bad = (message: string, code: ProfileErrorCode = 'SERVER_INVALID') => refuse(code, path, message);
-  if (server === undefined) return bad('is missing: it must be an https:// URL');
-  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^\s\\\p{Cc}]+)$/iu.exec(server) ?? [];
-  const url = rest === '' || rest.startsWith('/') ? null : URL.parse(server);
-  if (!url || url.hostname === '') return bad('is not an absolute https:// URL');
-  // The URL is not quoted here: what stands before the @ may be a password.
-  if (/^[^/?#]*@/.test(rest)) return bad('holds a user or password, and a ClusterProfile holds no secrets');
-  if (rest.includes('?')) return bad('must not have a query');
-  if (rest.includes('#')) return bad('must not have a fragment');
-  if (url.protocol === 'http:') {
-    if (!isLoopback(url.hostname))
-      return bad('is http://, which would send the token in the clear: use https://', 'SERVER_INSECURE');
-    if (!provider.allowInsecureTLS) return bad(`is http://: ${howToAllow(provider)}`, 'SERVER_INSECURE');
-  } else if (url.protocol !== 'https:') {
-    return bad(`has the scheme ${scheme}://, and only https:// is supported`);
-  }
-  return `${url.protocol}//${rest.replace(/\/+$/, '')}`;
-}
-
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
-
-/** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
-function readCertificates(data: string, at: string, refuse: Refuse): string {
-  const path = `${at}.certificate-authority-data`;
-  const base64 = data.replace(/[\r\n]/g, '');
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-    return refuse('CA_INVALID', path, 'is not base64');
-  }
-  const pem = Buffer.from(base64, 'base64').toString('latin1');
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (!blocks) return refuse('CA_INVALID', path, 'holds no PEM certificate: it must be the base64 of a PEM file');
-  for (const [index, block] of blocks.entries()) {
-    try {
-      new X509Certificate(block);
-    } catch {
-      return refuse('CA_INVALID', path, `certificate ${index + 1} of ${blocks.length} cannot be read`);
-    }
-  }
-  return base64;
-}
-
-function checkProxy(text: string, path: string, refuse: Refuse): void {
-  const url = URL.parse(text);
-  // The URL is not quoted: it may hold a password.
-  if (!url || url.hostname === '' || /[\s\p{Cc}\\]/u.test(text)) refuse('PROXY_INVALID', path, 'is not a URL');
-  else if (!['http:', 'https:', 'socks5:'].includes(url.protocol)) {
-    refuse('PROXY_INVALID', path, 'must be an http://, https:// or socks5:// URL');
-  } else if (url.username !== '' || url.password !== '') {
-    refuse('PROXY_INVALID', path, 'holds a user or password, and a ClusterProfile holds no secrets');
-  }
 }

@@ -12,6 +12,17 @@ export interface SourceOptions extends PluginOptions {
   readonly clock: () => number;
 }
 
+/** Where requests get their credential: a plugin's, or one that a kubeconfig holds. */
+export interface CredentialSupply {
+  get(): Credential | Promise<Credential>;
+  afterRejection(
+    rejected: Credential,
+    rejections: Rejections,
+    response?: ExecResponse,
+  ): Promise<Credential | undefined>;
+  invalidate(): void;
+}
+
 /** Rejections that are further apart than this, in milliseconds, have nothing to do with each other. */
 const forgetRejectionsMs = 300_000;
 
@@ -43,7 +54,7 @@ export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginC
   return JSON.stringify([provider, apiVersion, acceptedVersions, command, args, env, interactiveMode, cluster ?? null]);
 }
 
-export class CredentialSource {
+export class CredentialSource implements CredentialSupply {
   readonly #call: PluginCall;
   readonly #options: SourceOptions;
   #current: Credential | undefined;
@@ -168,7 +179,7 @@ export class CredentialSource {
       this.#warnedOfClock = true;
       const age = Math.round((now - credential.expiresAt) / 1000);
       this.#options.logger.warn(
-        `access provider ${this.#call.provider}: plugin ${this.#call.exec.command} returned a credential that expired ` +
+        `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
           `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
       );
     }
@@ -182,8 +193,7 @@ export class CredentialSource {
   }
 
   #warn(what: string, error: unknown): void {
-    const why =
-      error instanceof PluginError ? error.message : `access provider ${this.#call.provider}: unexpected failure`;
+    const why = error instanceof PluginError ? error.message : `${this.#call.origin}: unexpected failure`;
     this.#options.logger.warn(`${what}: ${why}`);
   }
 

@@ -5,9 +5,9 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import type { ApiVersion } from '../access/provider.ts';
-import type { ResolvedCluster } from '../access/resolve.ts';
 import type { PluginErrorCode } from '../errors.ts';
 import { parseRfc3339, zeroTime } from './rfc3339.ts';
 
@@ -72,8 +72,16 @@ export class Credential {
   /** When the certificate ends, for metrics only: expiry is what the plugin says. */
   readonly certificateEndsAt: number | undefined;
 
-  constructor(token: string | undefined, keyPair: KeyPair | undefined, expiresAt: number | undefined) {
+  readonly #scheme: 'Bearer' | 'Basic';
+
+  constructor(
+    token: string | undefined,
+    keyPair: KeyPair | undefined,
+    expiresAt: number | undefined,
+    scheme: 'Bearer' | 'Basic' = 'Bearer',
+  ) {
     this.#token = token;
+    this.#scheme = scheme;
     this.#keyPair = keyPair;
     this.expiresAt = expiresAt;
     this.certificateEndsAt = keyPair?.endsAt;
@@ -81,7 +89,7 @@ export class Credential {
 
   /** The value of the `Authorization` header, where there is a token. */
   get authorization(): string | undefined {
-    return this.#token === undefined ? undefined : `Bearer ${this.#token}`;
+    return this.#token === undefined ? undefined : `${this.#scheme} ${this.#token}`;
   }
 
   /** The client certificate chain and its key, PEM. */
@@ -188,7 +196,8 @@ function parseAnswer(stdout: string): unknown {
   }
 }
 
-function readKeyPair(certificate: string | undefined, key: string | undefined): KeyPair | undefined {
+/** Checks that a key fits its certificate; both or none. Throws an `AnswerFault`. */
+export function readKeyPair(certificate: string | undefined, key: string | undefined): KeyPair | undefined {
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined)
     throw new AnswerFault('ANSWER_HALF_PAIR', 'answered with a client key but no certificate');

@@ -24,8 +24,10 @@ import { withinRunLimit } from './run-limit.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
-  /** The access type, for messages and for fair queueing. */
+  /** The access type, for fair queueing; `kubeconfig` for those born from one. */
   readonly provider: string;
+  /** Whose plugin this is, for messages: `access provider google`. */
+  readonly origin: string;
   readonly exec: ResolvedExec;
   readonly acceptedVersions: readonly ApiVersion[];
   /** Only where `provideClusterInfo` is true. */
@@ -219,7 +221,12 @@ function failure(
   reason: string,
   more: Partial<PluginFailure> = {},
 ): PluginError {
-  return new PluginError(code, reason, { provider: call.provider, command: call.exec.command, ...more });
+  return new PluginError(code, reason, {
+    provider: call.provider,
+    origin: call.origin,
+    command: call.exec.command,
+    ...more,
+  });
 }
 
 function cannotRun(call: PluginCall, problem: string, path: string): PluginError {
@@ -269,5 +276,5 @@ function words(stdout: string): readonly string[] {
 }
 
 function report(call: PluginCall, logger: Logger, stderr: string): void {
-  if (stderr !== '') logger.info?.(`access provider ${call.provider}: plugin ${call.exec.command}: stderr: ${stderr}`);
+  if (stderr !== '') logger.info?.(`${call.origin}: plugin ${call.exec.command}: stderr: ${stderr}`);
 }

@@ -1,7 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type buildConnector, Pool } from 'undici';
-import type { ResolvedCluster } from '../access/resolve.ts';
-import { CredentialSource, Rejections, type SourceOptions, sourceKey } from '../exec/credential-source.ts';
+import type { ResolvedCluster } from '../access/cluster.ts';
+import {
+  CredentialSource,
+  type CredentialSupply,
+  Rejections,
+  type SourceOptions,
+  sourceKey,
+} from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import { createConnector } from './connector.ts';
@@ -12,7 +18,16 @@ import { pingIntervalMs } from './watchdog.ts';
 export interface Destination {
   readonly cluster: ResolvedCluster;
   readonly call: PluginCall;
+  /** Of a kubeconfig: takes the place of the plugin. */
+  readonly supply?: CredentialSupply;
+  /** Of a kubeconfig: the proxy with its login. */
+  readonly proxyUrl?: string;
+  /** Of a kubeconfig: headers of every request, lower case. */
+  readonly impersonation?: Impersonation;
 }
+
+/** Headers that say whom to impersonate. */
+export type Impersonation = Readonly<Record<string, readonly string[]>>;
 
 export interface ConnectionsOptions extends SourceOptions {
   /** Milliseconds that a connection and its credential are kept after the last lease on them. */
@@ -30,8 +45,9 @@ const longestDrainMs = 3_600_000;
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
   readonly cluster: ResolvedCluster;
-  readonly source: CredentialSource;
+  readonly source: CredentialSupply;
   readonly origin: string;
+  readonly impersonation: Impersonation;
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   /** For tokens, and for requests that bring a credential of their own. */
@@ -41,17 +57,19 @@ export class Connection {
   readonly #retired = new Set<Pool>();
   /** Requests under way and configs that hold a lease. */
   #holders = 0;
+  #retiring = false;
   #idleSince = 0;
   readonly #proxy: ProxyServer | undefined;
   readonly #options: ConnectionsOptions;
 
   constructor(
-    cluster: ResolvedCluster,
-    source: CredentialSource,
+    { cluster, impersonation = {} }: Destination,
+    source: CredentialSupply,
     proxy: ProxyServer | undefined,
     options: ConnectionsOptions,
   ) {
     this.cluster = cluster;
+    this.impersonation = impersonation;
     this.#proxy = proxy;
     this.source = source;
     this.origin = new URL(cluster.server).origin;
@@ -64,7 +82,9 @@ export class Connection {
 
   letGo(): void {
     this.#holders -= 1;
-    if (this.#holders === 0) this.#idleSince = this.#options.clock();
+    if (this.#holders > 0) return;
+    this.#idleSince = this.#options.clock();
+    if (this.#retiring) this.retire();
   }
 
   /** Milliseconds since anybody used this connection; 0 while somebody does. */
@@ -108,7 +128,9 @@ export class Connection {
   }
 
   #connector(keyPair: KeyPair | undefined): buildConnector.connector {
-    return createConnector(this.cluster, keyPair, this.#proxy, true);
+    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
+    const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
+    return createConnector(this.cluster, keyPair, this.#proxy, !repeated);
   }
 
   /** Whether a response says that the credential was refused. */
@@ -134,6 +156,14 @@ export class Connection {
   /** A replay was accepted: the refresh was of use, so the next one need not be held back. */
   accepted(): void {
     this.#rejections.reset();
+  }
+
+  /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */
+  retire(): void {
+    this.#retiring = true;
+    for (const pool of [this.#bare, this.#certified?.pool]) if (pool) this.#retire(pool);
+    this.#bare = undefined;
+    this.#certified = undefined;
   }
 
   /** Ends every request and every socket. */
@@ -165,13 +195,14 @@ export class Connections {
   }
 
   /** The connection for a destination, held for the caller: `release` gives it back. */
-  acquire({ cluster, call }: Destination): Connection {
+  acquire(destination: Destination): Connection {
+    const { cluster, call, supply } = destination;
     this.sweep();
     const sourceId = sourceKey(call);
     const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
     const url = new URL(server);
     // Looked at for each config, as the process's environment is.
-    const proxyUrl = proxyUrlFor(url, cluster.proxyUrl, process.env);
+    const proxyUrl = proxyUrlFor(url, destination.proxyUrl ?? cluster.proxyUrl, process.env);
     const target = [
       url.origin,
       certificateAuthorityData,
@@ -184,9 +215,9 @@ export class Connections {
     let connection = this.#connections.get(key);
     if (!connection) {
       const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
-      connection = new Connection(cluster, this.#useSource(sourceId, call), proxy, this.#options);
+      connection = new Connection(destination, supply ?? this.#useSource(sourceId, call), proxy, this.#options);
       this.#connections.set(key, connection);
-      this.#sourceOf.set(connection, sourceId);
+      if (!supply) this.#sourceOf.set(connection, sourceId);
     }
     connection.hold();
     return connection;
@@ -218,6 +249,15 @@ export class Connections {
   /** True once `close()` has been called: nothing is given out any more. */
   get closed(): boolean {
     return this.#closed;
+  }
+
+  /** Gives nothing out any more; requests under way go on, and what they use ends with them. */
+  retire(): void {
+    this.#closed = true;
+    for (const connection of this.#connections.values()) connection.retire();
+    this.#connections.clear();
+    this.#sources.clear();
+    this.#sourceOf.clear();
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
-import type { ResolvedCluster } from '../access/resolve.ts';
+import type { ResolvedCluster } from '../access/cluster.ts';
 import type { KeyPair } from '../exec/exec-credential.ts';
 import { type ProxyServer, unbracket } from './proxy.ts';
 import { openTunnel } from './tunnel.ts';

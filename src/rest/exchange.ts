@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { Connection } from './connections.ts';
-import { hasAuthorization, withHeaders } from './headers.ts';
+import { hasHeader, withHeaders } from './headers.ts';
 import { ReplayableBody } from './replayable-body.ts';
 
 /** The server is closing the connection, and has not looked at this request. */
@@ -70,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     this.#handler.onRequestStart?.(this, {});
     if (this.#done) return;
     // Static credentials win: such a request passes untouched, and runs no plugin.
-    if (hasAuthorization(this.#options.headers)) {
+    if (hasHeader(this.#options.headers, 'authorization')) {
       this.#send(undefined);
       return;
     }
@@ -89,7 +89,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     if (this.#done) return;
     this.#credential = credential;
     const authorization = credential?.authorization;
-    const ours: Record<string, string> = authorization === undefined ? {} : { authorization };
+    const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
+    // A caller who impersonates somebody is not overruled.
+    if (!hasHeader(this.#options.headers, 'impersonate-user')) Object.assign(ours, this.#connection.impersonation);
     if (this.#connection.cluster.disableCompression) ours['accept-encoding'] = 'identity';
     const headers = withHeaders(this.#options.headers, ours);
     const body = this.#resend ? this.#body.again() : this.#body.first();

@@ -3,11 +3,11 @@ import type { Dispatcher } from 'undici';
 export type RequestHeaders = Dispatcher.DispatchOptions['headers'];
 type HeaderRecord = Record<string, string | string[]>;
 
-/** A request with its own `Authorization`, in any case and any form of headers, passes untouched. */
-export function hasAuthorization(headers: RequestHeaders): boolean {
+/** Whether a header (its name in lower case) has a value, in any case and any form of headers. */
+export function hasHeader(headers: RequestHeaders, wanted: string): boolean {
   if (!headers) return false;
   const record = toRecord(headers);
-  for (const name in record) if (isNamed(name, 'authorization') && record[name]) return true;
+  for (const name in record) if (isNamed(name, wanted) && record[name]) return true;
   return false;
 }
 
@@ -16,7 +16,10 @@ export function hasAuthorization(headers: RequestHeaders): boolean {
  * connection with everybody's requests on it, so those that belong to a single hop are left out, as is a caller's `Host`,
  * which undici would take for the server's name.
  */
-export function withHeaders(headers: RequestHeaders, ours: Readonly<Record<string, string>>): HeaderRecord {
+export function withHeaders(
+  headers: RequestHeaders,
+  ours: Readonly<Record<string, string | readonly string[]>>,
+): HeaderRecord {
   const result: HeaderRecord = {};
   const given = headers ? toRecord(headers) : {};
   for (const name in given) {

@@ -20,11 +20,11 @@ import type { Dispatcher } from 'undici';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import type { PluginCall } from '../exec/plugin.ts';
 import { abortable } from './abortable.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, Destination } from './connections.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
+import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { createHttpLibrary } from './http-library.ts';
 
 /**
@@ -39,21 +39,38 @@ export class RestConfig extends KubeConfig {
   readonly access: ResolvedAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
 
-  /** @internal Made by `CredentialProviders.getConfig`. */
-  constructor(name: string, access: ResolvedAccess, call: PluginCall, connections: Connections) {
+  readonly #impersonation: Destination['impersonation'];
+  /** Where the connections are this config's alone: they end with it. */
+  readonly #own: Connections | undefined;
+
+  /** @internal Made by `CredentialProviders.getConfig` and `RestConfig.fromKubeConfig`. */
+  constructor({ name, user, access, destination, connections, own = false }: RestConfigParts) {
     super();
-    const { cluster, provider } = access;
     this.access = access;
-    this.#dispatcher = new AuthenticatedDispatcher(connections, { cluster, call });
+    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#impersonation = destination.impersonation;
+    this.#own = own ? connections : undefined;
     this.clusters = [toCluster(name, access)];
     // Without `exec`: client-node's own authenticator must stay asleep.
-    this.users = [{ name: provider }];
-    this.contexts = [{ name, cluster: name, user: provider }];
+    this.users = [{ name: user }];
+    this.contexts = [{ name, cluster: name, user }];
     this.currentContext = name;
     Object.freeze(this.clusters);
     Object.freeze(this.users);
     Object.freeze(this.contexts);
     Object.freeze(this);
+  }
+
+  /**
+   * The same authenticator for one context of an ordinary kubeconfig whose user has `exec`. Static credentials beside it
+   * (token, tokenFile, user name, certificate with key) win, as in client-go; `as` and its companions are sent. Nothing is
+   * shared with other configs, and `close()` ends what this one uses. Throws a `ConfigurationError` (`KUBECONFIG_*`).
+   *
+   * @example
+   * const config = RestConfig.fromKubeConfig({ path: join(homedir(), '.kube/config') }, { context: 'staging' });
+   */
+  static fromKubeConfig(source: KubeconfigSource, options: KubeconfigOptions = {}): RestConfig {
+    return new RestConfig({ ...readKubeconfig(source, options), own: true });
   }
 
   /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
@@ -77,6 +94,7 @@ export class RestConfig extends KubeConfig {
   /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
   async close(): Promise<void> {
     await this.#dispatcher.close();
+    this.#own?.retire();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -103,7 +121,11 @@ export class RestConfig extends KubeConfig {
     const { authorization } = credential;
     const connect = connection.webSocketConnector(credential);
     Object.assign(options, {
-      headers: { ...options.headers, ...(authorization ? { Authorization: authorization } : {}) },
+      headers: {
+        ...options.headers,
+        ...this.#impersonation,
+        ...(authorization ? { Authorization: authorization } : {}),
+      },
       createConnection: (target: { readonly host: string; readonly port: number | string }, done: Connected) => {
         const { protocol } = new URL(this.access.cluster.server);
         connect({ hostname: target.host, host: target.host, protocol, port: String(target.port) }, done);
@@ -118,9 +140,12 @@ export class RestConfig extends KubeConfig {
     });
   }
 
-  /** A kubeconfig, as JSON, that kubectl can use: the exec config and the exec extension are in it. Holds no credential. */
+  /**
+   * A kubeconfig, as JSON, that kubectl can use: the exec config and the exec extension are in it. It holds no credential:
+   * a kubeconfig's static one and the login of a proxy are left out.
+   */
   override exportConfig(): string {
-    return exportKubeconfig(this.currentContext, this.access);
+    return exportKubeconfig(this.currentContext, this.users[0]?.name ?? '', this.access, this.#impersonation ?? {});
   }
 
   async #credential(signal: AbortSignal | undefined): Promise<Credential> {
@@ -172,6 +197,18 @@ export class RestConfig extends KubeConfig {
   override makePathsAbsolute(_rootDirectory: string): never {
     return immutable('makePathsAbsolute');
   }
+}
+
+/** What a RestConfig is made of. */
+interface RestConfigParts {
+  /** Of its cluster and context. */
+  readonly name: string;
+  readonly user: string;
+  readonly access: ResolvedAccess;
+  readonly destination: Destination;
+  readonly connections: Connections;
+  /** The connections are this config's alone. */
+  readonly own?: boolean;
 }
 
 type Connected = (error: Error | null, socket: Socket | null) => void;

@@ -273,7 +273,9 @@ describe('the exec extension', () => {
     }
   });
 
-  test('is none when it is null', () => {
+  test('is none when it is null or missing', () => {
+    const nothing = [{ name: execExtension }];
+    assert.ok(!('config' in resolveCluster({ server, extensions: nothing }, {}, exec).exec));
     assert.ok(!('config' in resolveCluster(withExtension(execExtension, null), {}, exec).exec));
   });
 

@@ -169,7 +169,11 @@ async function pluginRuns({ command }: TestPlugin): Promise<void> {
       child.stderr.resume();
       await once(child, 'close');
     },
-    ours: () => runPlugin({ provider: 'x', exec, acceptedVersions: [exec.apiVersion], cluster: undefined }, options),
+    ours: () =>
+      runPlugin(
+        { provider: 'x', origin: 'access provider x', exec, acceptedVersions: [exec.apiVersion], cluster: undefined },
+        options,
+      ),
   };
   const rates = { bare: [] as number[], ours: [] as number[] };
   for (let round = 0; round < 5; round++) {

@@ -36,7 +36,7 @@ describe('the README', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
-    assert.equal(snippets.length, 3);
+    assert.equal(snippets.length, 4);
   });
 
   test('has a first snippet that works as it stands', async () => {

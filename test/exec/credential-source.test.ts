@@ -20,6 +20,7 @@ async function set(t: TestContext, answer: PluginAnswer) {
   const source = new CredentialSource(
     {
       provider: 'google',
+      origin: 'access provider google',
       exec: {
         apiVersion: 'client.authentication.k8s.io/v1',
         command: plugin.command,

@@ -15,6 +15,7 @@ const secret = 'SECRET-5bd2f1e0a9';
 function call(exec: Partial<ResolvedExec>, more: Partial<PluginCall> = {}): PluginCall {
   return {
     provider: 'google',
+    origin: 'access provider google',
     exec: {
       apiVersion: 'client.authentication.k8s.io/v1',
       command: '',

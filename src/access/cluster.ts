@@ -1,0 +1,89 @@
+/** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
+import { X509Certificate } from 'node:crypto';
+import type { ParsedCluster } from './cluster-profile.ts';
+import type { Refuse } from './extensions.ts';
+
+export interface ResolvedCluster {
+  /** `https://host[:port][/prefix]`, without a trailing slash. */
+  readonly server: string;
+  /** Base64 of PEM. */
+  readonly certificateAuthorityData?: string;
+  readonly tlsServerName?: string;
+  readonly insecureSkipTlsVerify: boolean;
+  readonly proxyUrl?: string;
+  readonly disableCompression: boolean;
+}
+
+/** Checks a cluster's fields. Whether it may be insecure, and its proxy have a login, is for the caller to say. */
+export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse): ResolvedCluster {
+  const insecureSkipTlsVerify = cluster['insecure-skip-tls-verify'];
+  const ca = cluster['certificate-authority-data'];
+  const tlsServerName = cluster['tls-server-name'];
+  const proxyUrl = cluster['proxy-url'];
+  if (insecureSkipTlsVerify && ca !== undefined) {
+    refuse('CA_INVALID', `${at}.certificate-authority-data`, 'cannot stand beside insecure-skip-tls-verify: keep one');
+  }
+  if (tlsServerName !== undefined && !/^[^\s/:@\\\p{Cc}]+$/u.test(tlsServerName)) {
+    refuse('CLUSTER_INVALID', `${at}.tls-server-name`, 'must be a host name, without port or path');
+  }
+  const certificateAuthorityData = ca === undefined ? undefined : readCertificates(ca, at, refuse);
+  if (proxyUrl !== undefined) checkProxy(proxyUrl, `${at}.proxy-url`, refuse);
+  return {
+    server: readServer(cluster.server, `${at}.server`, refuse),
+    ...(certificateAuthorityData === undefined ? {} : { certificateAuthorityData }),
+    ...(tlsServerName === undefined ? {} : { tlsServerName }),
+    insecureSkipTlsVerify,
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
+    disableCompression: cluster['disable-compression'],
+  };
+}
+
+export function hasLogin(url: URL): boolean {
+  return url.username !== '' || url.password !== '';
+}
+
+/** An absolute https:// or http:// URL whose text later code may append a path to. */
+function readServer(server: string | undefined, path: string, refuse: Refuse): string {
+  const bad = (message: string) => refuse('SERVER_INVALID', path, message);
+  if (server === undefined) return bad('is missing: it must be an https:// URL');
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^\s\\\p{Cc}]+)$/iu.exec(server) ?? [];
+  const url = rest === '' || rest.startsWith('/') ? null : URL.parse(server);
+  if (!url || url.hostname === '') return bad('is not an absolute https:// URL');
+  // The URL is not quoted here: what stands before the @ may be a password.
+  if (/^[^/?#]*@/.test(rest)) return bad('holds a user or password: take it out');
+  if (rest.includes('?')) return bad('must not have a query');
+  if (rest.includes('#')) return bad('must not have a fragment');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return bad(`has the scheme ${scheme}://, and only https:// is supported`);
+  }
+  return `${url.protocol}//${rest.replace(/\/+$/, '')}`;
+}
+
+/** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
+function readCertificates(data: string, at: string, refuse: Refuse): string {
+  const path = `${at}.certificate-authority-data`;
+  const base64 = data.replace(/[\r\n]/g, '');
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+    return refuse('CA_INVALID', path, 'is not base64');
+  }
+  const pem = Buffer.from(base64, 'base64').toString('latin1');
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+  if (!blocks) return refuse('CA_INVALID', path, 'holds no PEM certificate: it must be the base64 of a PEM file');
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block);
+    } catch {
+      return refuse('CA_INVALID', path, `certificate ${index + 1} of ${blocks.length} cannot be read`);
+    }
+  }
+  return base64;
+}
+
+function checkProxy(text: string, path: string, refuse: Refuse): void {
+  const url = URL.parse(text);
+  // The URL is not quoted: it may hold a password.
+  if (!url || url.hostname === '' || /[\s\p{Cc}\\]/u.test(text)) refuse('PROXY_INVALID', path, 'is not a URL');
+  else if (!['http:', 'https:', 'socks5:'].includes(url.protocol)) {
+    refuse('PROXY_INVALID', path, 'must be an http://, https:// or socks5:// URL');
+  }
+}

@@ -1,0 +1,50 @@
+import { type DocumentOptions, isNode, LineCounter, type ParseOptions, parseDocument, type SchemaOptions } from 'yaml';
+import type { ConfigurationError, Problem } from '../errors.ts';
+
+/** What a file of JSON or YAML holds, and where. */
+export interface YamlText {
+  readonly content: unknown;
+  /** The line of a field, counted from 1, or of the innermost thing around it that is there. */
+  lineOf(keys: readonly PropertyKey[]): number;
+}
+
+/** Reads JSON or YAML. Throws what `invalid` makes of the problems; none of them quotes the text. */
+export function readYaml(
+  text: string,
+  invalid: (problems: readonly Problem[]) => ConfigurationError,
+  options: ParseOptions & DocumentOptions & SchemaOptions = {},
+): YamlText {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false });
+  if (document.errors.length > 0) {
+    throw invalid(
+      // A parser's own message can quote the file, so only its kind and place are told.
+      document.errors.map(({ code, pos }) => ({
+        path: '',
+        line: lines.linePos(pos[0]).line,
+        message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
+      })),
+    );
+  }
+  return { content: toContent(() => document.toJS(), invalid), lineOf };
+
+  function lineOf(keys: readonly PropertyKey[]): number {
+    for (let depth = keys.length; depth > 0; depth--) {
+      const node = document.getIn(keys.slice(0, depth), true);
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+    }
+    return 1;
+  }
+}
+
+function notYaml(code: string): string {
+  return `is neither JSON nor YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
+}
+
+function toContent(read: () => unknown, invalid: (problems: readonly Problem[]) => ConfigurationError): unknown {
+  try {
+    return read();
+  } catch {
+    throw invalid([{ path: '', message: 'holds an alias that cannot be resolved, or too many of them' }]);
+  }
+}
