@@ -95,6 +95,8 @@ export class KubernetesApi {
         return this.#get(response, name ?? '');
       case 'POST /api/v1/namespaces':
         return readJson(request, response, (body) => this.#create(response, body));
+      case 'PATCH /api/v1/namespaces/*':
+        return readJson(request, response, (body) => this.#patch(request, response, name ?? '', body));
       case 'DELETE /api/v1/namespaces/*':
         return this.#delete(response, name ?? '');
       case 'GET /api/v1/namespaces/default/pods':
@@ -141,6 +143,16 @@ export class KubernetesApi {
       sendStatus(response, 409, 'AlreadyExists', `namespaces "${name}" already exists`);
     else
       send(response, 201, { kind: 'Namespace', apiVersion: 'v1', ...this.change('ADDED', name, labelsOf(metadata)) });
+  }
+
+  /** A merge of labels; server-side apply (its YAML has to be JSON here) creates what is not there. */
+  #patch(request: Request, response: Response, name: string, body: unknown): void {
+    const apply = request.headers['content-type'] === 'application/apply-patch+yaml';
+    const before = this.#namespaces.get(name);
+    if (!before && !apply) return this.#get(response, name);
+    const labels = { ...before?.metadata.labels, ...labelsOf(isObject(body) ? Reflect.get(body, 'metadata') : {}) };
+    const namespace = this.change(before ? 'MODIFIED' : 'ADDED', name, labels);
+    send(response, before ? 200 : 201, { kind: 'Namespace', apiVersion: 'v1', ...namespace });
   }
 
   #delete(response: Response, name: string): void {
