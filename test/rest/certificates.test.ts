@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
+import { CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { print, shellPlugin } from '../fixtures/script.ts';
 
 /** A cluster that knows no token, and a plugin that hands out client certificates. */
 async function startCertified(t: TestContext, more: { token?: string; http2?: boolean } = {}) {
@@ -103,5 +105,50 @@ describe('rotation', () => {
     await Promise.all(workers);
     assert.ok(served > 100 && cluster.stats.unauthorized === 0, `${served} served`);
     while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test('a thousand times leaves no connection, no timer and no heap behind', async (t) => {
+    const cluster = await startCluster(t, { tokens: {} });
+    // Two identities in turn: each differs from the one before it.
+    const answers = ['even', 'odd'].map((commonName) => {
+      const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
+      return print({ clientCertificateData: certificate, clientKeyData: key });
+    });
+    const plugin = await shellPlugin(
+      t,
+      `if [ -e "$DIR/flag" ]; then rm "$DIR/flag"\n${answers[0]}\nelse : > "$DIR/flag"\n${answers[1]}\nfi`,
+    );
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+    const providers = new CredentialProviders([{ name: 'fake', execConfig }]);
+    t.after(() => providers.close());
+    const config = providers.getConfig(profileFor(cluster));
+    const core = config.makeApiClient(CoreV1Api);
+    const rotations = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        config.invalidate();
+        await core.listNamespace();
+      }
+      while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+      globalThis.gc?.();
+      return {
+        heap: process.memoryUsage().heapUsed,
+        timers: process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length,
+      };
+    };
+    const before = await rotations(200);
+    const after = await rotations(800);
+    assert.equal(await plugin.runs(), 1_000);
+    assert.deepEqual(
+      [...cluster.stats.byIdentity],
+      [
+        ['odd', 500],
+        ['even', 500],
+      ],
+    );
+    assert.ok(after.timers <= before.timers + 2, `${before.timers} timers became ${after.timers}`);
+    // The server is in this process too.
+    const grown = (after.heap - before.heap) / 800;
+    assert.ok(grown < 1_024, `${grown} bytes for each rotation`);
+    t.diagnostic(`heap grown by ${Math.round(grown)} bytes for each rotation`);
   });
 });
