@@ -6,3 +6,29 @@ export function backoffMs(failures: number, random: () => number = Math.random):
   const full = Math.min(longestMs, firstMs * 2 ** Math.min(failures - 1, 10));
   return full * (0.75 + 0.25 * random());
 }
+
+/** Holds something back for a while. A clock that is set back ends it: nothing is held for longer than was said. */
+export class Hold {
+  #from = 0;
+  #until = 0;
+
+  /** From `now` on, for `ms` milliseconds. */
+  set(now: number, ms: number): void {
+    this.#from = now;
+    this.#until = now + ms;
+  }
+
+  clear(): void {
+    this.#until = 0;
+  }
+
+  /** When it ends, or has ended. */
+  get until(): number {
+    return this.#until;
+  }
+
+  /** Milliseconds that are left; 0 where nothing is held. */
+  left(now: number): number {
+    return now < this.#from || now >= this.#until ? 0 : this.#until - now;
+  }
+}

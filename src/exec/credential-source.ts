@@ -3,7 +3,7 @@
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
 import { PluginError } from '../errors.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs, Hold } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
 
@@ -29,22 +29,22 @@ const forgetRejectionsMs = 300_000;
 /** One connection's 401s: they hold back its refreshes, and nobody else's. */
 export class Rejections {
   #count = 0;
-  #heldUntil = 0;
+  readonly #hold = new Hold();
 
   isHeld(now: number): boolean {
-    return now < this.#heldUntil;
+    return this.#hold.left(now) > 0;
   }
 
   /** Counts one more 401 that starts a refresh, and holds back the next. */
   add(now: number): void {
-    this.#count = now - this.#heldUntil > forgetRejectionsMs ? 1 : this.#count + 1;
-    this.#heldUntil = now + backoffMs(this.#count);
+    this.#count = now - this.#hold.until > forgetRejectionsMs ? 1 : this.#count + 1;
+    this.#hold.set(now, backoffMs(this.#count));
   }
 
   /** A replay with the refreshed credential was accepted. A mere later success would say nothing of the refused one. */
   reset(): void {
     this.#count = 0;
-    this.#heldUntil = 0;
+    this.#hold.clear();
   }
 }
 
@@ -62,12 +62,12 @@ export class CredentialSource implements CredentialSupply {
   #secrets: readonly string[] = [];
   /** When a refresh starts behind the requests that still use the current credential. */
   #refreshAt = Number.POSITIVE_INFINITY;
-  /** Until when a credential that came already expired is used all the same. */
-  #usedUntil = 0;
+  /** A credential that came already expired is used all the same while this lasts. */
+  readonly #used = new Hold();
   #running: Promise<Credential> | undefined;
   #failure: PluginError | undefined;
   #failures = 0;
-  #heldUntil = 0;
+  readonly #held = new Hold();
   #warnedOfClock = false;
   /** A run that began before the last `invalidate()` may not be taken over. */
   #generation = 0;
@@ -92,7 +92,8 @@ export class CredentialSource implements CredentialSupply {
       return current;
     }
     if (this.#running) return this.#running;
-    if (this.#failure && now < this.#heldUntil) return Promise.reject(this.#failure.heldBack(this.#heldUntil - now));
+    const held = this.#held.left(now);
+    if (this.#failure && held > 0) return Promise.reject(this.#failure.heldBack(held));
     return this.#run();
   }
 
@@ -110,7 +111,7 @@ export class CredentialSource implements CredentialSupply {
     try {
       if (this.#running) return await this.#running;
       const now = this.#options.clock();
-      if (rejections.isHeld(now) || now < this.#heldUntil) return undefined;
+      if (rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
       rejections.add(now);
       return await this.#run(response);
     } catch (error) {
@@ -126,15 +127,15 @@ export class CredentialSource implements CredentialSupply {
     this.#current = undefined;
     this.#running = undefined;
     this.#failure = undefined;
-    this.#heldUntil = 0;
+    this.#held.clear();
   }
 
   #isUsable(credential: Credential, now: number): boolean {
-    return credential.expiresAt === undefined || now <= credential.expiresAt || now < this.#usedUntil;
+    return credential.expiresAt === undefined || now <= credential.expiresAt || this.#used.left(now) > 0;
   }
 
   #refreshBehind(now: number): void {
-    if (this.#running || now < this.#heldUntil) return;
+    if (this.#running || this.#held.left(now) > 0) return;
     this.#run().catch((error: unknown) =>
       this.#warn('a refresh ahead of expiry failed, the old credential serves on', error),
     );
@@ -163,17 +164,18 @@ export class CredentialSource implements CredentialSupply {
     this.#current = credential;
     this.#secrets = credential.secrets;
     this.#failure = undefined;
-    this.#heldUntil = 0;
+    this.#held.clear();
     if (credential.expiresAt === undefined || credential.expiresAt >= now) {
       this.#failures = 0;
-      this.#usedUntil = 0;
+      this.#used.clear();
       this.#refreshAt = refreshTime(now, credential.expiresAt);
       return;
     }
     // Most likely a clock that is off: use it, but do not ask again for every request.
     this.#failures += 1;
-    this.#heldUntil = now + backoffMs(this.#failures);
-    this.#usedUntil = this.#heldUntil;
+    const ms = backoffMs(this.#failures);
+    this.#held.set(now, ms);
+    this.#used.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
     if (!this.#warnedOfClock) {
       this.#warnedOfClock = true;
@@ -188,7 +190,7 @@ export class CredentialSource implements CredentialSupply {
   #fail(error: unknown): void {
     this.#running = undefined;
     this.#failures += 1;
-    this.#heldUntil = this.#options.clock() + backoffMs(this.#failures);
+    this.#held.set(this.#options.clock(), backoffMs(this.#failures));
     if (error instanceof PluginError) this.#failure = error;
   }
 

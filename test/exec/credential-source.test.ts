@@ -17,36 +17,38 @@ async function set(t: TestContext, answer: PluginAnswer) {
   const warnings: string[] = [];
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const source = new CredentialSource(
-    {
-      provider: 'google',
-      origin: 'access provider google',
-      exec: {
-        apiVersion: 'client.authentication.k8s.io/v1',
-        command: plugin.command,
-        args: [],
-        env: [],
-        provideClusterInfo: false,
-        interactiveMode: 'Never',
+  const create = () =>
+    new CredentialSource(
+      {
+        provider: 'google',
+        origin: 'access provider google',
+        exec: {
+          apiVersion: 'client.authentication.k8s.io/v1',
+          command: plugin.command,
+          args: [],
+          env: [],
+          provideClusterInfo: false,
+          interactiveMode: 'Never',
+        },
+        acceptedVersions: ['client.authentication.k8s.io/v1'],
+        cluster: undefined,
       },
-      acceptedVersions: ['client.authentication.k8s.io/v1'],
-      cluster: undefined,
-    },
-    {
-      timeoutMs: 10_000,
-      maxConcurrentRuns: 4,
-      cleanEnvironment: false,
-      clock: () => clock.now,
-      logger: { warn: (message) => warnings.push(message) },
-      signal: stop.signal,
-    },
-  );
+      {
+        timeoutMs: 10_000,
+        maxConcurrentRuns: 4,
+        cleanEnvironment: false,
+        clock: () => clock.now,
+        logger: { warn: (message) => warnings.push(message) },
+        signal: stop.signal,
+      },
+    );
+  const source = create();
   const token = async () => (await source.get()).authorization;
   /** The refresh behind the requests has no promise of its own: wait until its result is there. */
   const refreshed = async (authorization: string) => {
     while ((await token()) !== authorization) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { plugin, clock, warnings, source, token, refreshed };
+  return { plugin, clock, warnings, source, create, token, refreshed };
 }
 
 describe('one run for many', () => {
@@ -118,6 +120,72 @@ describe('when the plugin runs', () => {
       clock.now += 1_000;
     }
     assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('a fleet', () => {
+  test('of 1,000 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
+    const { plugin, clock, create } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    const sources = Array.from({ length: 1_000 }, create);
+    await Promise.all(sources.map((source) => source.get()));
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
+    const started: number[] = [];
+    for (let minute = 0; minute < 60; minute++) {
+      const before = sources.reduce((sum, { runs }) => sum + runs, 0);
+      for (const source of sources) source.get();
+      started.push(sources.reduce((sum, { runs }) => sum + runs, 0) - before);
+      clock.now += minutes(1);
+    }
+    assert.equal(
+      started.reduce((sum, count) => sum + count),
+      1_000,
+    );
+    // 70 % to 90 % of an hour: about 83 in each of twelve minutes.
+    const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
+    assert.ok(Math.max(...started) < 150, `${Math.max(...started)} in one minute`);
+    assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
+    for (const source of sources) {
+      while ((await source.get()).authorization !== 'Bearer b') await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(await plugin.runs(), 2_000);
+  });
+});
+
+describe('a clock that steps', () => {
+  test('forward past the expiry makes the next request wait for a run', async (t) => {
+    const { plugin, clock, token } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
+    clock.now += minutes(120);
+    assert.equal(await token(), 'Bearer b');
+  });
+
+  test('back keeps the credential, and runs nothing', async (t) => {
+    const { plugin, clock, token } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    clock.now -= minutes(600);
+    for (let i = 0; i < 20; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('back does not hold a failing plugin back for longer than was said', async (t) => {
+    const { plugin, clock, token } = await set(t, { exitCode: 1 });
+    await assert.rejects(token);
+    await assert.rejects(token);
+    assert.equal(await plugin.runs(), 1);
+    clock.now -= minutes(600);
+    await assert.rejects(token);
+    await assert.rejects(token);
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('to and fro does not make a hot loop', async (t) => {
+    const { source, clock, token } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    for (let i = 0; i < 200; i++) {
+      clock.now = start + (i % 2) * 500;
+      await token();
+    }
+    assert.equal(source.runs, 1);
   });
 });
 
