@@ -322,6 +322,23 @@ describe('many runs', () => {
     assert.ok(ends.indexOf('end b') < 6, ends.join());
   });
 
+  test('that are slow do not hold every place: another access type gets through at once', async (t) => {
+    const folder = await temporaryFolder(t);
+    const slow = await shellPlugin(t, `while [ ! -e ${folder}/go ]; do sleep 0.01; done\n${print({ token: 'slow' })}`);
+    const quick = await shellPlugin(t, print({ token: 'quick' }));
+    const limited = { ...options(t), maxConcurrentRuns: 8 };
+    const run = (provider: string, { command }: { command: string }) =>
+      runPlugin({ ...call({ command }), provider }, limited);
+    await run('quick', quick);
+    const waiting = Array.from({ length: 20 }, () => run('slow', slow));
+    // Six or seven of eight places are taken now, and the others stay taken until the quick ones are through.
+    for (let i = 0; i < 5; i++) assert.equal((await run('quick', quick)).authorization, 'Bearer quick');
+    assert.ok((await slow.runs()) < 8);
+    await writeFile(join(folder, 'go'), '');
+    await Promise.all(waiting);
+    assert.equal(await slow.runs(), 20);
+  });
+
   for (const ending of ['process.exit(3)', "process.kill(process.pid, 'SIGTERM')"]) {
     test(`end with this process, when it does ${ending}`, async (t) => {
       const plugin = await shellPlugin(t, `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`);
