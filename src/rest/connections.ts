@@ -10,6 +10,7 @@ import {
 } from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
+import type { Logger } from '../logger.ts';
 import { createConnector } from './connector.ts';
 import { type ProxyServer, parseProxy, proxyUrlFor } from './proxy.ts';
 import { pingIntervalMs } from './watchdog.ts';
@@ -187,6 +188,10 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+  }
+
+  get logger(): Logger {
+    return this.#options.logger;
   }
 
   /** How many are kept now. */

@@ -26,6 +26,7 @@ import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { createHttpLibrary } from './http-library.ts';
+import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
@@ -39,6 +40,7 @@ export class RestConfig extends KubeConfig {
   readonly access: ResolvedAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
 
+  readonly #watchDispatcher: Dispatcher;
   readonly #impersonation: Destination['impersonation'];
   /** Where the connections are this config's alone: they end with it. */
   readonly #own: Connections | undefined;
@@ -48,6 +50,7 @@ export class RestConfig extends KubeConfig {
     super();
     this.access = access;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, connections.logger);
     this.#impersonation = destination.impersonation;
     this.#own = own ? connections : undefined;
     this.clusters = [toCluster(name, access)];
@@ -110,7 +113,7 @@ export class RestConfig extends KubeConfig {
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    context.setDispatcher(this.#dispatcher);
+    context.setDispatcher(isWatch(context.getUrl()) ? this.#watchDispatcher : this.#dispatcher);
   }
 
   /** For client-node's WebSockets (`Exec`, `Attach`, `PortForward`). */

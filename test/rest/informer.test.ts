@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api, HttpMethod, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
+import { fetch } from 'undici';
+import type { RestConfig } from '../../src/index.ts';
+import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+
+/** An informer for namespaces, and the names that it has seen; an error fails the test. */
+async function startInformer(t: TestContext, config: RestConfig) {
+  const core = config.makeApiClient(CoreV1Api);
+  const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());
+  const seen: string[] = [];
+  const errors: unknown[] = [];
+  let tell = () => {};
+  informer.on('add', ({ metadata }) => {
+    seen.push(metadata?.name ?? '');
+    tell();
+  });
+  informer.on('error', (error) => {
+    errors.push(error);
+    tell();
+  });
+  await informer.start();
+  t.after(() => informer.stop());
+  const until = async (name: string) => {
+    while (!seen.includes(name)) {
+      await new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      assert.deepEqual(errors, []);
+    }
+  };
+  return { until, core };
+}
+
+describe('an informer goes on by itself', () => {
+  test('when its connection breaks', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const { until } = await startInformer(t, config);
+    for (const name of ['one', 'two', 'three']) {
+      cluster.closeConnections();
+      cluster.emit('ADDED', name);
+      await until(name);
+    }
+  });
+
+  test('when the server is away for a while', async (t) => {
+    const log = new EventEmitter();
+    const options = { logger: { warn: (line: string) => log.emit('warning', line) } };
+    const { cluster, config } = await startFleet(t, { options });
+    const { until } = await startInformer(t, config);
+    const warned = once(log, 'warning');
+    await cluster.close();
+    await warned;
+    await cluster.restart();
+    cluster.emit('ADDED', 'after-restart');
+    await until('after-restart');
+  });
+
+  test('when the server is overloaded for a while', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const { until } = await startInformer(t, config);
+    cluster.failNext(503, 2);
+    cluster.closeConnections();
+    cluster.emit('ADDED', 'after-load');
+    await until('after-load');
+  });
+
+  test('when the plugin fails for a while', async (t) => {
+    const { cluster, config, plugin } = await startFleet(t);
+    const { until } = await startInformer(t, config);
+    await plugin.answer({ exitCode: 1 });
+    config.invalidate();
+    cluster.closeConnections();
+    while ((await plugin.runs()) < 2) await new Promise((resolve) => setImmediate(resolve));
+    await plugin.answer({ token: 'token-1' });
+    cluster.emit('ADDED', 'after-failure');
+    await until('after-failure');
+  });
+
+  test('when its peer is dead, which is noticed within 45 s', async (t) => {
+    const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
+    t.after(() => child.kill('SIGKILL'));
+    const [{ url: server, certificateAuthorityData }] = await once(child, 'message');
+    const plugin = await startPlugin(t, { token: 'bench-token' });
+    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
+    const config = startProviders(t, plugin).getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
+    const { until, core } = await startInformer(t, config);
+    child.send({ emit: 'before' });
+    await until('before');
+    child.kill('SIGSTOP');
+    const stopped = performance.now();
+    await assert.rejects(core.listNamespace());
+    const seconds = (performance.now() - stopped) / 1000;
+    assert.ok(seconds < 45, `noticed after ${seconds} s`);
+    t.diagnostic(`noticed after ${Math.round(seconds)} s`);
+    child.kill('SIGCONT');
+    child.send({ emit: 'after' });
+    await until('after');
+    assert.equal((await core.listNamespace()).items.length, 4);
+  });
+});
+
+describe('a watch', () => {
+  /** What client-node's Watch sends. */
+  async function watch(config: RestConfig, signal: AbortSignal) {
+    const url = `${config.access.cluster.server}/api/v1/namespaces?watch=true`;
+    const context = new RequestContext(url, HttpMethod.GET);
+    await config.applySecurityAuthentication(context);
+    const dispatcher = context.getDispatcher();
+    assert.ok(dispatcher);
+    return fetch(url, { dispatcher, signal });
+  }
+
+  test('that cannot begin is tried again until its caller gives up, and warned about', async (t) => {
+    const warnings: string[] = [];
+    const controller = new AbortController();
+    const warn = (line: string) => {
+      warnings.push(line);
+      if (warnings.length === 2) controller.abort(new Error('enough'));
+    };
+    const { cluster, config } = await startFleet(t, { options: { logger: { warn } } });
+    await cluster.close();
+    await assert.rejects(watch(config, controller.signal), /enough/);
+    assert.match(
+      warnings[1] ?? '',
+      /^watch https:\/\/127\.0\.0\.1:\d+\/api\/v1\/namespaces could not begin and is tried again: /,
+    );
+    assert.match(warnings[1] ?? '', /ECONNREFUSED/);
+  });
+
+  test('that the server refuses is an error at once', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    cluster.failNext(403);
+    const error = await new Promise<unknown>((resolve) => {
+      new Watch(config).watch('/api/v1/namespaces', {}, () => {}, resolve);
+    });
+    assert.equal(Reflect.get(Object(error), 'statusCode'), 403);
+    assert.equal(cluster.stats.requests, 1);
+  });
+
+  test('through config.dispatcher is left as it is: a broken stream is an error', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const response = await fetch(url, { dispatcher: config.dispatcher });
+    cluster.closeConnections();
+    await assert.rejects(response.text());
+  });
+});
