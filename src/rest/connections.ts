@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type buildConnector, Pool } from 'undici';
+import { type buildConnector, Client, Pool } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import {
   CredentialSource,
@@ -95,7 +95,7 @@ export class Connection {
 
   /** The pool without a client certificate. */
   get barePool(): Pool {
-    this.#bare ??= createPool(this.origin, this.#connector(undefined));
+    this.#bare ??= this.#createPool(undefined);
     return this.#bare;
   }
 
@@ -107,8 +107,21 @@ export class Connection {
     if (!keyPair) return this.barePool;
     if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
     if (this.#certified) this.#retire(this.#certified.pool);
-    this.#certified = { identity: keyPair.identity, pool: createPool(this.origin, this.#connector(keyPair)) };
+    this.#certified = { identity: keyPair.identity, pool: this.#createPool(keyPair) };
     return this.#certified.pool;
+  }
+
+  #createPool(keyPair: KeyPair | undefined): Pool {
+    const pool = createPool(this.origin, this.#connector(keyPair));
+    pool.on('disconnect', (_origin, _targets, error) => {
+      if (!isGoAway(error)) return;
+      // A later GOAWAY would be taken to speak of the streams of this connection too: new requests get a new pool.
+      if (this.#bare === pool) this.#bare = undefined;
+      else if (this.#certified?.pool === pool) this.#certified = undefined;
+      else return;
+      this.#retire(pool);
+    });
+    return pool;
   }
 
   /** Lets a pool's requests end by themselves, for an hour at most. */
@@ -299,5 +312,26 @@ function createPool(origin: string, connect: buildConnector.connector): Pool {
     keepAliveTimeout: keepAliveTimeoutMs,
     // A quiet watch is not a dead one.
     bodyTimeout: 0,
+    factory: createClient,
   });
+}
+
+/**
+ * After a GOAWAY undici counts the streams that go on as if they were HTTP/1.1 requests, and with one of them it would never
+ * connect again for those that it has to repeat. Until there is a new connection, which says what it is, many may wait.
+ */
+function createClient(origin: URL, options: Client.Options): Client {
+  const client = new Client(origin, options);
+  client.on('disconnect', () => {
+    client.pipelining = 1_000_000;
+  });
+  client.on('connect', () => {
+    client.pipelining = 1;
+  });
+  return client;
+}
+
+/** The server is closing the connection. */
+export function isGoAway(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_INFO' && error.message.includes('GOAWAY');
 }

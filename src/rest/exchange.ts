@@ -3,14 +3,9 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import type { Connection } from './connections.ts';
+import { type Connection, isGoAway } from './connections.ts';
 import { hasHeader, withHeaders } from './headers.ts';
 import { ReplayableBody } from './replayable-body.ts';
-
-/** The server is closing the connection, and has not looked at this request. */
-function isGoAway(error: Error): boolean {
-  return 'code' in error && error.code === 'UND_ERR_INFO' && error.message.includes('GOAWAY');
-}
 
 /** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
 const heldLimit = 256 * 1024;

@@ -150,9 +150,9 @@ export class FakeCluster {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Asks every HTTP/2 client to use another connection (GOAWAY). */
+  /** Asks every HTTP/2 client to use another connection (GOAWAY), and closes these when their requests have ended. */
   goAway(): void {
-    for (const session of this.#sessions) session.goaway();
+    for (const session of this.#sessions) session.close();
   }
 
   /** Stops and starts again on the same port, with the same certificate authority. */

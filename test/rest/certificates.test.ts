@@ -129,26 +129,31 @@ describe('rotation', () => {
         await core.listNamespace();
       }
       while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
-      globalThis.gc?.();
+      // What waits for a finalizer goes with the next collection.
+      for (let i = 0; i < 5; i++) {
+        globalThis.gc?.();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
       return {
         heap: process.memoryUsage().heapUsed,
         timers: process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length,
       };
     };
-    const before = await rotations(200);
-    const after = await rotations(800);
-    assert.equal(await plugin.runs(), 1_000);
+    // The compiler and the caches below need some hundreds before the heap stands still.
+    const before = await rotations(500);
+    const after = await rotations(1_000);
+    assert.equal(await plugin.runs(), 1_500);
     assert.deepEqual(
       [...cluster.stats.byIdentity],
       [
-        ['odd', 500],
-        ['even', 500],
+        ['odd', 750],
+        ['even', 750],
       ],
     );
     assert.ok(after.timers <= before.timers + 2, `${before.timers} timers became ${after.timers}`);
-    // The server is in this process too.
-    const grown = (after.heap - before.heap) / 800;
-    assert.ok(grown < 1_024, `${grown} bytes for each rotation`);
+    // The server is in this process too; a pool that is kept would be over 10 KB.
+    const grown = (after.heap - before.heap) / 1_000;
+    assert.ok(grown < 2_048, `${grown} bytes for each rotation`);
     t.diagnostic(`heap grown by ${Math.round(grown)} bytes for each rotation`);
   });
 });

@@ -61,6 +61,34 @@ describe('one HTTP/2 connection for many', () => {
     assert.ok(cluster.stats.connections > 10, `${cluster.stats.connections} connections`);
   });
 
+  test('keeps the streams under way through one GOAWAY after the other, and loses no request beside them', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const seen: string[] = [];
+    const watches: { readonly body: NodeJS.ReadableStream & { destroy(): void } }[] = [];
+    for (let round = 0; round < 20; round++) {
+      const watch = await request(url, { dispatcher: config.dispatcher });
+      watches.push(watch);
+      watch.body.on('data', (chunk: Buffer) => seen.push(`${round} ${String(chunk).includes('later')}`));
+      watch.body.on('error', (error) => seen.push(`${round} ${error.message}`));
+      const requests = Array.from({ length: 20 }, () => core.listNamespace());
+      cluster.goAway();
+      await Promise.all(requests);
+    }
+    cluster.emit('ADDED', 'later');
+    const alive = Array.from({ length: 20 }, (_, round) => `${round} true`);
+    while (!alive.every((line) => seen.includes(line))) {
+      assert.deepEqual(
+        seen.filter((line) => !/true|false/.test(line)),
+        [],
+      );
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const { body } of watches) body.destroy();
+    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test('a reset stream fails its own request only', async (t) => {
     const { cluster, config } = await startFleet(t);
     const core = config.makeApiClient(CoreV1Api);

@@ -1,0 +1,220 @@
+// npm run test:faults [-- --seconds 60 --seed 7]
+// 50 callers and an informer, while plugin, server, credential and clock misbehave at random. The seed makes it repeatable.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { inspect, parseArgs } from 'node:util';
+import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
+import { CredentialProviders } from '../../src/index.ts';
+import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
+});
+const seconds = Number(values.seconds);
+const seed = Number(values.seed);
+console.log(`${seconds} s of faults, seed ${seed}`);
+
+/** Mulberry32. */
+let state = seed;
+function random(): number {
+  state = (state + 0x6d2b79f5) | 0;
+  let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+}
+const between = (least: number, most: number) => least + random() * (most - least);
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+process.on('unhandledRejection', (reason) => {
+  console.error('unhandled rejection', reason);
+  process.exit(1);
+});
+
+const lifetimeMs = 5_000;
+const timeoutMs = 1_000;
+let clockOffset = 0;
+const clock = () => Date.now() + clockOffset;
+const cluster = await FakeCluster.start({ tokens: { 'token-0': 'me' } });
+const plugin = await writePlugin({ token: 'token-0' });
+const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+const providers = new CredentialProviders([{ name: 'fake', execConfig }], {
+  clock,
+  timeoutMs,
+  logger: { warn: () => {} },
+});
+const config = providers.getConfig({
+  metadata: { name: 'spoke' },
+  status: {
+    accessProviders: [
+      {
+        name: 'fake',
+        cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
+      },
+    ],
+  },
+});
+const core = config.makeApiClient(CoreV1Api);
+
+/** What the plugin answers while nothing is wrong: the token that the server takes, for a few seconds. */
+let generation = 0;
+const good = (): PluginAnswer => ({
+  token: `token-${generation}`,
+  expirationTimestamp: new Date(clock() + lifetimeMs).toISOString(),
+});
+/** Written anew as time goes on: an issuer's expiry moves, too. */
+const heal = () => plugin.answer(good());
+await heal();
+
+// The callers.
+let stopped = false;
+let successes = 0;
+let failures = 0;
+let lastError = '';
+const lastSuccess: number[] = new Array(50).fill(0);
+async function caller(index: number): Promise<void> {
+  while (!stopped) {
+    try {
+      await core.listNamespace();
+      lastSuccess[index] = performance.now();
+      successes += 1;
+    } catch (error) {
+      failures += 1;
+      lastError = inspect(error, { depth: 3 });
+    }
+    await pause(10);
+  }
+}
+const callers = lastSuccess.map((_, index) => caller(index));
+
+// The informer, started again after an error, as its users do.
+const seen = new Set<string>();
+let informerErrors = 0;
+const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());
+informer.on('add', ({ metadata }) => seen.add(metadata?.name ?? ''));
+informer.on('delete', ({ metadata }) => seen.delete(metadata?.name ?? ''));
+informer.on('error', async () => {
+  informerErrors += 1;
+  await pause(200);
+  if (!stopped) await informer.start();
+});
+await informer.start();
+
+/** One that goes on until it is healed. */
+interface Fault {
+  readonly name: string;
+  begin(): void | Promise<void>;
+  end?(): void | Promise<void>;
+}
+const rotate = () => {
+  generation += 1;
+  cluster.setTokens({ [`token-${generation}`]: 'me' });
+};
+const badPlugin = (name: string, answer: PluginAnswer): Fault => ({
+  name,
+  begin: async () => {
+    await plugin.answer(answer);
+    rotate();
+  },
+});
+const faults: readonly Fault[] = [
+  badPlugin('plugin fails', { exitCode: 1, stderr: 'no' }),
+  badPlugin('plugin hangs', { token: 'late', delayMs: 3 * timeoutMs }),
+  badPlugin('plugin prints nonsense', { stdout: '{' }),
+  badPlugin('plugin lies', { token: 'wrong' }),
+  badPlugin('plugin answers with an expired credential', { token: 'old', expirationTimestamp: '2001-01-01T00:00:00Z' }),
+  {
+    name: 'server refuses everybody',
+    begin: () => cluster.setTokens({}),
+    end: () => cluster.setTokens({ [`token-${generation}`]: 'me' }),
+  },
+  { name: 'token is rotated', begin: rotate },
+  { name: 'server answers 503', begin: () => cluster.failNext(503, 100) },
+  { name: 'server resets streams', begin: () => cluster.failNext('reset', 100) },
+  { name: 'connections break', begin: () => cluster.closeConnections() },
+  { name: 'server drains', begin: () => cluster.goAway() },
+  { name: 'server is away', begin: () => cluster.close(), end: () => cluster.restart() },
+  { name: 'server restarts', begin: () => cluster.restart() },
+  {
+    name: 'clock steps forward',
+    begin: () => {
+      clockOffset += 600_000;
+    },
+  },
+  {
+    name: 'clock steps back',
+    begin: () => {
+      clockOffset -= 600_000;
+    },
+  },
+  { name: 'nothing', begin: () => {} },
+];
+
+const heap = () => {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+};
+const descriptors = () => readdirSync('/proc/self/fd').length;
+while (successes < 2_000) await pause(20);
+const before = { heap: heap(), descriptors: descriptors(), runs: await plugin.runs() };
+
+/** Milliseconds that everybody may need after a fault: the longest hold that so short a fault can lead to, and a run. */
+const recoveryMs = 10_000;
+const began = performance.now();
+let faultMs = 0;
+let slowest = { name: '', ms: 0 };
+let rounds = 0;
+while (performance.now() - began < seconds * 1_000) {
+  const fault = faults[Math.floor(random() * faults.length)] ?? assert.fail('there is no such fault');
+  rounds += 1;
+  const start = performance.now();
+  await fault.begin();
+  cluster.emit('ADDED', `namespace-${rounds}`);
+  if (rounds > 5) cluster.emit('DELETED', `namespace-${rounds - 5}`);
+  await pause(between(100, 1_500));
+  await fault.end?.();
+  await heal();
+  const healed = performance.now();
+  faultMs += healed - start;
+  while (!lastSuccess.every((time) => time > healed)) {
+    const waiting = lastSuccess.filter((time) => time <= healed).length;
+    const message = `"${fault.name}" is over, and requests of ${waiting} callers still fail: ${lastError}`;
+    assert.ok(performance.now() - healed < recoveryMs, message);
+    await pause(20);
+    await heal();
+  }
+  const ms = performance.now() - healed;
+  if (ms > slowest.ms) slowest = { name: fault.name, ms };
+}
+const elapsed = performance.now() - began;
+const runs = (await plugin.runs()) - before.runs;
+// One for each lifetime that passes (at most twice as often, by the window), and in a fault one a second with one to heal it.
+const bound = Math.ceil((2 * elapsed) / lifetimeMs + faultMs / 750 + 3 * rounds);
+assert.ok(runs <= bound, `${runs} plugin runs, over the bound of ${bound}`);
+
+const expected = new Set((await core.listNamespace()).items.map(({ metadata }) => metadata?.name ?? ''));
+const patience = performance.now() + 40_000;
+const differences = () => [
+  ...[...expected].filter((name) => !seen.has(name)),
+  ...[...seen].filter((name) => !expected.has(name)),
+];
+while (differences().length > 0) {
+  assert.ok(performance.now() < patience, `the informer differs in ${differences()}`);
+  await pause(50);
+}
+stopped = true;
+await informer.stop();
+await Promise.all(callers);
+await pause(200);
+const grown = { heap: heap() - before.heap, descriptors: descriptors() - before.descriptors };
+assert.ok(grown.heap < 8 * 1024 * 1024, `the heap has grown by ${grown.heap} bytes`);
+assert.ok(grown.descriptors <= 10, `${grown.descriptors} more descriptors`);
+assert.ok(cluster.stats.openConnections <= 3, `${cluster.stats.openConnections} open connections`);
+await providers.close();
+await cluster.close();
+await plugin.remove();
+console.log(
+  `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
+    `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +
+    `informer complete after ${informerErrors} errors; heap ${Math.round(grown.heap / 1024)} KiB, ` +
+    `${grown.descriptors} descriptors more than before`,
+);
