@@ -2,12 +2,24 @@
 // Absolute figures depend on the machine; quote the ratios, which are against a peer in the same run.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { runPlugin } from '../../src/exec/plugin.ts';
 import type { ClusterProfile } from '../../src/index.ts';
 import { CredentialProviders } from '../../src/index.ts';
-import { type TestPlugin, writePlugin } from '../../src/testing/index.ts';
-import { type BenchCluster, execAuth, ours, type Peer, startCluster, staticToken } from './peers.ts';
+import { FakeCluster, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import {
+  type BarePeer,
+  type BenchCluster,
+  bareUndici,
+  execAuth,
+  ourDispatcher,
+  ours,
+  type Peer,
+  startCluster,
+  staticToken,
+} from './peers.ts';
 import { finish, heading, median, report, time } from './report.ts';
 
 async function firstRequests(plugin: TestPlugin): Promise<void> {
@@ -29,9 +41,12 @@ interface Round {
   readonly cpu: number;
 }
 
-async function measure(peer: Peer, requests: number, workers: number): Promise<Round> {
+type Rival = Peer | BarePeer;
+
+async function measure(peer: Rival, requests: number, workers: number): Promise<Round> {
+  const send = 'send' in peer ? peer.send : () => peer.core.listNamespace();
   const worker = async () => {
-    for (let i = 0; i < requests / workers; i++) await peer.core.listNamespace();
+    for (let i = 0; i < requests / workers; i++) await send();
   };
   const used = process.cpuUsage();
   const ms = await time(() => Promise.all(Array.from({ length: workers }, worker)));
@@ -42,14 +57,14 @@ async function measure(peer: Peer, requests: number, workers: number): Promise<R
 /** Rounds in turn, so that a machine that changes its speed changes it for all; ratios are taken round by round. */
 async function compare(
   bench: string,
-  peers: readonly Peer[],
-  floorPeer: Peer,
+  peers: readonly Rival[],
+  floorPeer: Rival,
   rounds: number,
   requests: number,
   workers: number,
 ): Promise<void> {
-  const results = new Map<Peer, Round[]>(peers.map((peer) => [peer, []]));
-  const countFor = ({ name }: Peer) => (name.includes('ExecAuth') ? Math.ceil(requests / 10) : requests);
+  const results = new Map<Rival, Round[]>(peers.map((peer) => [peer, []]));
+  const countFor = ({ name }: Rival) => (name.includes('ExecAuth') ? Math.ceil(requests / 10) : requests);
   // The compiler needs a few thousand requests before the figures stand still.
   for (const peer of peers) await measure(peer, countFor(peer) * 10, workers);
   for (let round = 0; round < rounds; round++) {
@@ -91,6 +106,12 @@ async function requests(cluster: BenchCluster, plugin: TestPlugin): Promise<void
   heading('(b) requests of 32 callers');
   await compare('b-32', peers, floor, 15, 3_200, 32);
   await Promise.all(peers.map((peer) => peer.close()));
+
+  heading('(b) requests of 32 callers through config.dispatcher');
+  const bare = bareUndici(cluster);
+  const direct = ourDispatcher(cluster, plugin);
+  await compare('b-dispatcher', [direct, bare], bare, 15, 3_200, 32);
+  await Promise.all([direct.close(), bare.close()]);
 }
 
 function profileOf(index: number): ClusterProfile {
@@ -191,6 +212,71 @@ async function pluginRuns({ command }: TestPlugin): Promise<void> {
   report({ bench: 'e', what: 'ours', value: median(rates.ours), unit: 'runs/s', ratio, peer: 'bare spawn' });
 }
 
+async function coldStart({ command }: TestPlugin): Promise<void> {
+  heading('(g) 10,000 cold sources at once');
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  const before = heapUsed();
+  let [heap, descriptors] = [0, 0];
+  const timer = setInterval(() => {
+    heap = Math.max(heap, process.memoryUsage().heapUsed - before);
+    descriptors = Math.max(descriptors, readdirSync('/proc/self/fd').length);
+  }, 20);
+  const configs = Array.from({ length: 10_000 }, (_, index) => providers.getConfig(profileOf(index)));
+  const ms = await time(() => Promise.all(configs.map((config) => config.ready())));
+  clearInterval(timer);
+  report({ bench: 'g', what: 'plugin runs', value: 10_000_000 / ms, unit: 'runs/s' });
+  report({ bench: 'g', what: 'most heap, above that before', value: heap / 1024 / 1024, unit: 'MiB' });
+  report({ bench: 'g', what: 'heap kept for each credential', value: (heapUsed() - before) / 10_000, unit: 'bytes' });
+  report({ bench: 'g', what: 'most descriptors', value: descriptors, unit: '' });
+  await providers.close();
+}
+
+async function rotation(): Promise<void> {
+  heading('(h) 32 callers while the client certificate is rotated 100 times');
+  const cluster = await FakeCluster.start();
+  const plugin = await writePlugin();
+  const rotate = async (commonName: string) => {
+    const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
+    await plugin.answer({ clientCertificateData: certificate, clientKeyData: key });
+  };
+  await rotate('0');
+  const providers = new CredentialProviders([
+    { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } },
+  ]);
+  const { url: server, certificateAuthorityData } = cluster;
+  const config = providers.getConfig({
+    metadata: { name: 'x' },
+    status: {
+      accessProviders: [{ name: 'x', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+    },
+  });
+  const core = config.makeApiClient(CoreV1Api);
+  let stopped = false;
+  let [answered, failed] = [0, 0];
+  const worker = async () => {
+    while (!stopped) {
+      await core.listNamespace().then(
+        () => answered++,
+        () => failed++,
+      );
+    }
+  };
+  const workers = Array.from({ length: 32 }, worker);
+  for (let i = 1; i <= 100; i++) {
+    await rotate(String(i));
+    config.invalidate();
+    await config.ready();
+  }
+  stopped = true;
+  await Promise.all(workers);
+  report({ bench: 'h', what: 'requests answered', value: answered, unit: 'requests' });
+  report({ bench: 'h', what: 'requests failed', value: failed, unit: 'requests' });
+  await providers.close();
+  await cluster.close();
+  await plugin.remove();
+}
+
 function importTime(): void {
   heading('(f) import time');
   const measure = (imports: string) => {
@@ -219,6 +305,8 @@ try {
   await requests(cluster, plugin);
   await resolving(plugin);
   await pluginRuns(plugin);
+  await coldStart(plugin);
+  await rotation();
   importTime();
   finish();
 } finally {

@@ -7,7 +7,7 @@ import {
   type RequestContext,
   ServerConfiguration,
 } from '@kubernetes/client-node';
-import { Agent } from 'undici';
+import { Agent, request } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
 import { createHttpLibrary } from '../../src/rest/http-library.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
@@ -42,7 +42,12 @@ export async function startCluster(): Promise<BenchCluster> {
 }
 
 /** This package. */
-export function ours({ server, certificateAuthorityData }: BenchCluster, { command }: TestPlugin): Peer {
+export function ours(cluster: BenchCluster, { command }: TestPlugin): Peer {
+  const { providers, config } = providersFor(cluster, command);
+  return { name: 'ours', core: config.makeApiClient(CoreV1Api), close: () => providers.close() };
+}
+
+function providersFor({ server, certificateAuthorityData }: BenchCluster, command: string) {
   const providers = new CredentialProviders([
     { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } },
   ]);
@@ -51,7 +56,7 @@ export function ours({ server, certificateAuthorityData }: BenchCluster, { comma
     metadata: { name: 'x' },
     status: { accessProviders: [{ name: 'x', cluster }] },
   });
-  return { name: 'ours', core: config.makeApiClient(CoreV1Api), close: () => providers.close() };
+  return { providers, config };
 }
 
 function kubeConfig(
@@ -75,10 +80,38 @@ export function execAuth(cluster: BenchCluster, { command }: TestPlugin): Peer {
   return { name: "client-node's ExecAuth", core: config.makeApiClient(CoreV1Api), close: async () => {} };
 }
 
+/** A request of undici's own, without client-node. */
+export interface BarePeer {
+  readonly name: string;
+  send(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** This package's `config.dispatcher`. */
+export function ourDispatcher(cluster: BenchCluster, { command }: TestPlugin): BarePeer {
+  const { providers, config } = providersFor(cluster, command);
+  const send = async () => (await request(listUrl(cluster), { dispatcher: config.dispatcher })).body.text();
+  return { name: 'config.dispatcher', send, close: () => providers.close() };
+}
+
+/** undici itself, with a token that is already there. */
+export function bareUndici(cluster: BenchCluster): BarePeer {
+  const agent = createAgent(cluster);
+  const headers = { authorization: 'Bearer bench-token' };
+  const send = async () => (await request(listUrl(cluster), { dispatcher: agent, headers })).body.text();
+  return { name: 'bare undici.request', send, close: () => agent.close() };
+}
+
+const listUrl = ({ server }: BenchCluster) => `${server}/api/v1/namespaces`;
+
+function createAgent({ certificateAuthorityData }: BenchCluster): Agent {
+  const ca = Buffer.from(certificateAuthorityData, 'base64');
+  return new Agent({ allowH2: true, connect: { ca, allowH2: true }, keepAliveTimeout: 90_000 });
+}
+
 /** client-node with a token that is already there, on one agent for all requests: no credential work at all. */
 export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.request'): Peer {
-  const ca = Buffer.from(cluster.certificateAuthorityData, 'base64');
-  const agent = new Agent({ allowH2: true, connect: { ca, allowH2: true }, keepAliveTimeout: 90_000 });
+  const agent = createAgent(cluster);
   class StaticToken extends KubeConfig {
     override async applySecurityAuthentication(context: RequestContext): Promise<void> {
       context.setHeaderParam('Authorization', 'Bearer bench-token');
