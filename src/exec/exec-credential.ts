@@ -145,7 +145,7 @@ const answerSchema = z.object({
 
 /** Reads a plugin's stdout. Everything is checked before anything is taken over. Throws an `AnswerFault`. */
 export function decodeExecCredential(stdout: string, acceptedVersions: readonly ApiVersion[]): Credential {
-  const answer = answerSchema.safeParse(parseAnswer(stdout));
+  const answer = answerSchema.safeParse(withTypeNames(parseAnswer(stdout)));
   if (!answer.success) {
     const [issue] = answer.error.issues;
     const field = issue?.path.join('.') ?? '';
@@ -177,6 +177,17 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
   return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));
 }
 
+/** As in Go, the names of these two fields are read without regard to case. */
+function withTypeNames(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return answer;
+  const named: Record<string, unknown> = { ...answer };
+  for (const name of ['apiVersion', 'kind']) {
+    const given = Object.keys(answer).find((key) => key.toLowerCase() === name.toLowerCase());
+    if (given !== undefined) named[name] ??= Reflect.get(answer, given);
+  }
+  return named;
+}
+
 function parseAnswer(stdout: string): unknown {
   const text = stdout.replace(/^\uFEFF/, '').trim();
   if (text === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
@@ -184,7 +195,7 @@ function parseAnswer(stdout: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const [document] = parseAllDocuments(text, { prettyErrors: false, logLevel: 'silent' });
+    const [document] = parseAllDocuments(text, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false });
     if (document !== undefined && 'errors' in document && document.errors.length === 0) {
       try {
         return document.toJS();

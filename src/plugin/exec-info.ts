@@ -11,7 +11,7 @@ const clusterSchema = z.looseObject({
   'certificate-authority-data': z.base64({ error: 'must be base64' }).nullish(),
   'proxy-url': z.string().nullish(),
   'disable-compression': z.boolean().nullish(),
-  config: z.unknown(),
+  config: z.unknown().optional(),
 });
 
 const execInfoSchema = z.looseObject({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { ExecInfoError } from '../../src/errors.ts';
-import { loadExecCredential } from '../../src/plugin/index.ts';
+import { loadExecCredential, loadExecCredentialFromEnv } from '../../src/plugin/index.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const module = new URL('../../src/plugin/index.ts', import.meta.url).href;
@@ -14,7 +14,7 @@ function run(handler: string, info: object | undefined) {
 }
 
 describe('loadExecCredential', () => {
-  test('gives the credential and, where cluster information is there, a KubeConfig without a user', () => {
+  test('M.103, M.108: gives the credential and, where cluster information is there, a KubeConfig without a user', () => {
     const cluster = {
       server: 'https://h',
       'tls-server-name': 'n',
@@ -28,19 +28,24 @@ describe('loadExecCredential', () => {
     assert.deepEqual(kubeConfig?.getCurrentUser(), { name: 'none' });
   });
 
-  test('gives no KubeConfig, and no error, without cluster information', () => {
+  test('M.106: gives no KubeConfig, and no error, without cluster information (differs: an error there)', () => {
     const { kubeConfig } = loadExecCredential(`{kind: ExecCredential, apiVersion: ${v1}beta1}`);
     assert.equal(kubeConfig, undefined);
   });
 
   for (const [what, data] of [
-    ['that is not YAML', '{'],
-    ['without kind', `{apiVersion: ${v1}}`],
-    ['of another kind', `{kind: Status, apiVersion: ${v1}}`],
-    ['of another version', '{kind: ExecCredential, apiVersion: v1}'],
+    ['that is not YAML (M.103)', '{'],
+    ['without kind (M.104)', `{apiVersion: ${v1}}`],
+    ['without a version (M.104)', '{kind: ExecCredential}'],
+    ['of another kind (M.105)', `{kind: Status, apiVersion: ${v1}}`],
+    ['of another version (M.104)', '{kind: ExecCredential, apiVersion: v1}'],
     [
-      'with a CA that is not base64',
+      'with a CA that is not base64 (M.107)',
       `{kind: ExecCredential, apiVersion: ${v1}, spec: {cluster: {certificate-authority-data: "!"}}}`,
+    ],
+    [
+      'with a CA whose base64 has no padding (M.107)',
+      `{kind: ExecCredential, apiVersion: ${v1}, spec: {cluster: {certificate-authority-data: "Y2FhYQ"}}}`,
     ],
   ] as const) {
     test(`refuses text ${what}`, () => {
@@ -50,6 +55,18 @@ describe('loadExecCredential', () => {
       );
     });
   }
+
+  test('M.106: takes an empty cluster, and M.102: an environment without the variable is an error', () => {
+    const { kubeConfig } = loadExecCredential(`{kind: ExecCredential, apiVersion: ${v1}, spec: {cluster: {}}}`);
+    assert.equal(kubeConfig?.getCurrentCluster()?.server, '');
+    for (const value of [undefined, '']) {
+      if (value === undefined) delete process.env.KUBERNETES_EXEC_INFO;
+      else process.env.KUBERNETES_EXEC_INFO = value;
+      assert.throws(loadExecCredentialFromEnv, (error: unknown) => {
+        return error instanceof ExecInfoError && error.code === 'EXEC_INFO_MISSING';
+      });
+    }
+  });
 });
 
 describe('runCredentialPlugin', () => {
