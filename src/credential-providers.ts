@@ -3,16 +3,18 @@
  * goes out for each. Everything that is cached belongs to one CredentialProviders, and ends with it.
  */
 import { readFileSync } from 'node:fs';
-import { type InspectOptions, inspect } from 'node:util';
+import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
 import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
+import { watchForChanges } from './access/watch-file.ts';
 import { ConfigurationError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
-import { type CredentialProvidersOptions, parseOptions } from './options.ts';
+import type { PluginPolicy } from './exec/plugin-policy.ts';
+import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { Connections } from './rest/connections.ts';
 import { RestConfig } from './rest/rest-config.ts';
 
@@ -25,33 +27,38 @@ import { RestConfig } from './rest/rest-config.ts';
  * await config.makeApiClient(CoreV1Api).listNamespace();
  */
 export class CredentialProviders {
-  readonly #providers: readonly ConfiguredProvider[];
+  #providers: readonly ConfiguredProvider[];
   readonly #connections: Connections;
   readonly #stop = new AbortController();
 
   /** Throws a `ConfigurationError` that names every problem of the providers or the options. */
   constructor(providers: readonly Provider[], options: CredentialProvidersOptions = {}) {
-    const configured = providersWithVersions.get(providers) ?? configureProviders(providers);
-    this.#providers = configured;
-    this.#connections = new Connections({ ...parseOptions(options), signal: this.#stop.signal });
+    const origin = origins.get(providers);
+    this.#providers = origin?.providers ?? configureProviders(providers);
+    const settings = parseOptions(options);
+    this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
+    if (!settings.watchProviderFile) return;
+    if (origin?.file === undefined) {
+      const message =
+        'there is no provider file to watch: use fromFile, or fromFlags with --clusterprofile-provider-file';
+      throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'watchProviderFile', message }]);
+    }
+    this.#watch(origin.file, origin.fromFlags, settings);
   }
 
   /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may stand beside. */
   static fromFlags(values: FlagValues, options: CredentialProvidersOptions = {}): CredentialProviders {
-    const { providers, providerFile } = parseFlags(values);
-    const all = [...providers, ...(providerFile === undefined ? [] : readProviderFile(providerFile))];
-    const twice = providers.filter(({ name }) => all.filter((other) => other.name === name).length > 1);
-    if (twice.length > 0) {
-      throw new ConfigurationError(
-        'FLAG_INVALID',
-        'flags',
-        twice.map(({ name }) => ({
-          path: `--clusterprofile-access-provider "${name}=..."`,
-          message: `"${name}" is configured in ${providerFile} too: keep one of the two`,
-        })),
-      );
+    const { providers, providerFile, watchProviderFile, pluginPolicy } = parseFlags(values);
+    if (pluginPolicy && options.pluginPolicy) {
+      const message = 'the program sets pluginPolicy itself: leave the flag out';
+      throw new ConfigurationError('FLAG_INVALID', 'flags', [{ path: '--clusterprofile-plugin-policy', message }]);
     }
-    return new CredentialProviders(asProviders(all), options);
+    return new CredentialProviders(withOrigin(providers, providerFile), {
+      ...options,
+      ...(watchProviderFile ? { watchProviderFile } : {}),
+      // parseOptions checks it, as it does the program's own.
+      ...(pluginPolicy ? { pluginPolicy: pluginPolicy as PluginPolicy } : {}),
+    });
   }
 
   /** From a whole argv: picks its own flags out and leaves every other argument alone. */
@@ -61,7 +68,7 @@ export class CredentialProviders {
 
   /** From a provider file, JSON or YAML. */
   static fromFile(path: string, options: CredentialProvidersOptions = {}): CredentialProviders {
-    return new CredentialProviders(asProviders(readProviderFile(path)), options);
+    return new CredentialProviders(withOrigin([], path), options);
   }
 
   /** The access types that are configured, in the order in which they are tried. */
@@ -86,7 +93,7 @@ export class CredentialProviders {
       name: profileName(profile),
       user: access.provider,
       access,
-      destination: { cluster: access.cluster, call: this.#pluginCall(access) },
+      destination: { cluster: access.cluster, call: this.#pluginCall(access), isCurrent: this.#isCurrent(access) },
       connections: this.#connections,
     });
   }
@@ -106,6 +113,45 @@ export class CredentialProviders {
     return `CredentialProviders ${inspect({ accessTypes: this.accessTypes, ...this.#connections.size }, options)}`;
   }
 
+  #isCurrent({ provider }: ResolvedAccess): () => boolean {
+    const find = () => this.#providers.find(({ name }) => name === provider);
+    const resolvedWith = find();
+    return () => find() === resolvedWith;
+  }
+
+  #watch(path: string, fromFlags: readonly ConfiguredProvider[], { logger, onChange }: Settings): void {
+    let warned = '';
+    const stop = watchForChanges(path, () => {
+      let next: readonly ConfiguredProvider[];
+      try {
+        next = joinProviders(fromFlags, path);
+        warned = '';
+      } catch (error) {
+        const message = error instanceof Error ? error.message : 'cannot be read';
+        if (message !== warned) logger.warn({ file: path }, `${message}; the providers from before stay`);
+        warned = message;
+        return;
+      }
+      const change = this.#replaceProviders(next);
+      if (change) onChange?.(change);
+    });
+    this.#stop.signal.addEventListener('abort', stop, { once: true });
+  }
+
+  /** Providers that are as they were keep their identity, and with it their live configs. */
+  #replaceProviders(next: readonly ConfiguredProvider[]): ProviderFileChange | undefined {
+    const before = new Map(this.#providers.map((provider) => [provider.name, provider]));
+    const names = new Set(next.map(({ name }) => name));
+    const isSame = (provider: ConfiguredProvider) => isDeepStrictEqual(before.get(provider.name), provider);
+    const changed = next.filter((provider) => before.has(provider.name) && !isSame(provider)).map(({ name }) => name);
+    const added = next.filter(({ name }) => !before.has(name)).map(({ name }) => name);
+    const removed = [...before.keys()].filter((name) => !names.has(name));
+    this.#providers = next.map((provider) => (isSame(provider) ? (before.get(provider.name) ?? provider) : provider));
+    if (changed.length + added.length + removed.length === 0) return undefined;
+    this.#connections.drop(new Set([...changed, ...removed]));
+    return { added, changed, removed };
+  }
+
   #pluginCall({ provider, cluster, exec }: ResolvedAccess): PluginCall {
     const acceptedVersions = this.#providers.find(({ name }) => name === provider)?.acceptedVersions ?? [
       exec.apiVersion,
@@ -115,13 +161,39 @@ export class CredentialProviders {
   }
 }
 
-/** Providers that have been validated already, on their way through the public constructor. */
-const providersWithVersions = new WeakMap<readonly Provider[], readonly ConfiguredProvider[]>();
+type Settings = ReturnType<typeof parseOptions>;
 
-function asProviders(configured: readonly ConfiguredProvider[]): readonly Provider[] {
-  const providers: readonly Provider[] = [...configured];
-  providersWithVersions.set(providers, configured);
-  return providers;
+/** Providers that have been validated already, and where they come from, on their way through the public constructor. */
+interface Origin {
+  readonly providers: readonly ConfiguredProvider[];
+  readonly fromFlags: readonly ConfiguredProvider[];
+  readonly file: string | undefined;
+}
+const origins = new WeakMap<readonly Provider[], Origin>();
+
+function withOrigin(fromFlags: readonly ConfiguredProvider[], file: string | undefined): readonly Provider[] {
+  const token: readonly Provider[] = [];
+  origins.set(token, { providers: joinProviders(fromFlags, file), fromFlags, file });
+  return token;
+}
+
+/** Flag-configured providers first, then the file's. */
+function joinProviders(
+  fromFlags: readonly ConfiguredProvider[],
+  file: string | undefined,
+): readonly ConfiguredProvider[] {
+  if (file === undefined) return fromFlags;
+  const fromFile = readProviderFile(file);
+  const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
+  if (twice.length === 0) return [...fromFlags, ...fromFile];
+  throw new ConfigurationError(
+    'FLAG_INVALID',
+    'flags',
+    twice.map(({ name }) => ({
+      path: `--clusterprofile-access-provider "${name}=..."`,
+      message: `"${name}" is configured in ${file} too: keep one of the two`,
+    })),
+  );
 }
 
 function readProviderFile(path: string): readonly ConfiguredProvider[] {

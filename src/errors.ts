@@ -24,13 +24,19 @@ export type ProfileErrorCode =
   | 'CA_INVALID'
   | 'PROXY_INVALID'
   | 'EXTENSION_INVALID'
+  | 'SERVER_NOT_ALLOWED'
+  | 'PROXY_NOT_ALLOWED'
   | 'ARG_INVALID'
-  | 'ENV_INVALID';
+  | 'ARG_NOT_ALLOWED'
+  | 'ENV_INVALID'
+  | 'ENV_NOT_ALLOWED';
 
 /** Codes of a plugin run that gave no usable credential: they reject the request that needed it. */
 export type PluginErrorCode =
   | 'PLUGIN_NOT_FOUND'
   | 'PLUGIN_NOT_EXECUTABLE'
+  | 'PLUGIN_NOT_ALLOWED'
+  | 'PLUGIN_FILE_UNSAFE'
   | 'PLUGIN_INPUT_TOO_LARGE'
   | 'PLUGIN_NO_TERMINAL'
   | 'PLUGIN_FAILED'
@@ -52,6 +58,7 @@ export type PluginErrorCode =
 export type RequestErrorCode =
   | 'FOREIGN_ORIGIN'
   | 'CONFIG_CLOSED'
+  | 'PROVIDER_CHANGED'
   | 'CONFIG_IMMUTABLE'
   | 'REQUEST_ABORTED'
   | 'PROXY_INVALID'

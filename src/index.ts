@@ -35,7 +35,9 @@ export {
   RequestError,
   type RequestErrorCode,
 } from './errors.ts';
+export type { PluginPolicy, PluginPolicyType } from './exec/plugin-policy.ts';
 export type { Logger } from './logger.ts';
-export type { CredentialProvidersOptions } from './options.ts';
+export { CredentialMetrics } from './metrics.ts';
+export type { CredentialProvidersOptions, ProviderFileChange } from './options.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

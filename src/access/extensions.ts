@@ -1,4 +1,5 @@
 import type { ProfileErrorCode } from '../errors.ts';
+import { argRefusal, envVarRefusal } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
 
@@ -60,13 +61,14 @@ export function applyExtensions(
         ignored.push({ path: value, reason: `provideClusterInfo of provider ${provider.name} is false` });
       }
     } else if (name === extensionNames.args) {
-      if (provider.profileSourcedCLIArgsPolicy === 'Append') args = [...args, ...readArgs(extension, value, refuse)];
+      if (provider.profileSourcedCLIArgsPolicy === 'Append')
+        args = [...args, ...readArgs(extension, provider, value, refuse)];
       else ignored.push({ path: value, reason: `profileSourcedCLIArgsPolicy of provider ${provider.name} is Ignore` });
     } else if (name === extensionNames.envs) {
       if (provider.profileSourcedEnvVarsPolicy === 'Ignore') {
         ignored.push({ path: value, reason: `profileSourcedEnvVarsPolicy of provider ${provider.name} is Ignore` });
       } else {
-        env = mergeEnv(readEnvs(extension, value, refuse), provider, value, ignored);
+        env = mergeEnv(readEnvs(extension, value, refuse), provider, value, ignored, refuse);
       }
     } else {
       ignored.push({ path: at, reason: `"${name}" is not an extension that this library reads` });
@@ -75,12 +77,19 @@ export function applyExtensions(
   return { args, env, ...(config === undefined ? {} : { config }) };
 }
 
-function readArgs(extension: unknown, path: string, refuse: Refuse): readonly string[] {
+function readArgs(
+  extension: unknown,
+  { allowedArgs }: ConfiguredProvider,
+  path: string,
+  refuse: Refuse,
+): readonly string[] {
   if (!Array.isArray(extension)) return refuse('ARG_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
   return items.map((item, index) => {
     const result = toText(item);
-    return 'text' in result ? result.text : refuse('ARG_INVALID', `${path}[${index}]`, result.problem);
+    if ('problem' in result) return refuse('ARG_INVALID', `${path}[${index}]`, result.problem);
+    const refusal = argRefusal(result.text, allowedArgs);
+    return refusal ? refuse('ARG_NOT_ALLOWED', `${path}[${index}]`, refusal) : result.text;
   });
 }
 
@@ -123,13 +132,21 @@ function describe(value: unknown): string {
 }
 
 /** KEP-5339: each name once. Configured variables keep their order, added ones follow, sorted. */
-function mergeEnv(added: readonly EnvVar[], provider: ConfiguredProvider, path: string, ignored: Ignored[]): EnvVar[] {
+function mergeEnv(
+  added: readonly EnvVar[],
+  provider: ConfiguredProvider,
+  path: string,
+  ignored: Ignored[],
+  refuse: Refuse,
+): EnvVar[] {
   const merged = new Map(provider.execConfig.env.map(({ name, value }) => [name, value]));
   for (const { name, value } of added) {
     if (merged.has(name) && provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
       const reason = `provider ${provider.name} sets it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
       ignored.push({ path: `${path}[${JSON.stringify(name)}]`, reason });
     } else {
+      const refusal = envVarRefusal(name, provider.allowedEnvVars);
+      if (refusal) refuse('ENV_NOT_ALLOWED', `${path}[${JSON.stringify(name)}]`, refusal);
       merged.set(name, value);
     }
   }

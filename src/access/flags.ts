@@ -23,30 +23,48 @@ export const flagOptions = {
   'clusterprofile-provider-file': { type: 'string' },
   'clusterprofile-sourced-cli-args-policy': { type: 'string', multiple: true },
   'clusterprofile-sourced-env-vars-policy': { type: 'string', multiple: true },
+  'clusterprofile-watch-provider-file': { type: 'boolean' },
+  'clusterprofile-plugin-policy': { type: 'string' },
+  'clusterprofile-plugin-allowlist': { type: 'string', multiple: true },
 } as const;
 
 type FlagName = keyof typeof flagOptions;
 
 /** The values of our flags, as `parseArgs` returns them; other flags may stand beside them. */
 export type FlagValues = {
-  readonly [K in FlagName]?: (typeof flagOptions)[K] extends { readonly multiple: true } ? readonly string[] : string;
+  readonly [K in FlagName]?: (typeof flagOptions)[K] extends { readonly multiple: true }
+    ? readonly string[]
+    : (typeof flagOptions)[K] extends { readonly type: 'boolean' }
+      ? boolean
+      : string;
 };
 
 /** What the flags say: the providers they configure, and the file that configures more. */
 export interface ParsedFlags {
   readonly providers: readonly ConfiguredProvider[];
   readonly providerFile?: string;
+  readonly watchProviderFile: boolean;
+  /** Not validated yet: the option of the same shape is. */
+  readonly pluginPolicy?: { readonly policyType: string; readonly allowlist?: readonly { readonly command: string }[] };
 }
 
 /** Picks our flags out of an argv and leaves every other argument alone. One leading dash is as good as two. */
 export function pickFlags(argv: readonly string[]): FlagValues {
   const repeated = new Map<FlagName, string[]>();
+  let watch: boolean | undefined;
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] ?? '';
     if (argument === '--') break;
     const match = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(argument);
     const name = match?.[1];
     if (!match || !isFlagName(name)) continue;
+    if (name === watchFlag) {
+      if (match[2] !== undefined && !['true', 'false'].includes(match[2])) {
+        throw flagError([{ path: argument, message: 'must be true or false' }]);
+      }
+      watch = match[2] !== 'false';
+      continue;
+    }
     const next = argv[i + 1];
     if (match[2] === undefined && (next === undefined || isOurFlag(next))) {
       throw flagError([{ path: argument, message: `needs a value: --${name} ${examples[name]}` }]);
@@ -54,15 +72,23 @@ export function pickFlags(argv: readonly string[]): FlagValues {
     if (match[2] === undefined) i += 1;
     repeated.set(name, [...(repeated.get(name) ?? []), match[2] ?? next ?? '']);
   }
-  const file = repeated.get('clusterprofile-provider-file') ?? [];
-  if (file.length > 1) {
-    throw flagError([
-      { path: '--clusterprofile-provider-file', message: `is given ${file.length} times: give one file` },
-    ]);
+  const single = new Map<FlagName, string>();
+  for (const name of ['clusterprofile-provider-file', 'clusterprofile-plugin-policy'] as const) {
+    const [first, ...others] = repeated.get(name) ?? [];
+    repeated.delete(name);
+    if (others.length > 0) {
+      throw flagError([{ path: `--${name}`, message: `is given ${others.length + 1} times: give it once` }]);
+    }
+    if (first !== undefined) single.set(name, first);
   }
-  const { 'clusterprofile-provider-file': _, ...lists } = Object.fromEntries(repeated);
-  return { ...lists, ...(file[0] === undefined ? {} : { 'clusterprofile-provider-file': file[0] }) };
+  return {
+    ...Object.fromEntries(repeated),
+    ...Object.fromEntries(single),
+    ...(watch === undefined ? {} : { [watchFlag]: watch }),
+  };
 }
+
+const watchFlag = 'clusterprofile-watch-provider-file';
 
 /** Turns the flags into providers. Reports every malformed flag in one error. */
 export function parseFlags(values: FlagValues): ParsedFlags {
@@ -75,12 +101,43 @@ export function parseFlags(values: FlagValues): ParsedFlags {
   const [providerFile] = flags('clusterprofile-provider-file');
   if (providerFile === '')
     problems.push({ path: '--clusterprofile-provider-file', message: 'needs the path of a file' });
+  const watchProviderFile = values[watchFlag] === true;
+  if (watchProviderFile && providerFile === undefined) {
+    problems.push({ path: `--${watchFlag}`, message: 'has no file to watch: give --clusterprofile-provider-file' });
+  }
+  const [policyType] = flags('clusterprofile-plugin-policy');
+  const allowlist = flags('clusterprofile-plugin-allowlist');
+  const policyProblem = flagPolicyProblem(policyType, allowlist);
+  if (policyProblem) problems.push(policyProblem);
   if (problems.length > 0) throw flagError(problems);
   return {
     providers: [...providers.values()].map((draft) => finish(draft)),
     ...(providerFile === undefined ? {} : { providerFile }),
+    watchProviderFile,
+    ...(policyType === undefined
+      ? {}
+      : {
+          pluginPolicy: {
+            policyType,
+            ...(allowlist.length > 0 ? { allowlist: allowlist.map((command) => ({ command })) } : {}),
+          },
+        }),
   };
 }
+
+function flagPolicyProblem(policyType: string | undefined, allowlist: readonly string[]): Problem | undefined {
+  const flag = '--clusterprofile-plugin-policy';
+  if (policyType === undefined) {
+    if (allowlist.length === 0) return undefined;
+    return { path: '--clusterprofile-plugin-allowlist', message: `does nothing without ${flag} Allowlist: give both` };
+  }
+  if (policyTypes.includes(policyType)) return undefined;
+  const meant = nearest(policyType, policyTypes);
+  const hint = meant ? ` (did you mean ${meant}?)` : '';
+  return { path: `${flag} ${JSON.stringify(policyType)}`, message: `must be ${policyTypes.join(', ')}${hint}` };
+}
+
+const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'];
 
 const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-access-provider': `"google='/usr/bin/gke-gcloud-auth-plugin --flag value'"`,
@@ -88,6 +145,9 @@ const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-provider-file': '/etc/clusterprofile/providers.yaml',
   'clusterprofile-sourced-cli-args-policy': 'google=Append',
   'clusterprofile-sourced-env-vars-policy': 'google=AppendIfNotExists',
+  'clusterprofile-watch-provider-file': '',
+  'clusterprofile-plugin-policy': 'Allowlist',
+  'clusterprofile-plugin-allowlist': '/usr/bin/gke-gcloud-auth-plugin',
 };
 
 /** A provider on its way from the flags, in the provider file's shape. */
@@ -120,7 +180,11 @@ function checkTypes(values: FlagValues, problems: Problem[]): (name: FlagName) =
   for (const name of Object.keys(flagOptions).filter(isFlagName)) {
     const value: unknown = values[name];
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (value !== undefined && !list.every((item) => typeof item === 'string')) {
+    if (name === watchFlag) {
+      if (value !== undefined && typeof value !== 'boolean') {
+        problems.push({ path: `--${name}`, message: 'takes no value: it is there or not' });
+      }
+    } else if (value !== undefined && !list.every((item) => typeof item === 'string')) {
       problems.push({ path: `--${name}`, message: `must be text: --${name} ${examples[name]}` });
     }
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { nearest } from './nearest.ts';
+import { parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 
 /** The versions of the exec credential protocol (KEP-541). */
 export const apiVersions = [
@@ -53,6 +54,17 @@ export interface Provider {
   readonly profileSourcedEnvVarsPolicy?: EnvVarsPolicy;
   /** Let profiles of this access type switch TLS verification off. Default: false. */
   readonly allowInsecureTLS?: boolean;
+  /**
+   * Servers that profiles of this access type may name: `https://*.example.com[:port][/prefix]`, a `*` standing for one whole
+   * label of the host. Default: any. With it a profile may name a proxy only where `allowedProxies` has it.
+   */
+  readonly allowedServers?: readonly string[];
+  /** Proxies that profiles may name, in the same form with `http`, `https` or `socks5`. */
+  readonly allowedProxies?: readonly string[];
+  /** Variables that profiles may set: names, or beginnings with a final `*`. Default: any but the dangerous ones. */
+  readonly allowedEnvVars?: readonly string[];
+  /** Arguments that profiles may add: whole arguments, a `*` standing for any characters. Default: any. */
+  readonly allowedArgs?: readonly string[];
 }
 
 /** A provider that has been validated, with every default in place. */
@@ -70,6 +82,10 @@ export interface ConfiguredProvider {
   readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
   readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
   readonly allowInsecureTLS: boolean;
+  readonly allowedServers?: readonly UrlPattern[];
+  readonly allowedProxies?: readonly UrlPattern[];
+  readonly allowedEnvVars?: readonly string[];
+  readonly allowedArgs?: readonly string[];
   /** Versions that the plugin may answer in. */
   readonly acceptedVersions: readonly ApiVersion[];
 }
@@ -121,6 +137,17 @@ export const execConfigSchema = z.strictObject(
   mustBe('an object with apiVersion and command'),
 );
 
+const urlPatterns = (...protocols: readonly string[]) =>
+  z.array(
+    z.string(mustBe('a URL')).transform((text, context): UrlPattern => {
+      const pattern = parseUrlPattern(text, protocols);
+      if (!('problem' in pattern)) return pattern;
+      context.addIssue({ code: 'custom', message: pattern.problem });
+      return z.NEVER;
+    }),
+    mustBe('a list of URLs'),
+  );
+
 const providerSchema = z.strictObject(
   {
     name: nonEmpty('the name of an access type'),
@@ -128,6 +155,17 @@ const providerSchema = z.strictObject(
     profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
     profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
     allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
+    allowedServers: urlPatterns('https:', 'http:').optional(),
+    allowedProxies: urlPatterns('http:', 'https:', 'socks5:').optional(),
+    allowedEnvVars: z
+      .array(
+        z
+          .string(mustBe('the name of a variable'))
+          .regex(/^[^*=\0]+\*?$/, mustBe('a name, or its beginning and a final *')),
+        mustBe('a list of names'),
+      )
+      .optional(),
+    allowedArgs: z.array(z.string(mustBe('text')), mustBe('a list of patterns')).optional(),
   },
   mustBe('an object with name and execConfig'),
 );
@@ -187,6 +225,10 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
     profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
     profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
     allowInsecureTLS: provider.allowInsecureTLS ?? false,
+    ...(provider.allowedServers ? { allowedServers: provider.allowedServers } : {}),
+    ...(provider.allowedProxies ? { allowedProxies: provider.allowedProxies } : {}),
+    ...(provider.allowedEnvVars ? { allowedEnvVars: provider.allowedEnvVars } : {}),
+    ...(provider.allowedArgs ? { allowedArgs: provider.allowedArgs } : {}),
     acceptedVersions: [apiVersion],
   };
 }

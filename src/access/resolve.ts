@@ -14,6 +14,7 @@ import {
 import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import type { Json } from './json.ts';
 import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
+import { matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The result of matching a ClusterProfile with the providers. Plain JSON, and a copy: nothing of it is shared. */
 export interface ResolvedAccess {
@@ -167,6 +168,7 @@ function readCluster(
   if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
     refuse('PROXY_INVALID', `${at}.proxy-url`, 'holds a user or password, and a ClusterProfile holds no secrets');
   }
+  checkAllowed(result, provider, at, refuse);
   const { protocol, hostname } = new URL(result.server);
   if (protocol !== 'http:') return result;
   const path = `${at}.server`;
@@ -175,6 +177,33 @@ function readCluster(
   }
   if (!provider.allowInsecureTLS) refuse('SERVER_INSECURE', path, `is http://: ${howToAllow(provider)}`);
   return result;
+}
+
+/** Where a credential may go: a broad token that is sent to a server of the profile's choice is a stolen token. */
+function checkAllowed(
+  { server, proxyUrl }: ResolvedCluster,
+  { name, allowedServers, allowedProxies }: ConfiguredProvider,
+  at: string,
+  refuse: Refuse,
+): void {
+  const list = (patterns: readonly UrlPattern[]) => patterns.map(({ text }) => text).join(', ') || 'empty';
+  if (allowedServers && !matchesAny(allowedServers, server)) {
+    const which = `allowedServers of provider ${name} (${list(allowedServers)})`;
+    refuse(
+      'SERVER_NOT_ALLOWED',
+      `${at}.server`,
+      `${new URL(server).origin} is not in ${which}: no credential is sent there`,
+    );
+  }
+  if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
+  if (!allowedProxies) {
+    // With an authority and a proxy of its own choice a profile could play an allowed server.
+    const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could play one of them`;
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
+  } else if (!matchesAny(allowedProxies, proxyUrl)) {
+    const which = `allowedProxies of provider ${name} (${list(allowedProxies)})`;
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `is not in ${which}`);
+  }
 }
 
 function howToAllow(provider: ConfiguredProvider): string {

@@ -3,6 +3,7 @@
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
 import { PluginError } from '../errors.ts';
+import { emit, type RunReason } from '../telemetry.ts';
 import { backoffMs, Hold } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
@@ -94,7 +95,7 @@ export class CredentialSource implements CredentialSupply {
     if (this.#running) return this.#running;
     const held = this.#held.left(now);
     if (this.#failure && held > 0) return Promise.reject(this.#failure.heldBack(held));
-    return this.#run();
+    return this.#run(current ? 'expired' : 'first');
   }
 
   /**
@@ -113,7 +114,7 @@ export class CredentialSource implements CredentialSupply {
       const now = this.#options.clock();
       if (rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
       rejections.add(now);
-      return await this.#run(response);
+      return await this.#run('rejected', response);
     } catch (error) {
       // The caller gets the server's own 401; the reason for it would be lost otherwise.
       this.#warn('a refresh after a 401 failed', error);
@@ -136,15 +137,15 @@ export class CredentialSource implements CredentialSupply {
 
   #refreshBehind(now: number): void {
     if (this.#running || this.#held.left(now) > 0) return;
-    this.#run().catch((error: unknown) =>
+    this.#run('ahead').catch((error: unknown) =>
       this.#warn('a refresh ahead of expiry failed, the old credential serves on', error),
     );
   }
 
-  #run(response?: ExecResponse): Promise<Credential> {
+  #run(reason: RunReason, response?: ExecResponse): Promise<Credential> {
     const generation = this.#generation;
     this.#runs += 1;
-    const running = runPlugin(this.#call, this.#options, { response, secrets: this.#secrets }).then(
+    const running = runPlugin(this.#call, this.#options, { reason, response, secrets: this.#secrets }).then(
       (credential) => {
         if (generation === this.#generation) this.#take(credential);
         return credential;
@@ -161,6 +162,7 @@ export class CredentialSource implements CredentialSupply {
   #take(credential: Credential): void {
     const now = this.#options.clock();
     this.#running = undefined;
+    this.#report(credential);
     this.#current = credential;
     this.#secrets = credential.secrets;
     this.#failure = undefined;
@@ -181,10 +183,29 @@ export class CredentialSource implements CredentialSupply {
       this.#warnedOfClock = true;
       const age = Math.round((now - credential.expiresAt) / 1000);
       this.#options.logger.warn(
+        this.#fields,
         `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
           `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
       );
     }
+  }
+
+  /** What is held now, for metrics. */
+  get held(): { readonly provider: string; readonly credential: Credential | undefined } {
+    return { provider: this.#call.provider, credential: this.#current };
+  }
+
+  #report(credential: Credential): void {
+    const { authorization, keyPair, expiresAt } = credential;
+    const before = this.#current?.keyPair;
+    emit(this.#options.metrics, 'credential', {
+      provider: this.#call.provider,
+      hasToken: authorization !== undefined,
+      hasCertificate: keyPair !== undefined,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(keyPair ? { certificateEndsAt: keyPair.endsAt } : {}),
+      ...(before && before.identity !== keyPair?.identity ? { replacedCertificateStartsAt: before.startsAt } : {}),
+    });
   }
 
   #fail(error: unknown): void {
@@ -196,7 +217,11 @@ export class CredentialSource implements CredentialSupply {
 
   #warn(what: string, error: unknown): void {
     const why = error instanceof PluginError ? error.message : `${this.#call.origin}: unexpected failure`;
-    this.#options.logger.warn(`${what}: ${why}`);
+    this.#options.logger.warn(this.#fields, `${what}: ${why}`);
+  }
+
+  get #fields(): object {
+    return { provider: this.#call.provider, command: this.#call.exec.command };
   }
 
   toJSON(): string {

@@ -69,8 +69,6 @@ export class Credential {
   readonly #keyPair: KeyPair | undefined;
   /** Milliseconds since 1970; `undefined` means until the server refuses it. */
   readonly expiresAt: number | undefined;
-  /** When the certificate ends, for metrics only: expiry is what the plugin says. */
-  readonly certificateEndsAt: number | undefined;
 
   readonly #scheme: 'Bearer' | 'Basic';
 
@@ -84,7 +82,6 @@ export class Credential {
     this.#scheme = scheme;
     this.#keyPair = keyPair;
     this.expiresAt = expiresAt;
-    this.certificateEndsAt = keyPair?.endsAt;
   }
 
   /** The value of the `Authorization` header, where there is a token. */
@@ -114,6 +111,8 @@ export class Credential {
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly startsAt: number;
   readonly endsAt: number;
   /** A digest of both: equal where they are equal, and no secret. */
   readonly identity: string;
@@ -222,7 +221,7 @@ export function readKeyPair(certificate: string | undefined, key: string | undef
     throw new AnswerFault('ANSWER_KEY_MISMATCH', 'answered with a client key that does not fit its certificate');
   }
   const identity = createHash('sha256').update(certificate).update('\0').update(key).digest('base64');
-  return { certificate, key, endsAt: leaf.validToDate.getTime(), identity };
+  return { certificate, key, startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime(), identity };
 }
 
 function readExpiry(timestamp: string | null | undefined): number | undefined {

@@ -7,7 +7,8 @@ import { execa, type Options } from 'execa';
 import type { ApiVersion } from '../access/provider.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { type Logger, warnOnce } from '../logger.ts';
+import { emit, type Observer, type RunEnd, type RunReason, stateOf } from '../telemetry.ts';
 import {
   AnswerFault,
   type Credential,
@@ -18,7 +19,9 @@ import {
   maxAnswerBytes,
 } from './exec-credential.ts';
 import { findExecutable } from './executable.ts';
+import { pluginFileProblem } from './plugin-file.ts';
 import { inputProblem, pluginEnvironment } from './plugin-input.ts';
+import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
 import { redact } from './redact.ts';
 import { withinRunLimit } from './run-limit.ts';
 
@@ -42,6 +45,12 @@ export interface PluginOptions {
   readonly logger: Logger;
   /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */
   readonly cleanEnvironment: boolean;
+  /** Which plugins may be run at all. */
+  readonly pluginPolicy: PluginPolicy;
+  /** Refuse a plugin that others can replace, instead of warning once. */
+  readonly strictPluginFiles: boolean;
+  /** Is told of runs. */
+  readonly metrics?: Observer | undefined;
   /** Aborted when the whole library is closed: the plugins that still run are killed. */
   readonly signal: AbortSignal;
 }
@@ -51,8 +60,9 @@ const graceMs = 500;
 /** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
 const stderrKept = 16 * 1024;
 
-/** What a run is told of the credential before it. */
+/** Why there is a run, and what it is told of the credential before it. */
 export interface Previous {
+  readonly reason: RunReason;
   /** What the server said to it (v1alpha1). */
   readonly response?: ExecResponse | undefined;
   /** Its secrets, which the plugin may write on stderr. */
@@ -63,17 +73,55 @@ export interface Previous {
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous = { secrets: [] },
+  previous: Previous = { reason: 'first', secrets: [] },
 ): Promise<Credential> {
   const interactive = decideInteraction(call);
   try {
-    if (interactive) return await alone(() => run(call, options, previous, true));
-    return await withinRunLimit(options.maxConcurrentRuns, call.provider, () => run(call, options, previous, false));
+    if (interactive) return await alone(() => observed(call, options, previous, true));
+    return await withinRunLimit(options.maxConcurrentRuns, call.provider, () =>
+      observed(call, options, previous, false),
+    );
   } catch (error) {
     if (error instanceof PluginError) throw error;
     // Its message may quote the arguments: only its code is passed on.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
     throw failure(call, 'PLUGIN_NOT_EXECUTABLE', `could not be started (${code})`);
+  }
+}
+
+let lastRunId = 0;
+
+/** A run, and its beginning and end told to the observer. */
+async function observed(
+  call: PluginCall,
+  options: PluginOptions,
+  previous: Previous,
+  interactive: boolean,
+): Promise<Credential> {
+  lastRunId += 1;
+  const { provider, exec } = call;
+  const start = { runId: lastRunId, provider, command: exec.command, reason: previous.reason };
+  const began = performance.now();
+  emit(options.metrics, 'plugin-run-start', start);
+  const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>) =>
+    emit(options.metrics, 'plugin-run-end', { ...start, ...how, durationMs: performance.now() - began });
+  try {
+    const credential = await run(call, options, previous, interactive);
+    end({ state: 'ok', exitCode: 0 });
+    return credential;
+  } catch (error) {
+    if (error instanceof PluginError) {
+      const { code, exitCode, signal } = error;
+      end({
+        state: stateOf(code),
+        code,
+        ...(exitCode === undefined ? {} : { exitCode }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+    } else {
+      end({ state: 'exec_error' });
+    }
+    throw error;
   }
 }
 
@@ -89,8 +137,12 @@ async function run(
   const environment = pluginEnvironment(exec, execInfo, options.cleanEnvironment);
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
-  const executable = await findExecutable(exec.command, process.env.PATH ?? '');
+  const searchPath = process.env.PATH ?? '';
+  const refusal = await policyRefusal(options.pluginPolicy, exec.command, searchPath);
+  if (refusal) throw failure(call, 'PLUGIN_NOT_ALLOWED', `may not be run: ${refusal}`);
+  const executable = await findExecutable(exec.command, searchPath);
   if ('problem' in executable) throw cannotRun(call, executable.problem, executable.path);
+  await checkFile(call, executable.path, options);
   const ended = await spawn(
     executable.path,
     exec.args,
@@ -229,6 +281,18 @@ function failure(
   });
 }
 
+async function checkFile(call: PluginCall, path: string, { strictPluginFiles, logger }: PluginOptions): Promise<void> {
+  const problem = await pluginFileProblem(path).catch(() => 'its folders cannot be looked at');
+  if (!problem) return;
+  const why = `could be replaced by somebody else: ${problem}`;
+  if (strictPluginFiles) {
+    const advice = 'let only root and the user of this process write there, or mount it read-only';
+    throw failure(call, 'PLUGIN_FILE_UNSAFE', `${why}; ${advice}`);
+  }
+  const fields = { provider: call.provider, command: call.exec.command };
+  warnOnce(logger, fields, `${call.origin}: plugin ${call.exec.command}: ${why}; strictPluginFiles refuses it`);
+}
+
 function cannotRun(call: PluginCall, problem: string, path: string): PluginError {
   if (problem !== 'missing') {
     const advice =
@@ -276,5 +340,6 @@ function words(stdout: string): readonly string[] {
 }
 
 function report(call: PluginCall, logger: Logger, stderr: string): void {
-  if (stderr !== '') logger.info?.(`${call.origin}: plugin ${call.exec.command}: stderr: ${stderr}`);
+  const fields = { provider: call.provider, command: call.exec.command };
+  if (stderr !== '') logger.info?.(fields, `${call.origin}: plugin ${call.exec.command}: stderr: ${stderr}`);
 }

@@ -63,7 +63,10 @@ export class StaticCredentials implements CredentialSupply {
     } catch (error) {
       if (!this.#current || !(error instanceof ConfigurationError)) throw error;
       this.#readAgainAt = this.#options.clock() + rereadMs;
-      this.#options.logger.warn(`${error.message}; the credential that was read before serves on`);
+      this.#options.logger.warn(
+        { provider: 'kubeconfig' },
+        `${error.message}; the credential that was read before serves on`,
+      );
       return this.#current;
     }
   }

@@ -11,6 +11,8 @@ import {
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import type { Logger } from '../logger.ts';
+import type { CredentialHolder, CredentialMetrics, HeldCredential } from '../metrics.ts';
+import { emit, type PoolChanged } from '../telemetry.ts';
 import { createConnector } from './connector.ts';
 import { type ProxyServer, parseProxy, proxyUrlFor } from './proxy.ts';
 import { pingIntervalMs } from './watchdog.ts';
@@ -23,6 +25,8 @@ export interface Destination {
   readonly supply?: CredentialSupply;
   /** Of a kubeconfig: the proxy with its login. */
   readonly proxyUrl?: string;
+  /** Whether the provider that this was resolved with is still the one that is configured. */
+  readonly isCurrent?: () => boolean;
   /** Of a kubeconfig: headers of every request, lower case. */
   readonly impersonation?: Impersonation;
 }
@@ -35,6 +39,7 @@ export interface ConnectionsOptions extends SourceOptions {
   readonly idleTimeoutMs: number;
   /** Treat a 403 as a 401. */
   readonly refreshOnForbidden: boolean;
+  readonly metrics?: CredentialMetrics | undefined;
 }
 
 /** Sockets are kept open this long between requests, in milliseconds: undici's own 4 s would reconnect every poll. */
@@ -49,6 +54,8 @@ export class Connection {
   readonly source: CredentialSupply;
   readonly origin: string;
   readonly impersonation: Impersonation;
+  /** The access type. */
+  readonly provider: string;
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   /** For tokens, and for requests that bring a credential of their own. */
@@ -64,13 +71,14 @@ export class Connection {
   readonly #options: ConnectionsOptions;
 
   constructor(
-    { cluster, impersonation = {} }: Destination,
+    { cluster, call, impersonation = {} }: Destination,
     source: CredentialSupply,
     proxy: ProxyServer | undefined,
     options: ConnectionsOptions,
   ) {
     this.cluster = cluster;
     this.impersonation = impersonation;
+    this.provider = call.provider;
     this.#proxy = proxy;
     this.source = source;
     this.origin = new URL(cluster.server).origin;
@@ -106,34 +114,42 @@ export class Connection {
   poolFor({ keyPair }: Credential): Pool {
     if (!keyPair) return this.barePool;
     if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
-    if (this.#certified) this.#retire(this.#certified.pool);
+    if (this.#certified) this.#retire(this.#certified.pool, true);
     this.#certified = { identity: keyPair.identity, pool: this.#createPool(keyPair) };
     return this.#certified.pool;
   }
 
   #createPool(keyPair: KeyPair | undefined): Pool {
     const pool = createPool(this.origin, this.#connector(keyPair));
+    this.#tell('opened', keyPair !== undefined);
     pool.on('disconnect', (_origin, _targets, error) => {
       if (!isGoAway(error)) return;
       // A later GOAWAY would be taken to speak of the streams of this connection too: new requests get a new pool.
       if (this.#bare === pool) this.#bare = undefined;
       else if (this.#certified?.pool === pool) this.#certified = undefined;
       else return;
-      this.#retire(pool);
+      this.#retire(pool, keyPair !== undefined);
     });
     return pool;
   }
 
   /** Lets a pool's requests end by themselves, for an hour at most. */
-  #retire(pool: Pool): void {
+  #retire(pool: Pool, hasCertificate: boolean): void {
     this.#retired.add(pool);
+    this.#tell('retired', hasCertificate);
     const timer = setTimeout(() => pool.destroy().catch(() => undefined), longestDrainMs).unref();
     const end = () => {
       clearTimeout(timer);
       this.#retired.delete(pool);
+      this.#tell('closed', hasCertificate);
     };
     // Nobody can be told of a failure to close: its requests have their own errors.
     pool.close().then(end, end);
+  }
+
+  #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
+    const { provider, origin } = this;
+    emit(this.#options.metrics, 'pool', { provider, origin, change, hasCertificate });
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
@@ -153,11 +169,17 @@ export class Connection {
   }
 
   /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
-  refresh(rejected: Credential, code: number, headers: IncomingHttpHeaders): Promise<Credential | undefined> {
+  refresh(rejected: Credential, statusCode: number, headers: IncomingHttpHeaders): Promise<Credential | undefined> {
     const header = Object.fromEntries(
       Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat()]])),
     );
-    const refresh = this.source.afterRejection(rejected, this.#rejections, { code, header });
+    const response = { code: statusCode, header };
+    const refresh = this.source.afterRejection(rejected, this.#rejections, response).then((credential) => {
+      const { origin, provider } = this;
+      const refreshed = credential !== undefined;
+      emit(this.#options.metrics, 'rejection', { provider, origin, statusCode, refreshed });
+      return credential;
+    });
     this.#refresh = refresh;
     return refresh;
   }
@@ -175,7 +197,8 @@ export class Connection {
   /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */
   retire(): void {
     this.#retiring = true;
-    for (const pool of [this.#bare, this.#certified?.pool]) if (pool) this.#retire(pool);
+    if (this.#bare) this.#retire(this.#bare, false);
+    if (this.#certified) this.#retire(this.#certified.pool, true);
     this.#bare = undefined;
     this.#certified = undefined;
   }
@@ -191,7 +214,7 @@ export class Connection {
 }
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
-export class Connections {
+export class Connections implements CredentialHolder {
   readonly #options: ConnectionsOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sources = new Map<string, { readonly source: CredentialSource; users: number }>();
@@ -199,8 +222,26 @@ export class Connections {
   #sweepAt = Number.POSITIVE_INFINITY;
   #closed = false;
 
+  readonly #detach: (() => void) | undefined;
+
   constructor(options: ConnectionsOptions) {
     this.#options = options;
+    this.#detach = options.metrics?.attach(this);
+  }
+
+  /** The credentials that are held now. */
+  held(): readonly HeldCredential[] {
+    return [...this.#sources.values()].map(({ source }) => source.held);
+  }
+
+  /** Drops the connections and credentials of access types; requests under way go on. */
+  drop(providers: ReadonlySet<string>): void {
+    for (const [key, connection] of this.#connections) {
+      if (!providers.has(connection.provider)) continue;
+      this.#connections.delete(key);
+      this.#dropSource(connection);
+      connection.retire();
+    }
   }
 
   get logger(): Logger {
@@ -272,6 +313,7 @@ export class Connections {
   /** Gives nothing out any more; requests under way go on, and what they use ends with them. */
   retire(): void {
     this.#closed = true;
+    this.#detach?.();
     for (const connection of this.#connections.values()) connection.retire();
     this.#connections.clear();
     this.#sources.clear();
@@ -280,6 +322,7 @@ export class Connections {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#detach?.();
     const all = [...this.#connections.values()];
     this.#connections.clear();
     this.#sources.clear();

@@ -18,6 +18,11 @@ class Lease {
   /** Why no request can use this lease any more, or `undefined`. */
   get ended(): RequestError | undefined {
     if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    const { isCurrent, call } = this.#destination;
+    if (isCurrent?.() === false) {
+      const message = `the provider file has another provider ${call.provider} now, or none: call getConfig again`;
+      return new RequestError('PROVIDER_CHANGED', message);
+    }
     if (!this.#closed) return undefined;
     return new RequestError('CONFIG_CLOSED', 'this config has been closed: call getConfig again for a new one');
   }

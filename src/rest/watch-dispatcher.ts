@@ -142,7 +142,10 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
 
   onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
     if (this.#reason === null && this.#statusCode === 200 && isConnectionError(error)) {
-      this.#logger.debug?.(`${this.#name()} broke off (${error.message}); the watch ends`);
+      this.#logger.debug?.(
+        { origin: String(this.#options.origin) },
+        `${this.#name()} broke off (${error.message}); the watch ends`,
+      );
       this.#handler.onResponseEnd?.(this, {});
       return;
     }
@@ -158,7 +161,10 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   #again(why: string): void {
     this.#wire = undefined;
     this.#dropped = 0;
-    this.#logger.warn(`${this.#name()} could not begin and is tried again: ${why}`);
+    this.#logger.warn(
+      { origin: String(this.#options.origin) },
+      `${this.#name()} could not begin and is tried again: ${why}`,
+    );
     this.#timer = setTimeout(() => this.send(), this.#pauseMs);
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
   }

@@ -180,6 +180,8 @@ async function pluginRuns({ command }: TestPlugin): Promise<void> {
     timeoutMs: 10_000,
     maxConcurrentRuns: 8,
     cleanEnvironment: false,
+    pluginPolicy: { policyType: 'AllowAll' as const },
+    strictPluginFiles: false,
     logger: { warn: () => {} },
     signal: new AbortController().signal,
   };

@@ -37,8 +37,10 @@ async function set(t: TestContext, answer: PluginAnswer) {
         timeoutMs: 10_000,
         maxConcurrentRuns: 4,
         cleanEnvironment: false,
+        pluginPolicy: { policyType: 'AllowAll' },
+        strictPluginFiles: false,
         clock: () => clock.now,
-        logger: { warn: (message) => warnings.push(message) },
+        logger: { warn: (_fields, message) => warnings.push(message) },
         signal: stop.signal,
       },
     );

@@ -34,11 +34,13 @@ function call(exec: Partial<ResolvedExec>, more: Partial<PluginCall> = {}): Plug
 function options(t: TestContext, settings: { timeoutMs?: number; logs?: string[] } = {}) {
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const log = (message: string) => settings.logs?.push(message);
+  const log = (_fields: object, message: string) => settings.logs?.push(message);
   return {
     timeoutMs: settings.timeoutMs ?? 10_000,
     maxConcurrentRuns: 4,
     cleanEnvironment: false,
+    pluginPolicy: { policyType: 'AllowAll' as const },
+    strictPluginFiles: false,
     logger: { info: log, warn: log },
     signal: stop.signal,
   };

@@ -48,7 +48,7 @@ describe('an informer goes on by itself', () => {
 
   test('when the server is away for a while', async (t) => {
     const log = new EventEmitter();
-    const options = { logger: { warn: (line: string) => log.emit('warning', line) } };
+    const options = { logger: { warn: (_fields: object, line: string) => log.emit('warning', line) } };
     const { cluster, config } = await startFleet(t, { options });
     const { until } = await startInformer(t, config);
     const warned = once(log, 'warning');
@@ -117,7 +117,7 @@ describe('a watch', () => {
   test('that cannot begin is tried again until its caller gives up, and warned about', async (t) => {
     const warnings: string[] = [];
     const controller = new AbortController();
-    const warn = (line: string) => {
+    const warn = (_fields: object, line: string) => {
       warnings.push(line);
       if (warnings.length === 2) controller.abort(new Error('enough'));
     };

@@ -287,7 +287,7 @@ describe('what stands beside exec (A.7, B.17)', () => {
     const files = { 'client-certificate': join(folder, 'cert'), 'client-key': join(folder, 'key') };
     const text = kubeconfig({ cluster: clusterOf(cluster), ...token(files) });
     const warnings: string[] = [];
-    const logger = { warn: (message: string) => warnings.push(message) };
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
     const rotating = load(t, text, { clock: () => clock.now, logger });
     await namespaces(rotating);
     await write('two');

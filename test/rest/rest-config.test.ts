@@ -210,7 +210,8 @@ describe('no secret', () => {
     const secret = 'SECRET-7c1e55aa90';
     const said: string[] = [];
     const say = (message: string) => said.push(message);
-    const logger = { debug: say, info: say, warn: say };
+    const log = (fields: object, message: string) => say(`${JSON.stringify(fields)} ${message}`);
+    const logger = { debug: log, info: log, warn: log };
     const answer = { token: secret, stderr: `using ${secret}\n` };
     const { cluster, plugin, config, providers } = await startFleet(t, {
       cluster: { tokens: { [secret]: 'me' } },

@@ -1,0 +1,179 @@
+/**
+ * Metrics of plugin runs and credentials in the caller's prom-client registry. No label holds a cluster's name: a fleet would
+ * blow the registry up. It must not know how a plugin is run or a request is sent.
+ */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { ConfigurationError } from './errors.ts';
+import type { CredentialTaken, Observer, Rejected, RunEnd, RunStart } from './telemetry.ts';
+
+/** What is held for an access type now. */
+export interface HeldCredential {
+  readonly provider: string;
+  readonly credential:
+    | { readonly expiresAt: number | undefined; readonly keyPair: { readonly endsAt: number } | undefined }
+    | undefined;
+}
+
+/** Something that holds credentials. */
+export interface CredentialHolder {
+  held(): readonly HeldCredential[];
+}
+
+/** Seconds, as client-go has them: from ten minutes to four years. */
+const rotationBuckets = [
+  600, 1_800, 3_600, 14_400, 86_400, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000, 124_416_000,
+];
+
+/**
+ * Metrics for one or more `CredentialProviders` and kubeconfigs, in a registry of the caller's.
+ *
+ * @example
+ * const providers = CredentialProviders.fromFlags(values, { metrics: new CredentialMetrics({ registry }) });
+ */
+export class CredentialMetrics implements Observer {
+  readonly #requests: Counter<'provider' | 'state'>;
+  readonly #duration: Histogram<'provider'>;
+  readonly #unauthorized: Counter<'provider'>;
+  readonly #inProgress: Gauge<'provider'>;
+  readonly #calls: Counter<'code' | 'call_status'>;
+  readonly #rotationAge: Histogram;
+  /** Weak: a config that is never closed must not be kept for its metrics. */
+  readonly #holders = new Set<WeakRef<CredentialHolder>>();
+
+  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
+  constructor({ registry }: { readonly registry: Registry }) {
+    const registers = [registry];
+    const labelNames = ['provider'] as const;
+    try {
+      this.#requests = new Counter({
+        name: 'clusterprofile_credential_requests_total',
+        help: 'Plugin runs by access type and outcome.',
+        labelNames: ['provider', 'state'],
+        registers,
+      });
+      this.#duration = new Histogram({
+        name: 'clusterprofile_credential_duration_seconds',
+        help: 'How long plugin runs took, by access type.',
+        labelNames,
+        buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+        registers,
+      });
+      this.#unauthorized = new Counter({
+        name: 'clusterprofile_unauthorized_responses_total',
+        help: 'Responses of API servers that refused the credential, by access type.',
+        labelNames,
+        registers,
+      });
+      this.#inProgress = new Gauge({
+        name: 'clusterprofile_plugin_runs_in_progress',
+        help: 'Plugins that run now, by access type.',
+        labelNames,
+        registers,
+      });
+      const held = () => this.#held();
+      new Gauge({
+        name: 'clusterprofile_credential_expiry_timestamp_seconds',
+        help: 'When the first of the credentials held for an access type expires, in seconds since 1970.',
+        labelNames,
+        registers,
+        collect() {
+          this.reset();
+          const earliest = new Map<string, number>();
+          for (const { provider, credential } of held()) {
+            const { expiresAt } = credential ?? {};
+            if (expiresAt === undefined) continue;
+            earliest.set(provider, Math.min(expiresAt / 1000, earliest.get(provider) ?? Number.POSITIVE_INFINITY));
+          }
+          for (const [provider, seconds] of earliest) this.set({ provider }, seconds);
+        },
+      });
+      new Gauge({
+        name: 'clusterprofile_credential_cache_entries',
+        help: 'Credentials that are held, by access type.',
+        labelNames,
+        registers,
+        collect() {
+          this.reset();
+          for (const { provider, credential } of held()) if (credential) this.inc({ provider });
+        },
+      });
+      this.#calls = new Counter({
+        name: 'rest_client_exec_plugin_call_total',
+        help: 'Plugin runs by exit code and call status, as client-go counts them.',
+        labelNames: ['code', 'call_status'],
+        registers,
+      });
+      new Gauge({
+        name: 'rest_client_exec_plugin_ttl_seconds',
+        help: 'Seconds until the first client certificate ends; negative when it has, +Inf where there is none.',
+        registers,
+        collect() {
+          const ends = held().flatMap(({ credential }) => (credential?.keyPair ? [credential.keyPair.endsAt] : []));
+          this.set(ends.length === 0 ? Number.POSITIVE_INFINITY : (Math.min(...ends) - Date.now()) / 1000);
+        },
+      });
+      this.#rotationAge = new Histogram({
+        name: 'rest_client_exec_plugin_certificate_rotation_age',
+        help: 'Age in seconds of client certificates when they were replaced.',
+        buckets: rotationBuckets,
+        registers,
+      });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'cannot be used';
+      throw new ConfigurationError('OPTION_INVALID', 'CredentialMetrics', [
+        { path: 'registry', message: `${message}: make one CredentialMetrics for a registry, and share it` },
+      ]);
+    }
+  }
+
+  /** @internal From now on what this holds is in the gauges. Gives a function that ends it. */
+  attach(holder: CredentialHolder): () => void {
+    const reference = new WeakRef(holder);
+    this.#holders.add(reference);
+    return () => this.#holders.delete(reference);
+  }
+
+  /** @internal */
+  'plugin-run-start'({ provider }: RunStart): void {
+    this.#inProgress.inc({ provider });
+  }
+
+  /** @internal */
+  'plugin-run-end'(run: RunEnd): void {
+    const { provider, state, durationMs } = run;
+    this.#inProgress.dec({ provider });
+    this.#requests.inc({ provider, state });
+    if (state === 'not_allowed') return;
+    this.#duration.observe({ provider }, durationMs / 1000);
+    this.#calls.inc(clientGoCall(run));
+  }
+
+  /** @internal */
+  credential({ replacedCertificateStartsAt }: CredentialTaken): void {
+    if (replacedCertificateStartsAt === undefined) return;
+    this.#rotationAge.observe((Date.now() - replacedCertificateStartsAt) / 1000);
+  }
+
+  /** @internal */
+  rejection({ provider }: Rejected): void {
+    this.#unauthorized.inc({ provider });
+  }
+
+  #held(): readonly HeldCredential[] {
+    const all: HeldCredential[] = [];
+    for (const reference of this.#holders) {
+      const holder = reference.deref();
+      if (holder) all.push(...holder.held());
+      else this.#holders.delete(reference);
+    }
+    return all;
+  }
+}
+
+/** client-go counts how the process ended, whatever its answer was worth. */
+function clientGoCall({ state, exitCode, signal }: RunEnd): { readonly code: string; readonly call_status: string } {
+  if (state === 'not_found') return { code: '1', call_status: 'plugin_not_found_error' };
+  if (signal !== undefined || state === 'timeout') return { code: '-1', call_status: 'plugin_execution_error' };
+  if (exitCode === undefined) return { code: '1', call_status: 'client_internal_error' };
+  return { code: String(exitCode), call_status: exitCode === 0 ? 'no_error' : 'plugin_execution_error' };
+}

@@ -1,0 +1,100 @@
+/**
+ * What happens inside, told to whoever wants to know: one observer (metrics), and `diagnostics_channel` for spans and logs.
+ * No event holds a secret, and none a cluster's name but for the origin of its server.
+ */
+import { channel } from 'node:diagnostics_channel';
+import type { PluginErrorCode } from './errors.ts';
+
+/** Why a plugin is run: there is no credential yet, it has expired, it is about to, or a server refused it. */
+export type RunReason = 'first' | 'expired' | 'ahead' | 'rejected';
+
+/** How a run ended. */
+export type RunState = 'ok' | 'exec_error' | 'not_found' | 'timeout' | 'invalid_response' | 'not_allowed';
+
+export interface RunStart {
+  /** Joins a start and its end. */
+  readonly runId: number;
+  /** The access type; `kubeconfig` for a config born from one. */
+  readonly provider: string;
+  readonly command: string;
+  readonly reason: RunReason;
+}
+
+export interface RunEnd extends RunStart {
+  readonly state: RunState;
+  /** Why there is no credential. */
+  readonly code?: PluginErrorCode;
+  /** Where the process ended by itself. */
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly durationMs: number;
+}
+
+/** A credential was taken over. Times are milliseconds since 1970. */
+export interface CredentialTaken {
+  readonly provider: string;
+  readonly hasToken: boolean;
+  readonly hasCertificate: boolean;
+  readonly expiresAt?: number;
+  readonly certificateEndsAt?: number;
+  /** When the certificate that this one replaces became valid. */
+  readonly replacedCertificateStartsAt?: number;
+}
+
+/** A server refused the credential. */
+export interface Rejected {
+  readonly provider: string;
+  readonly origin: string;
+  readonly statusCode: number;
+  /** Whether there was a better credential in the end. */
+  readonly refreshed: boolean;
+}
+
+/** A pool of connections came, was replaced, or went. */
+export interface PoolChanged {
+  readonly provider: string;
+  readonly origin: string;
+  readonly change: 'opened' | 'retired' | 'closed';
+  readonly hasCertificate: boolean;
+}
+
+/** Event names are those of the channels, after `clusterprofile-credentials:`. */
+export interface Events {
+  readonly 'plugin-run-start': RunStart;
+  readonly 'plugin-run-end': RunEnd;
+  readonly credential: CredentialTaken;
+  readonly rejection: Rejected;
+  readonly pool: PoolChanged;
+}
+
+/** Takes the events that it has a function for. */
+export type Observer = { readonly [K in keyof Events]?: (event: Events[K]) => void };
+
+const channels = {
+  'plugin-run-start': channel('clusterprofile-credentials:plugin-run-start'),
+  'plugin-run-end': channel('clusterprofile-credentials:plugin-run-end'),
+  credential: channel('clusterprofile-credentials:credential'),
+  rejection: channel('clusterprofile-credentials:rejection'),
+  pool: channel('clusterprofile-credentials:pool'),
+} as const;
+
+export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {
+  observer?.[name]?.(event);
+  if (channels[name].hasSubscribers) channels[name].publish(event);
+}
+
+/** The state that stands in metrics for an error. */
+export function stateOf(code: PluginErrorCode): RunState {
+  switch (code) {
+    case 'PLUGIN_NOT_FOUND':
+    case 'PLUGIN_NOT_EXECUTABLE':
+      return 'not_found';
+    case 'PLUGIN_TIMEOUT':
+      return 'timeout';
+    case 'PLUGIN_NOT_ALLOWED':
+    case 'PLUGIN_FILE_UNSAFE':
+      return 'not_allowed';
+    default:
+      return code.startsWith('ANSWER_') ? 'invalid_response' : 'exec_error';
+  }
+}
