@@ -161,7 +161,7 @@ const providerSchema = z.strictObject(
       .array(
         z
           .string(mustBe('the name of a variable'))
-          .regex(/^[^*=\0]+\*?$/, mustBe('a name, or its beginning and a final *')),
+          .regex(/^(?:[^*=\0]+\*?|\*)$/, mustBe('a name, or its beginning and a final *')),
         mustBe('a list of names'),
       )
       .optional(),

@@ -14,7 +14,8 @@ export async function pluginFileProblem(path: string): Promise<string | undefine
   const user = process.getuid?.();
   // There are no such modes on Windows.
   if (user === undefined) return undefined;
-  const mounts = await readMounts();
+  // Where the system does not tell of mounts, none is known to be read-only.
+  const isReadOnly = readOnlyMounts(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
   const checked = new Set<string>();
   let current = resolve(path);
   for (let links = 0; links <= longestChain; links++) {
@@ -22,13 +23,13 @@ export async function pluginFileProblem(path: string): Promise<string | undefine
     for (const part of fromRoot(current)) {
       const stats = await lstat(part);
       if (stats.isSymbolicLink()) {
-        if (!isReadOnly(part, mounts) && stats.uid !== 0 && stats.uid !== user) return ownedBy(part, stats.uid);
+        if (!isReadOnly(part) && stats.uid !== 0 && stats.uid !== user) return ownedBy(part, stats.uid);
         target = join(resolve(dirname(part), await readlink(part)), current.slice(part.length));
         break;
       }
       if (checked.has(part)) continue;
       checked.add(part);
-      if (isReadOnly(part, mounts)) continue;
+      if (isReadOnly(part)) continue;
       if (stats.uid !== 0 && stats.uid !== user) return ownedBy(part, stats.uid);
       // In a folder such as /tmp nobody can replace what belongs to somebody else.
       const shared = stats.isDirectory() && (stats.mode & sticky) !== 0;
@@ -54,31 +55,22 @@ function fromRoot(path: string): readonly string[] {
   }
 }
 
-interface Mount {
-  readonly point: string;
-  readonly readOnly: boolean;
-}
-
-/** The mounts of this process, later ones above earlier ones; none where the system does not tell. */
-async function readMounts(): Promise<readonly Mount[]> {
-  const text = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-  return text
+/** Reads `/proc/self/mountinfo`, in which later mounts lie above earlier ones, into a test of paths. */
+export function readOnlyMounts(mountinfo: string): (path: string) => boolean {
+  const mounts = mountinfo
     .trim()
     .split('\n')
     .map((line) => {
       const [, , , , point = '', options = ''] = line.split(' ');
-      const unescaped = point.replace(/\\([0-7]{3})/g, (_, octal: string) =>
-        String.fromCharCode(Number.parseInt(octal, 8)),
-      );
-      return { point: unescaped, readOnly: options.split(',').includes('ro') };
+      const toCharacter = (_: string, octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
+      return { point: point.replace(/\\([0-7]{3})/g, toCharacter), readOnly: options.split(',').includes('ro') };
     });
-}
-
-function isReadOnly(path: string, mounts: readonly Mount[]): boolean {
-  let found: Mount | undefined;
-  for (const mount of mounts) {
-    const within = mount.point === '/' || path === mount.point || path.startsWith(`${mount.point}/`);
-    if (within && (!found || mount.point.length >= found.point.length)) found = mount;
-  }
-  return found?.readOnly ?? false;
+  return (path) => {
+    let found: (typeof mounts)[number] | undefined;
+    for (const mount of mounts) {
+      const within = mount.point === '/' || path === mount.point || path.startsWith(`${mount.point}/`);
+      if (within && (!found || mount.point.length >= found.point.length)) found = mount;
+    }
+    return found?.readOnly ?? false;
+  };
 }

@@ -14,7 +14,7 @@ export type KubeconfigSource =
   | { readonly text: string; readonly directory?: string | undefined };
 
 /** Options of `RestConfig.fromKubeConfig`: a context, and those of `CredentialProviders`. */
-export interface KubeconfigOptions extends CredentialProvidersOptions {
+export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'watchProviderFile' | 'onChange'> {
   /** Default: the kubeconfig's `current-context`. */
   readonly context?: string | undefined;
 }
@@ -32,6 +32,10 @@ export interface KubeconfigParts {
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): KubeconfigParts {
   const { context, ...others } = options;
   const settings = parseOptions(others);
+  if (settings.watchProviderFile || settings.onChange) {
+    const message = 'is for provider files: a kubeconfig is read once';
+    throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'watchProviderFile', message }]);
+  }
   const { text, directory, where } = readSource(source);
   if (context !== undefined && typeof context !== 'string') {
     throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'context', message: 'must be a name' }]);

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { dangerousEnvVars, envVarRefusal } from '../../src/access/env-rules.ts';
+import { configureProviders, type Provider } from '../../src/access/provider.ts';
+import { resolve } from '../../src/access/resolve.ts';
+import { matchesAny, parseUrlPattern } from '../../src/access/url-pattern.ts';
+import { ConfigurationError, ProfileError } from '../../src/errors.ts';
+
+function matches(pattern: string, url: string): boolean {
+  const parsed = parseUrlPattern(pattern, ['https:', 'http:', 'socks5:']);
+  assert.ok(!('problem' in parsed), `${pattern} is no pattern`);
+  return matchesAny([parsed], url);
+}
+
+describe('a pattern of URLs', () => {
+  for (const [pattern, url, expected] of [
+    ['https://a.example.com', 'https://a.example.com', true],
+    ['https://a.example.com', 'https://A.EXAMPLE.COM/', true],
+    ['https://a.example.com', 'https://a.example.com.', true],
+    ['https://a.example.com', 'https://a.example.com:443', true],
+    ['https://a.example.com:443', 'https://a.example.com', true],
+    ['https://a.example.com', 'https://a.example.com:6443', false],
+    ['https://a.example.com', 'http://a.example.com', false],
+    ['https://a.example.com', 'https://a.example.com.evil.dev', false],
+    ['https://a.example.com', 'https://a-example.com', false],
+    ['https://*.example.com', 'https://a.example.com', true],
+    ['https://*.example.com', 'https://example.com', false],
+    ['https://*.example.com', 'https://a.b.example.com', false],
+    ['https://*.example.com', 'https://evil.dev/.example.com', false],
+    ['https://*.example.com', 'https://evil.dev#.example.com', false],
+    ['https://*.example.com', 'https://evil.dev?.example.com', false],
+    ['https://*.example.com', 'https://evil.dev\\.example.com', false],
+    ['https://*.example.com', 'https://a.example.com@evil.dev', false],
+    ['https://*.example.com', 'https://user@a.example.com', false],
+    ['https://a.*.com', 'https://a.b.com', true],
+    ['https://*.*.*.*', 'https://10.0.0.1', false],
+    ['https://10.0.0.1', 'https://10.0.0.1', true],
+    ['https://10.0.0.1', 'https://0x0a.0.0.1', true],
+    ['https://*', 'https://[::1]', false],
+    ['https://[::1]', 'https://[0:0::1]', true],
+    ['https://h/v1', 'https://h/v1', true],
+    ['https://h/v1', 'https://h/v1/projects/1', true],
+    ['https://h/v1', 'https://h/v10', false],
+    ['https://h/v1/', 'https://h/v1', true],
+    ['https://h/v1', 'https://h/v1/../v2', false],
+    ['https://h/v1', 'https://h/v2/../v1/x', true],
+    ['https://h/v1', 'https://h/v1%2f..%2fv2', false],
+    ['https://h/v1', 'https://h/v1/%2e%2e/v2', false],
+    ['https://h/v1', 'https://h/v1%5c..', false],
+    ['https://h/v1', 'https://h//v1', false],
+    ['https://h/v1', 'https://h/V1', false],
+    ['https://b\u00fccher.example', 'https://xn--bcher-kva.example', true],
+    ['socks5://Proxy.example:1080', 'socks5://proxy.example', true],
+  ] as const) {
+    test(`${pattern} ${expected ? 'is' : 'is not'} for ${url}`, () => assert.equal(matches(pattern, url), expected));
+  }
+
+  for (const text of [
+    '',
+    'a.example.com',
+    'https://',
+    'https://u:p@h',
+    'https://h?q',
+    'https://h#f',
+    'https://a*.h',
+    'ftp://h',
+  ]) {
+    test(`cannot be ${JSON.stringify(text)}`, () => assert.ok('problem' in parseUrlPattern(text, ['https:'])));
+  }
+
+  test('never lets another host through, whatever stands around it', () => {
+    const host = fc.stringMatching(/^[a-z]{1,8}(\.[a-z]{1,8}){1,3}$/);
+    const between = fc.constantFrom('/', '?', '#', '@', ':', '\\', '.', '%2f', '%00', ' ', '\t', '//', ':443/', '/.');
+    fc.assert(
+      fc.property(host, between, (evil, separator) => {
+        if (evil.endsWith('.example.com')) return;
+        const url = `https://${evil}${separator}a.example.com`;
+        const goesTo = URL.parse(url)?.hostname;
+        if (goesTo?.endsWith('.example.com')) return;
+        assert.equal(matches('https://*.example.com', url), false, url);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', provideClusterInfo: true } as const;
+
+/** The code and message of the refusal, or the resolved access. */
+function resolved(provider: Partial<Provider>, cluster: object) {
+  const providers = configureProviders([{ name: 'x', execConfig, ...provider }]);
+  const profile = {
+    metadata: { name: 'spoke', namespace: 'fleet' },
+    status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.com', ...cluster } }] },
+  };
+  try {
+    return resolve(profile, providers);
+  } catch (error) {
+    assert.ok(error instanceof ProfileError);
+    return `${error.code} ${error.message}`;
+  }
+}
+
+describe('allowedServers', () => {
+  const allowedServers = ['https://*.example.com', 'https://gateway.dev/v1'];
+  test('lets a profile name one of them', () => {
+    assert.equal(typeof resolved({ allowedServers }, {}), 'object');
+    assert.equal(typeof resolved({ allowedServers }, { server: 'https://gateway.dev/v1/projects/1' }), 'object');
+  });
+
+  test('refuses every other, with the list that refused it', () => {
+    const refusal = resolved({ allowedServers }, { server: 'https://evil.dev/secret-path' });
+    assert.equal(
+      refusal,
+      'SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: status.accessProviders[0].cluster.server: https://evil.dev is not in ' +
+        'allowedServers of provider x (https://*.example.com, https://gateway.dev/v1): no credential is sent there',
+    );
+    assert.match(String(resolved({ allowedServers: [] }, {})), /^SERVER_NOT_ALLOWED .*\(empty\)/);
+  });
+
+  test("refuses a proxy of the profile's choice, which could play an allowed server, unless allowedProxies has it", () => {
+    const cluster = { 'proxy-url': 'http://proxy.example:3128' };
+    assert.match(String(resolved({ allowedServers }, cluster)), /^PROXY_NOT_ALLOWED .*list it in allowedProxies/);
+    assert.equal(typeof resolved({ allowedServers, allowedProxies: ['http://proxy.example:3128'] }, cluster), 'object');
+    assert.match(String(resolved({ allowedProxies: ['socks5://*.example'] }, cluster)), /^PROXY_NOT_ALLOWED/);
+    assert.equal(typeof resolved({}, cluster), 'object');
+  });
+});
+
+describe('what a profile may set', () => {
+  const envs = (extension: object) => ({
+    extensions: [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs', extension }],
+  });
+  const replace = { profileSourcedEnvVarsPolicy: 'Replace' } as const;
+
+  test('without allowedEnvVars is any variable but those that change what the plugin runs, reads or trusts', () => {
+    assert.equal(typeof resolved(replace, envs({ CLUSTER: 'x', AWS_REGION: 'y' })), 'object');
+    for (const pattern of dangerousEnvVars) {
+      for (const name of [pattern, pattern.toLowerCase()].map((text) => text.replace('*', 'X'))) {
+        if (name === 'KUBERNETES_EXEC_INFO') continue;
+        assert.match(
+          String(resolved(replace, envs({ [name]: 'x' }))),
+          /^ENV_NOT_ALLOWED .*exact name in allowedEnvVars/,
+          name,
+        );
+      }
+    }
+  });
+
+  test('with allowedEnvVars is what it names; a dangerous name only where it stands there itself', () => {
+    const allowed = { ...replace, allowedEnvVars: ['CLUSTER_*', 'NODE_*', 'HOME', '*'] };
+    assert.equal(typeof resolved(allowed, envs({ CLUSTER_NAME: 'x', HOME: '/h', other: 'y' })), 'object');
+    assert.match(String(resolved(allowed, envs({ NODE_OPTIONS: 'x' }))), /^ENV_NOT_ALLOWED .*\["NODE_OPTIONS"\]/);
+    assert.match(String(resolved(allowed, envs({ home: 'x' }))), /^ENV_NOT_ALLOWED/);
+    const narrow = { ...replace, allowedEnvVars: ['CLUSTER_*'] };
+    assert.match(String(resolved(narrow, envs({ CLUSTER: 'x' }))), /is not in allowedEnvVars \(CLUSTER_\*\)/);
+  });
+
+  test('is not looked at where the operator does not let it in, or sets it himself', () => {
+    assert.equal(typeof resolved({}, envs({ LD_PRELOAD: 'x' })), 'object');
+    const own = { execConfig: { ...execConfig, env: [{ name: 'HOME', value: '/mine' }] } };
+    const result = resolved({ ...own, profileSourcedEnvVarsPolicy: 'AppendIfNotExists' }, envs({ HOME: '/theirs' }));
+    assert.ok(typeof result === 'object');
+    assert.deepEqual(result.exec.env, [{ name: 'HOME', value: '/mine' }]);
+    assert.equal(result.ignored.length, 1);
+  });
+
+  test('of arguments is what allowedArgs matches as a whole', () => {
+    const args = (...extension: string[]) => ({
+      extensions: [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args', extension }],
+    });
+    const provider = { profileSourcedCLIArgsPolicy: 'Append', allowedArgs: ['--audience=*', '-v'] } as const;
+    assert.equal(typeof resolved(provider, args('--audience=a\nb', '-v')), 'object');
+    for (const bad of ['--audience', 'x--audience=a', '-v2', '--exec=/bin/sh']) {
+      assert.match(
+        String(resolved(provider, args('-v', bad))),
+        /^ARG_NOT_ALLOWED .*extension\[1\]: matches none of allowedArgs/,
+      );
+    }
+    assert.equal(typeof resolved({ profileSourcedCLIArgsPolicy: 'Append' }, args('--anything')), 'object');
+  });
+
+  test('has no way around by letters of another case', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...dangerousEnvVars), fc.infiniteStream(fc.boolean()), (pattern, upper) => {
+        const name = [...pattern.replace('*', 'abc')]
+          .map((letter) => (upper.next().value ? letter.toUpperCase() : letter.toLowerCase()))
+          .join('');
+        assert.ok(envVarRefusal(name, undefined), name);
+        assert.ok(envVarRefusal(name, ['*']), name);
+      }),
+    );
+  });
+});
+
+describe('a bad rule', () => {
+  for (const [rules, message] of [
+    [{ allowedServers: ['a.example.com'] }, /providers\[0\]\.allowedServers\[0\]: must be a URL/],
+    [{ allowedServers: 'https://h' }, /providers\[0\]\.allowedServers: must be a list of URLs/],
+    [{ allowedServers: ['ftp://h'] }, /must begin with https:\/\/ or http:\/\//],
+    [{ allowedProxies: ['https://a*.h'] }, /has a \* inside of a label/],
+    [{ allowedEnvVars: ['A*B'] }, /allowedEnvVars\[0\]: must be a name, or its beginning and a final \*/],
+    [{ allowedArgs: [1] }, /allowedArgs\[0\]: must be text/],
+    [{ allowedServer: [] }, /did you mean allowedServers\?/],
+  ] as const) {
+    test(`is an error of the configuration: ${JSON.stringify(rules)}`, () => {
+      // @ts-expect-error some of these are no rules
+      const bad: Provider = { name: 'x', execConfig, ...rules };
+      assert.throws(
+        () => configureProviders([bad]),
+        (error: unknown) => {
+          assert.ok(error instanceof ConfigurationError);
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+  }
+});

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { pluginFileProblem, readOnlyMounts } from '../../src/exec/plugin-file.ts';
+import { policyRefusal } from '../../src/exec/plugin-policy.ts';
+import {
+  ConfigurationError,
+  CredentialProviders,
+  type CredentialProvidersOptions,
+  PluginError,
+  RestConfig,
+} from '../../src/index.ts';
+import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+
+/** Two folders with a plugin `plug` in each, both in PATH, `bin` first. */
+async function twoFolders(t: TestContext) {
+  const folder = await temporaryFolder(t);
+  for (const name of ['bin', 'bin2']) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'plug'), '#!/bin/sh\n', { mode: 0o755 });
+  }
+  return { bin: join(folder, 'bin/plug'), bin2: join(folder, 'bin2/plug'), path: `${folder}/bin:${folder}/bin2` };
+}
+
+describe('the plugin allowlist (K.94, K.95)', () => {
+  test('compares the path that is found, not the name', async (t) => {
+    const { bin, bin2, path } = await twoFolders(t);
+    const allowed = async (command: string, ...entries: string[]) => {
+      const allowlist = entries.map((entry) => ({ command: entry }));
+      return (await policyRefusal({ policyType: 'Allowlist', allowlist }, command, path)) === undefined;
+    };
+    assert.ok(await allowed('plug', 'plug'));
+    assert.ok(await allowed('plug', bin));
+    assert.ok(!(await allowed('plug', bin2)));
+    assert.ok(await allowed(bin, 'plug'));
+    assert.ok(!(await allowed(bin2, 'plug')));
+    assert.ok(await allowed(bin2, 'plug', bin2));
+    assert.ok(await allowed(`${bin}/../plug`, bin));
+    assert.ok(!(await allowed('other', 'plug')));
+    assert.ok(!(await allowed('bin/plug', 'plug', bin)), 'relative to the working directory');
+    assert.ok(!(await allowed('./plug', 'plug', bin)));
+    assert.ok(await allowed('nosuch', 'nosuch'), 'K.96: allowed, and then not found');
+    assert.ok(!(await allowed('nosuch', 'plug')));
+    assert.ok(!(await allowed('plug')));
+  });
+
+  test('refuses before the run, with an error of its own, for profiles and for kubeconfigs', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const refused = async (options: CredentialProvidersOptions) => {
+      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+      const providers = new CredentialProviders([{ name: 'x', execConfig }], options);
+      t.after(() => providers.close());
+      const cluster = { server: 'https://h' };
+      const text = JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+        clusters: [{ name: 'c', cluster }],
+        users: [{ name: 'c', user: { exec: { ...execConfig, interactiveMode: 'Never' } } }],
+      });
+      for (const config of [
+        providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } }),
+        RestConfig.fromKubeConfig({ text }, options),
+      ]) {
+        await assert.rejects(config.ready(), (error: unknown) => {
+          assert.ok(error instanceof PluginError);
+          assert.equal(error.code, 'PLUGIN_NOT_ALLOWED');
+          assert.match(error.message, /may not be run: /);
+          return true;
+        });
+        await config.close();
+      }
+    };
+    await refused({ pluginPolicy: { policyType: 'DenyAll' } });
+    await refused({
+      pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command: '/bin/true' }, { command: 'x' }] },
+    });
+    assert.equal(await plugin.runs(), 0);
+  });
+
+  for (const [pluginPolicy, message] of [
+    [{ policyType: 'allowall' }, /pluginPolicy\.policyType: must be one of AllowAll, DenyAll, Allowlist/],
+    [{ policyType: 'Allowlist' }, /pluginPolicy\.allowlist: is missing/],
+    [{ policyType: 'Allowlist', allowlist: [] }, /is empty: .*DenyAll/],
+    [{ policyType: 'DenyAll', allowlist: [] }, /cannot stand beside DenyAll/],
+    [{ policyType: 'Allowlist', allowlist: [{ command: '' }] }, /allowlist\.0\.command: is empty/],
+    [{ policyType: 'Allowlist', allowlist: [{ command: './a' }] }, /is a relative path/],
+    [{ policyType: 'Allowlist', allowlist: [{ command: '/a//b' }] }, /write \/a\/b/],
+    [{ policyType: 'Allowlist', allowlist: [{ command: '/a/' }] }, /write \/a$/],
+  ] as const) {
+    test(`is validated at construction (K.92): ${JSON.stringify(pluginPolicy)}`, () => {
+      // @ts-expect-error some of these are no policies
+      const options: CredentialProvidersOptions = { pluginPolicy };
+      assert.throws(
+        () => new CredentialProviders([], options),
+        (error: unknown) => {
+          assert.ok(error instanceof ConfigurationError && error.code === 'OPTION_INVALID');
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+  }
+
+  test('comes from flags too', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const provider = ['--clusterprofile-access-provider', `x=${plugin.command}`];
+    const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } };
+    const ready = async (...flags: string[]) => {
+      const providers = CredentialProviders.fromArgs([...provider, ...flags]);
+      t.after(() => providers.close());
+      await providers.getConfig(profile).ready();
+    };
+    const list = (entry: string) => `--clusterprofile-plugin-allowlist=${entry}`;
+    const policy = '--clusterprofile-plugin-policy=Allowlist';
+    await ready(policy, list('other'), list(plugin.command));
+    await assert.rejects(ready(policy, list('other')), { code: 'PLUGIN_NOT_ALLOWED' });
+    await assert.rejects(ready('--clusterprofile-plugin-policy', 'DenyAll'), { code: 'PLUGIN_NOT_ALLOWED' });
+    await assert.rejects(ready(list('other')), /does nothing without --clusterprofile-plugin-policy Allowlist/);
+    await assert.rejects(ready('--clusterprofile-plugin-policy=AllowList'), /did you mean Allowlist\?/);
+    await assert.rejects(ready(policy), /pluginPolicy\.allowlist: is missing/);
+    const both = () =>
+      CredentialProviders.fromArgs([...provider, policy, list('x')], { pluginPolicy: { policyType: 'DenyAll' } });
+    assert.throws(both, /the program sets pluginPolicy itself/);
+  });
+});
+
+describe('a plugin that somebody else can replace', () => {
+  async function plugin(t: TestContext) {
+    const folder = await temporaryFolder(t);
+    await mkdir(join(folder, 'a/b'), { recursive: true });
+    const file = join(folder, 'a/b/plugin');
+    await writeFile(file, `#!/bin/sh\n${print({ token: 't' })}\n`);
+    for (const path of [file, join(folder, 'a/b'), join(folder, 'a')]) await chmod(path, 0o755);
+    return { folder, file };
+  }
+
+  test('is none that only root and the user of the process can write', async (t) => {
+    const { file } = await plugin(t);
+    assert.equal(await pluginFileProblem(file), undefined);
+    assert.equal(await pluginFileProblem('/bin/sh'), undefined);
+  });
+
+  for (const [path, mode, message] of [
+    ['a/b/plugin', 0o757, /plugin can be written by everybody/],
+    ['a/b/plugin', 0o775, /plugin can be written by the group \d+/],
+    ['a/b', 0o777, /a\/b can be written by everybody/],
+    ['a', 0o770, /\/a can be written by the group/],
+  ] as const) {
+    test(`is one with the mode ${mode.toString(8)} on ${path}`, async (t) => {
+      const { folder, file } = await plugin(t);
+      await chmod(join(folder, path), mode);
+      assert.match((await pluginFileProblem(file)) ?? '', message);
+    });
+  }
+
+  test('is none in a folder like /tmp, where nobody can replace what belongs to others', async (t) => {
+    const { folder, file } = await plugin(t);
+    await chmod(join(folder, 'a/b'), 0o1777);
+    assert.equal(await pluginFileProblem(file), undefined);
+  });
+
+  test('is one behind a symbolic link whose target, or a folder above it, is open', async (t) => {
+    const { folder, file } = await plugin(t);
+    await symlink('a/b', join(folder, 'link'));
+    await symlink(join(folder, 'link/plugin'), join(folder, 'plugin'));
+    assert.equal(await pluginFileProblem(join(folder, 'plugin')), undefined);
+    await chmod(join(folder, 'a'), 0o777);
+    assert.match((await pluginFileProblem(join(folder, 'plugin'))) ?? '', /\/a can be written by everybody/);
+    await chmod(join(folder, 'a'), 0o755);
+    await chmod(file, 0o666);
+    assert.match((await pluginFileProblem(join(folder, 'plugin'))) ?? '', /plugin can be written by everybody/);
+    await symlink('round', join(folder, 'round'));
+    assert.match((await pluginFileProblem(join(folder, 'round'))) ?? '', /too many symbolic links/);
+  });
+
+  test('is none on a read-only mount, whatever its mode', () => {
+    const isReadOnly = readOnlyMounts(
+      [
+        '1 0 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
+        '2 1 8:1 /x /plugins ro,relatime - ext4 /dev/sda1 rw',
+        '3 2 8:1 /y /plugins/own\\040folder rw - tmpfs tmpfs rw',
+        '4 1 8:1 /z /over rw - tmpfs tmpfs rw',
+        '5 1 8:1 /z /over ro - tmpfs tmpfs rw',
+      ].join('\n'),
+    );
+    assert.equal(isReadOnly('/plugins/plugin'), true);
+    assert.equal(isReadOnly('/plugins'), true);
+    assert.equal(isReadOnly('/plugins2/plugin'), false);
+    assert.equal(isReadOnly('/plugins/own folder/plugin'), false);
+    assert.equal(isReadOnly('/over/plugin'), true);
+    assert.equal(isReadOnly('/usr/bin/plugin'), false);
+  });
+
+  test('warns once, and is refused with strictPluginFiles; mending it is enough', async (t) => {
+    const { folder, file } = await plugin(t);
+    await chmod(join(folder, 'a'), 0o777);
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const config = (options: CredentialProvidersOptions) => {
+      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: file } as const;
+      const providers = new CredentialProviders([{ name: 'x', execConfig }], { logger, ...options });
+      t.after(() => providers.close());
+      return providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } });
+    };
+    const lenient = config({});
+    for (let i = 0; i < 3; i++) {
+      lenient.invalidate();
+      await lenient.ready();
+    }
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0] ?? '',
+      /could be replaced by somebody else: .*\/a can be written by everybody; strictPluginFiles/,
+    );
+    const strict = config({ strictPluginFiles: true });
+    await assert.rejects(strict.ready(), (error: unknown) => {
+      assert.ok(error instanceof PluginError && error.code === 'PLUGIN_FILE_UNSAFE');
+      assert.match(error.message, /let only root and the user of this process write there, or mount it read-only/);
+      return true;
+    });
+    await chmod(join(folder, 'a'), 0o755);
+    strict.invalidate();
+    await strict.ready();
+  });
+
+  test('is one that belongs to another user', async (t) => {
+    const { folder, file } = await plugin(t);
+    if (process.getuid?.() === 0) {
+      await chown(join(folder, 'a'), 12_345, 0);
+      assert.match((await pluginFileProblem(file)) ?? '', /\/a belongs to the user 12345/);
+    } else {
+      // Only root can give a file away; others see the folders of others as they are.
+      assert.equal(await pluginFileProblem(file), undefined);
+    }
+  });
+});
