@@ -119,7 +119,7 @@ export class CredentialMetrics implements Observer {
         registers,
       });
     } catch (error) {
-      const message = error instanceof Error ? error.message : 'cannot be used';
+      const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
       throw new ConfigurationError('OPTION_INVALID', 'CredentialMetrics', [
         { path: 'registry', message: `${message}: make one CredentialMetrics for a registry, and share it` },
       ]);

@@ -261,7 +261,7 @@ function readOptions(given: readonly string[], drafts: ReadonlyMap<string, Draft
       problem(`"${field}" of ${name} is set twice`);
       continue;
     }
-    const document = parseDocument(text, { prettyErrors: false });
+    const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
     if (document.errors.length > 0) {
       problem(`the value of "${field}" is not YAML`);
       continue;

@@ -15,7 +15,7 @@ export function readYaml(
   options: ParseOptions & DocumentOptions & SchemaOptions = {},
 ): YamlText {
   const lines = new LineCounter();
-  const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   if (document.errors.length > 0) {
     throw invalid(
       // A parser's own message can quote the file, so only its kind and place are told.

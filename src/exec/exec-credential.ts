@@ -154,12 +154,15 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
   }
   const { apiVersion, kind, status } = answer.data;
   if (kind && kind !== 'ExecCredential') {
-    throw new AnswerFault('ANSWER_WRONG_KIND', `answered with the kind ${printable(kind)} instead of ExecCredential`);
+    throw new AnswerFault(
+      'ANSWER_WRONG_KIND',
+      `answered with ${mistakenKinds.has(kind) ? `the kind ${kind}` : 'another kind'} instead of ExecCredential`,
+    );
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
     throw new AnswerFault(
       'ANSWER_WRONG_VERSION',
-      `answered ${apiVersion ? `in ${printable(apiVersion)}` : 'without apiVersion'}, and is configured for ` +
+      `answered ${apiVersion ? `in ${printableVersion(apiVersion)}` : 'without apiVersion'}, and is configured for ` +
         `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`,
     );
   }
@@ -241,7 +244,19 @@ function tryTo<T>(make: () => T): T | undefined {
   }
 }
 
-/** Something a plugin wrote, short and without control characters. A plugin's mistake could put a token anywhere. */
-function printable(text: string): string {
-  return /^[A-Za-z0-9./-]{1,60}$/.test(text) ? text : '(something unprintable)';
+/** Kinds that are answered by mistake. */
+const mistakenKinds: ReadonlySet<string> = new Set([
+  'CertificateSigningRequest',
+  'Config',
+  'CredentialProviderResponse',
+  'List',
+  'Secret',
+  'Status',
+  'TokenRequest',
+  'TokenReview',
+]);
+
+/** What a plugin wrote in the place of a type is shown only where it is one: a mistake could put a token anywhere. */
+function printableVersion(text: string): string {
+  return /^(client\.authentication\.k8s\.io\/)?v\d{1,2}((alpha|beta)\d{1,2})?$/.test(text) ? text : 'something else';
 }

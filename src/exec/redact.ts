@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** The most of a plugin's stderr that an error holds, in bytes. */
 const tailBytes = 2048;
 
@@ -6,7 +8,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // The end of a block whose beginning was cut off.
   [/^[\s\S]*?-----END [^-]*-----/, '[redacted PEM]'],
   [/\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}/g, '[redacted JWT]'],
-  [/\b(bearer|basic)\s+[^\s"',;]+/gi, '$1 [redacted]'],
+  [/\b((?:bearer|basic)(?:\s+(?:bearer|basic))*)\s+[^\s"',;]+/gi, '$1 [redacted]'],
   [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1[redacted]@'],
   [
     /\b((?:access_?|refresh_?|id_?)?token|password|passwd|secret|api_?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+/gi,
@@ -19,7 +21,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
  * characters escaped so that it cannot write to a terminal. `secrets` are removed wherever they stand.
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  let shown = text;
+  // Colours could hide a word from the patterns.
+  let shown = stripVTControlCharacters(text);
   for (const secret of secrets) if (secret.length > 0) shown = shown.replaceAll(secret, '[redacted]');
   for (const [pattern, replacement] of patterns) shown = shown.replace(pattern, replacement);
   shown = shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeControl);

@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { inspect } from 'node:util';
 import { RequestError } from '../errors.ts';
 
 /** A proxy, with what it takes to log in. Prints without the password. */
@@ -20,6 +21,10 @@ export class ProxyServer {
   get login(): { readonly username: string; readonly password: string } | undefined {
     if (this.#username === '' && this.#password === '') return undefined;
     return { username: this.#username, password: this.#password };
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
   }
 
   /** For messages: never the password. */

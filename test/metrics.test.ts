@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { Registry } from 'prom-client';
+import {
+  ConfigurationError,
+  CredentialMetrics,
+  CredentialProviders,
+  type CredentialProvidersOptions,
+  RestConfig,
+} from '../src/index.ts';
+import type { PluginAnswer } from '../src/testing/index.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from './fixtures/fleet.ts';
+
+/** A measured cluster; `value` reads a metric from what a scrape would see. */
+async function startMeasured(t: TestContext, answer?: PluginAnswer, options: CredentialProvidersOptions = {}) {
+  const registry = new Registry();
+  const metrics = new CredentialMetrics({ registry });
+  const cluster = await startCluster(t);
+  const plugin = await startPlugin(t, answer);
+  const providers = startProviders(t, plugin, { metrics, ...options });
+  const config = providers.getConfig(profileFor(cluster));
+  const core = config.makeApiClient(CoreV1Api);
+  const value = async (series: string) => {
+    const lines = (await registry.metrics()).split('\n');
+    const line = lines.find((text) => text.startsWith(`${series} `));
+    return line === undefined ? undefined : Number(line.slice(series.length).replace('+Inf', 'Infinity'));
+  };
+  return { registry, metrics, cluster, plugin, providers, config, core, value };
+}
+
+const requests = (state: string, provider = 'fake') =>
+  `clusterprofile_credential_requests_total{provider="${provider}",state="${state}"}`;
+const calls = (code: string, status: string) =>
+  `rest_client_exec_plugin_call_total{code="${code}",call_status="${status}"}`;
+
+describe('metrics of plugin runs', () => {
+  test('count a good one, how long it took, and what is held', async (t) => {
+    const expiresAt = Math.floor(Date.now() / 1000) + 3_600;
+    const expirationTimestamp = new Date(expiresAt * 1_000).toISOString();
+    const { core, value, providers } = await startMeasured(t, { token: 'token-1', expirationTimestamp });
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="fake"}'), undefined);
+    await Promise.all(Array.from({ length: 10 }, () => core.listNamespace()));
+    assert.equal(await value(requests('ok')), 1);
+    assert.equal(await value(calls('0', 'no_error')), 1);
+    assert.equal(await value('clusterprofile_credential_duration_seconds_count{provider="fake"}'), 1);
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="fake"}'), 1);
+    assert.equal(await value('clusterprofile_credential_expiry_timestamp_seconds{provider="fake"}'), expiresAt);
+    assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 0);
+    assert.equal(await value('rest_client_exec_plugin_ttl_seconds'), Number.POSITIVE_INFINITY);
+    await providers.close();
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="fake"}'), undefined);
+  });
+
+  for (const [what, answer, state, call] of [
+    ['fails', { exitCode: 3 }, 'exec_error', ['3', 'plugin_execution_error']],
+    ['answers nonsense', { stdout: '{' }, 'invalid_response', ['0', 'no_error']],
+    ['does not answer in time', { delayMs: 5_000 }, 'timeout', ['-1', 'plugin_execution_error']],
+  ] as const) {
+    test(`count one that ${what}`, async (t) => {
+      const { config, value } = await startMeasured(t, answer, { timeoutMs: 300 });
+      await assert.rejects(config.ready());
+      assert.equal(await value(requests(state)), 1);
+      assert.equal(await value(calls(call[0], call[1])), 1);
+      assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 0);
+    });
+  }
+
+  test('count one that is missing', async (t) => {
+    const { plugin, config, value } = await startMeasured(t);
+    await plugin.remove();
+    await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_FOUND' });
+    assert.equal(await value(requests('not_found')), 1);
+    assert.equal(await value(calls('1', 'plugin_not_found_error')), 1);
+  });
+
+  test('count one that may not run, which client-go does not count as a call', async (t) => {
+    const { config, value } = await startMeasured(t, {}, { pluginPolicy: { policyType: 'DenyAll' } });
+    await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED' });
+    assert.equal(await value(requests('not_allowed')), 1);
+    assert.equal(await value(calls('1', 'client_internal_error')), undefined);
+  });
+
+  test('show one under way', async (t) => {
+    const { config, plugin, value } = await startMeasured(t, { token: 'token-1', delayMs: 300 });
+    const ready = config.ready();
+    while ((await plugin.runs()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 1);
+    await ready;
+    assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 0);
+  });
+});
+
+describe('metrics of credentials', () => {
+  test('count refusals by servers', async (t) => {
+    const { cluster, plugin, core, value } = await startMeasured(t);
+    await core.listNamespace();
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2' });
+    await core.listNamespace();
+    assert.equal(await value('clusterprofile_unauthorized_responses_total{provider="fake"}'), 1);
+    assert.equal(await value(requests('ok')), 2);
+  });
+
+  test('show when the first certificate ends, and how old one was when it was replaced', async (t) => {
+    const { cluster, plugin, config, core, value } = await startMeasured(t);
+    const issue = async (commonName: string) => {
+      const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
+      await plugin.answer({ clientCertificateData: certificate, clientKeyData: key });
+      config.invalidate();
+    };
+    await issue('one');
+    await core.listNamespace();
+    const ttl = (await value('rest_client_exec_plugin_ttl_seconds')) ?? 0;
+    assert.ok(ttl > 0 && Number.isFinite(ttl), String(ttl));
+    assert.equal(await value('rest_client_exec_plugin_certificate_rotation_age_count'), 0);
+    await plugin.answer({ token: 'token-1' });
+    cluster.failNext(401);
+    await core.listNamespace();
+    assert.equal(await value('rest_client_exec_plugin_certificate_rotation_age_count'), 1);
+    assert.equal(await value('rest_client_exec_plugin_ttl_seconds'), Number.POSITIVE_INFINITY);
+  });
+
+  test('of a kubeconfig stand under "kubeconfig"; no label holds a cluster', async (t) => {
+    const { registry, metrics, cluster, plugin, value } = await startMeasured(t);
+    const text = JSON.stringify({
+      'current-context': 'a-cluster',
+      contexts: [{ name: 'a-cluster', context: { cluster: 'a-cluster', user: 'u' } }],
+      clusters: [
+        {
+          name: 'a-cluster',
+          cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
+        },
+      ],
+      users: [
+        {
+          name: 'u',
+          user: {
+            exec: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' },
+          },
+        },
+      ],
+    });
+    const config = RestConfig.fromKubeConfig({ text }, { metrics });
+    await config.ready();
+    assert.equal(await value(requests('ok', 'kubeconfig')), 1);
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="kubeconfig"}'), 1);
+    await config.close();
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="kubeconfig"}'), undefined);
+    assert.doesNotMatch(await registry.metrics(), /a-cluster|127\.0\.0\.1|spoke/);
+  });
+
+  test('are shared by several providers, and a registry takes them once', async () => {
+    const registry = new Registry();
+    const metrics = new CredentialMetrics({ registry });
+    for (let i = 0; i < 2; i++) await new CredentialProviders([], { metrics }).close();
+    assert.throws(
+      () => new CredentialMetrics({ registry }),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        assert.match(error.message, /already been registered: make one CredentialMetrics for a registry, and share it/);
+        return true;
+      },
+    );
+    // @ts-expect-error not metrics
+    assert.throws(() => new CredentialProviders([], { metrics: registry }), /metrics: must be new CredentialMetrics/);
+  });
+});
+
+describe('events on diagnostics_channel', () => {
+  test('tell of runs, credentials, refusals and pools, joined by a run id and without a secret', async (t) => {
+    const events: [name: string, event: Readonly<Record<string, unknown>>][] = [];
+    const names = ['plugin-run-start', 'plugin-run-end', 'credential', 'rejection', 'pool'];
+    for (const name of names) {
+      const listen = (event: unknown) => events.push([name, { ...Object(event) }]);
+      subscribe(`clusterprofile-credentials:${name}`, listen);
+      t.after(() => unsubscribe(`clusterprofile-credentials:${name}`, listen));
+    }
+    const { cluster, plugin, core, providers } = await startMeasured(t, { token: 'token-1', stderr: 'token-1' });
+    await core.listNamespace();
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2', expirationTimestamp: '2040-01-01T00:00:00Z' });
+    await core.listNamespace();
+    await plugin.answer({ exitCode: 1 });
+    cluster.failNext(401);
+    await assert.rejects(core.listNamespace());
+    await providers.close();
+    const short = events.map(([name, { runId, durationMs, command, origin, ...event }]) => {
+      if (name.startsWith('plugin-run')) assert.equal(command, plugin.command);
+      if (name === 'plugin-run-end') assert.ok(typeof durationMs === 'number' && durationMs > 0);
+      if (name === 'rejection' || name === 'pool') assert.equal(origin, cluster.url);
+      return [name, event];
+    });
+    const provider = 'fake';
+    assert.deepEqual(short, [
+      ['plugin-run-start', { provider, reason: 'first' }],
+      ['plugin-run-end', { provider, reason: 'first', state: 'ok', exitCode: 0 }],
+      ['credential', { provider, hasToken: true, hasCertificate: false }],
+      ['pool', { provider, change: 'opened', hasCertificate: false }],
+      ['plugin-run-start', { provider, reason: 'rejected' }],
+      ['plugin-run-end', { provider, reason: 'rejected', state: 'ok', exitCode: 0 }],
+      ['credential', { provider, hasToken: true, hasCertificate: false, expiresAt: Date.UTC(2040, 0) }],
+      ['rejection', { provider, statusCode: 401, refreshed: true }],
+      ['plugin-run-start', { provider, reason: 'rejected' }],
+      ['plugin-run-end', { provider, reason: 'rejected', state: 'exec_error', code: 'PLUGIN_FAILED', exitCode: 1 }],
+      ['rejection', { provider, statusCode: 401, refreshed: false }],
+    ]);
+    const runIds = events.filter(([name]) => name.startsWith('plugin-run')).map(([, { runId }]) => runId);
+    assert.deepEqual(runIds, [runIds[0], runIds[0], runIds[2], runIds[2], runIds[4], runIds[4]]);
+    assert.doesNotMatch(JSON.stringify(events), /token-[12]/);
+  });
+});
