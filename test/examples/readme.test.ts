@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { parse } from 'yaml';
+import { dangerousEnvVars } from '../../src/access/env-rules.ts';
 import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { CredentialProviders } from '../../src/index.ts';
@@ -36,7 +37,7 @@ describe('the README', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
-    assert.equal(snippets.length, 4);
+    assert.equal(snippets.length, 5);
   });
 
   test('has a first snippet that works as it stands', async () => {
@@ -61,6 +62,10 @@ describe('the README', () => {
   test('names every flag and every option', () => {
     for (const flag of Object.keys(flagOptions)) assert.ok(readme.includes(`\`--${flag}\``), flag);
     for (const option of Object.keys(parseOptions({}))) assert.ok(readme.includes(`| \`${option}\` |`), option);
+  });
+
+  test('lists every variable that a profile may not set', () => {
+    assert.ok(readme.includes(dangerousEnvVars.map((name) => `\`${name}\``).join(', ')));
   });
 
   test('names every error code', () => {

@@ -135,9 +135,9 @@ describe('the executable', () => {
   });
 
   test('that is missing is an error with the install hint', async (t) => {
-    const exec = { command: '/nonexistent/plugin', installHint: 'Install it from example.dev\u001b[2J.' };
+    const exec = { command: '/nonexistent/plugin', installHint: 'Install it from example.dev\u001b[2J\u0007.' };
     const error = await failure(runPlugin(call(exec), options(t)), 'PLUGIN_NOT_FOUND');
-    assert.match(error.message, /there is no such file.*\nInstall it from example\.dev\\u001b\[2J\./s);
+    assert.match(error.message, /there is no such file.*\nInstall it from example\.dev\\u0007\./s);
     assert.match(
       (await failure(runPlugin(call({ command: 'no-such-plugin-x' }), options(t)), 'PLUGIN_NOT_FOUND')).message,
       /no folder of PATH/,
@@ -236,7 +236,7 @@ exit 1`;
     const plugin = await shellPlugin(t, code);
     const { stderr = '' } = await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_FAILED');
     assert.ok(Buffer.byteLength(stderr) <= 2048, `${Buffer.byteLength(stderr)}`);
-    assert.match(stderr, /\\u001b\[31mred/);
+    assert.match(stderr, /red\nAuthorization: Bearer \[redacted\]/);
     assert.ok(!stderr.includes(jwt) && !stderr.includes('\u001b'), stderr);
   });
 
