@@ -11,7 +11,9 @@ export type ConfigurationErrorCode =
   | 'PROVIDER_INVALID'
   | 'OPTION_INVALID'
   | 'KUBECONFIG_UNREADABLE'
-  | 'KUBECONFIG_INVALID';
+  | 'KUBECONFIG_INVALID'
+  | 'IMAGE_CONFIG_UNREADABLE'
+  | 'IMAGE_CONFIG_INVALID';
 
 /** Codes of a ClusterProfile that cannot be served: thrown by `resolve` and `getConfig`. */
 export type ProfileErrorCode =
@@ -52,7 +54,9 @@ export type PluginErrorCode =
   | 'ANSWER_NO_STATUS'
   | 'ANSWER_NO_CREDENTIAL'
   | 'ANSWER_HALF_PAIR'
-  | 'ANSWER_KEY_MISMATCH';
+  | 'ANSWER_KEY_MISMATCH'
+  | 'ANSWER_TOKEN_ECHOED'
+  | 'SERVICE_ACCOUNT_FAILED';
 
 /** Codes of a request that was refused before it left, or could not be carried. */
 export type RequestErrorCode =
@@ -69,13 +73,17 @@ export type RequestErrorCode =
 /** Codes of the plugin-side helpers. */
 export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
 
+/** Codes of what is wrong with an image's name. */
+export type ImageErrorCode = 'IMAGE_INVALID';
+
 /** Every `code` of every error class here. */
 export type ErrorCode =
   | ConfigurationErrorCode
   | ProfileErrorCode
   | PluginErrorCode
   | RequestErrorCode
-  | ExecInfoErrorCode;
+  | ExecInfoErrorCode
+  | ImageErrorCode;
 
 const brand = Symbol.for('clusterprofile-credentials.error');
 
@@ -227,6 +235,19 @@ export class ExecInfoError extends CredentialsError {
   }
 }
 
+/** The name of an image cannot be used. */
+export class ImageError extends CredentialsError {
+  override readonly name = 'ImageError';
+  readonly code: ImageErrorCode = 'IMAGE_INVALID';
+  /** As it was given. */
+  readonly image: string;
+
+  constructor(image: string, message: string) {
+    super(`image ${JSON.stringify(image)}: ${message}`);
+    this.image = image;
+  }
+}
+
 /** Class names that survive a minifier. */
 const classNames = new Map<unknown, string>([
   [CredentialsError, 'CredentialsError'],
@@ -235,4 +256,5 @@ const classNames = new Map<unknown, string>([
   [PluginError, 'PluginError'],
   [RequestError, 'RequestError'],
   [ExecInfoError, 'ExecInfoError'],
+  [ImageError, 'ImageError'],
 ]);

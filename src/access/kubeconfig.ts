@@ -12,7 +12,7 @@ import { copyJson, type Json } from './json.ts';
 import { nearest } from './nearest.ts';
 import { execConfigSchema, fieldPath, lastOfEachName } from './provider.ts';
 import type { ResolvedAccess, ResolvedExec } from './resolve.ts';
-import { readYaml } from './yaml-text.ts';
+import { kubernetesYaml, readYaml } from './yaml-text.ts';
 
 /** Where a kubeconfig's text comes from. */
 export interface KubeconfigText {
@@ -107,7 +107,7 @@ type User = z.output<typeof userSchema>;
 export function parseKubeconfig(source: KubeconfigText, readFile: (path: string) => Buffer): KubeconfigAccess {
   const { where, directory } = source;
   const invalid = (problems: readonly Problem[]) => new ConfigurationError('KUBECONFIG_INVALID', where, problems);
-  const { content, lineOf } = readYaml(source.text, invalid, yaml11);
+  const { content, lineOf } = readYaml(source.text, invalid, kubernetesYaml);
   const problems: Problem[] = [];
   const report = (path: string, message: string) => {
     problems.push({ path, message, ...(path === '' ? {} : { line: lineOf(keysOf(path)) }) });
@@ -205,20 +205,6 @@ export function parseKubeconfig(source: KubeconfigText, readFile: (path: string)
     impersonation,
   };
 }
-
-/** As Kubernetes reads YAML, but for times and numbers of base 60, which it does not know. */
-const yaml11 = {
-  version: '1.1',
-  customTags: (tags: unknown[]) =>
-    tags.filter(
-      (tag) =>
-        !(
-          typeof tag === 'object' &&
-          tag !== null &&
-          (Reflect.get(tag, 'format') === 'TIME' || Reflect.get(tag, 'tag') === 'tag:yaml.org,2002:timestamp')
-        ),
-    ),
-} as const as { version: '1.1' }; // the library's type for tags is wider than what it hands over
 
 type Report = (path: string, message: string) => void;
 

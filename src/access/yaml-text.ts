@@ -16,10 +16,12 @@ export function readYaml(
 ): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
-  if (document.errors.length > 0) {
+  // Kubernetes reads the first of several documents.
+  const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || options !== kubernetesYaml);
+  if (errors.length > 0) {
     throw invalid(
       // A parser's own message can quote the file, so only its kind and place are told.
-      document.errors.map(({ code, pos }) => ({
+      errors.map(({ code, pos }) => ({
         path: '',
         line: lines.linePos(pos[0]).line,
         message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
@@ -36,6 +38,20 @@ export function readYaml(
     return 1;
   }
 }
+
+/** As Kubernetes reads YAML, but for times and numbers of base 60, which it does not know. */
+export const kubernetesYaml = {
+  version: '1.1',
+  customTags: (tags: unknown[]) =>
+    tags.filter(
+      (tag) =>
+        !(
+          typeof tag === 'object' &&
+          tag !== null &&
+          (Reflect.get(tag, 'format') === 'TIME' || Reflect.get(tag, 'tag') === 'tag:yaml.org,2002:timestamp')
+        ),
+    ),
+} as const as { version: '1.1' }; // the library's type for tags is wider than what it hands over
 
 function notYaml(code: string): string {
   return `is neither JSON nor YAML (${code.toLowerCase().replaceAll('_', ' ')})`;

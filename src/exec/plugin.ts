@@ -3,7 +3,6 @@
  * It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
-import { execa, type Options } from 'execa';
 import type { ApiVersion } from '../access/provider.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
@@ -22,6 +21,7 @@ import { findExecutable } from './executable.ts';
 import { pluginFileProblem } from './plugin-file.ts';
 import { inputProblem, pluginEnvironment } from './plugin-input.ts';
 import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
+import { type Ended, runProcess } from './process.ts';
 import { redact } from './redact.ts';
 import { withinRunLimit } from './run-limit.ts';
 
@@ -54,11 +54,6 @@ export interface PluginOptions {
   /** Aborted when the whole library is closed: the plugins that still run are killed. */
   readonly signal: AbortSignal;
 }
-
-/** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
-const graceMs = 500;
-/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
-const stderrKept = 16 * 1024;
 
 /** Why there is a run, and what it is told of the credential before it. */
 export interface Previous {
@@ -143,13 +138,13 @@ async function run(
   const executable = await findExecutable(exec.command, searchPath);
   if ('problem' in executable) throw cannotRun(call, executable.problem, executable.path);
   await checkFile(call, executable.path, options);
-  const ended = await spawn(
-    executable.path,
-    exec.args,
-    environment,
-    interactive ? undefined : options.timeoutMs,
-    options.signal,
-  );
+  const ended = await runProcess(executable.path, {
+    args: exec.args,
+    env: environment,
+    timeoutMs: interactive ? undefined : options.timeoutMs,
+    maxBytes: maxAnswerBytes,
+    stop: options.signal,
+  });
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
@@ -159,80 +154,6 @@ async function run(
   } catch (error) {
     if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
     throw error;
-  }
-}
-
-/** How a process ended. */
-interface Ended {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly tooLarge: boolean;
-  readonly timedOut: boolean;
-  /** An operating system's code, where the process could not be started. */
-  readonly startError: string | undefined;
-  readonly exitCode: number | undefined;
-  readonly signal: string | undefined;
-}
-
-async function spawn(
-  path: string,
-  args: readonly string[],
-  env: Record<string, string>,
-  timeoutMs: number | undefined,
-  stop: AbortSignal,
-): Promise<Ended> {
-  const interactive = timeoutMs === undefined;
-  const options = {
-    env,
-    extendEnv: false,
-    stdin: interactive ? 'inherit' : 'ignore',
-    stderr: interactive ? 'inherit' : 'pipe',
-    buffer: { stdout: true, stderr: false },
-    encoding: 'buffer',
-    maxBuffer: { stdout: maxAnswerBytes },
-    reject: false,
-    // A run with a terminal stays in its session: Ctrl-C has to reach it, and /dev/tty has to be there.
-    killDescendants: !interactive,
-    killSignal: 'SIGKILL',
-    forceKillAfterDelay: false,
-  } as const satisfies Options;
-  const child = execa(path, args, options);
-  let stderr = Buffer.alloc(0);
-  child.stderr?.on('data', (chunk: Buffer) => {
-    stderr = Buffer.concat([stderr, chunk]);
-    if (stderr.length > stderrKept) stderr = stderr.subarray(stderr.length - stderrKept);
-  });
-  let timedOut = false;
-  const timers: NodeJS.Timeout[] = [];
-  const after = (ms: number, work: () => void) => timers.push(setTimeout(work, ms).unref());
-  const kill = () => {
-    child.kill('SIGKILL');
-    // A grandchild in a session of its own survives its group: leave it behind with the pipes that it holds.
-    child.stdout.destroy();
-    child.stderr?.destroy();
-  };
-  if (timeoutMs !== undefined) {
-    after(timeoutMs, () => {
-      timedOut = true;
-      child.kill('SIGTERM');
-      after(graceMs, kill);
-    });
-  }
-  stop.addEventListener('abort', kill, { once: true });
-  try {
-    const { exitCode, signal, code, isMaxBuffer, stdout } = await child;
-    return {
-      stdout: Buffer.from(stdout ?? []).toString('utf8'),
-      stderr: stderr.toString('utf8'),
-      tooLarge: isMaxBuffer,
-      timedOut,
-      startError: exitCode === undefined && signal === undefined && !timedOut ? code : undefined,
-      exitCode,
-      signal,
-    };
-  } finally {
-    for (const timer of timers) clearTimeout(timer);
-    stop.removeEventListener('abort', kill);
   }
 }
 

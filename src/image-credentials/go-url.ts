@@ -83,10 +83,7 @@ function readAddress(host: string): string | { readonly problem: string } {
 function decodeZone(zone: string): string | undefined {
   const decoded = decode(zone);
   if (decoded === undefined) return undefined;
-  const escapes = [...zone.matchAll(/%([0-9A-Fa-f]{2})/g)].map(([text, hex = '']) => [
-    text,
-    Number.parseInt(hex, 16),
-  ]);
+  const escapes = [...zone.matchAll(/%([0-9A-Fa-f]{2})/g)].map(([text, hex = '']) => [text, Number.parseInt(hex, 16)]);
   const allowed = escapes.every(
     ([text, code]) => text === '%25' || code === 0x20 || hostByte.test(String.fromCharCode(Number(code))),
   );

@@ -17,10 +17,10 @@ import {
   type User,
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
+import { abortable } from '../abortable.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import { abortable } from './abortable.ts';
 import type { Connections, Destination } from './connections.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';

@@ -1,0 +1,91 @@
+/** Runs one process to its end, with all that keeps it from outliving its time. */
+import { execa, type Options } from 'execa';
+
+/** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
+const graceMs = 500;
+
+/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
+const stderrKept = 16 * 1024;
+
+/** How a process ended. */
+export interface Ended {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly tooLarge: boolean;
+  readonly timedOut: boolean;
+  /** An operating system's code, where the process could not be started. */
+  readonly startError: string | undefined;
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+}
+
+/** What a process is given, and how far it may go. */
+export interface ProcessOptions {
+  readonly args: readonly string[];
+  readonly env: Record<string, string>;
+  /** Written to its stdin. */
+  readonly input?: string;
+  /** Milliseconds; without it the process has the terminal, and all the time it wants. */
+  readonly timeoutMs: number | undefined;
+  /** The most that is read of its stdout, in bytes. */
+  readonly maxBytes: number;
+  /** Aborted: the process is killed. */
+  readonly stop: AbortSignal;
+}
+
+export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
+  const { args, env, input, timeoutMs, maxBytes, stop } = options;
+  const interactive = timeoutMs === undefined;
+  const settings = {
+    env,
+    extendEnv: false,
+    ...(input === undefined ? { stdin: interactive ? 'inherit' : 'ignore' } : { input }),
+    stderr: interactive ? 'inherit' : 'pipe',
+    buffer: { stdout: true, stderr: false },
+    encoding: 'buffer',
+    maxBuffer: { stdout: maxBytes },
+    reject: false,
+    // A run with a terminal stays in its session: Ctrl-C has to reach it, and /dev/tty has to be there.
+    killDescendants: !interactive,
+    killSignal: 'SIGKILL',
+    forceKillAfterDelay: false,
+  } as const satisfies Options;
+  const child = execa(path, args, settings);
+  let stderr = Buffer.alloc(0);
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = Buffer.concat([stderr, chunk]);
+    if (stderr.length > stderrKept) stderr = stderr.subarray(stderr.length - stderrKept);
+  });
+  let timedOut = false;
+  const timers: NodeJS.Timeout[] = [];
+  const after = (ms: number, work: () => void) => timers.push(setTimeout(work, ms).unref());
+  const kill = () => {
+    child.kill('SIGKILL');
+    // A grandchild in a session of its own survives its group: leave it behind with the pipes that it holds.
+    child.stdout.destroy();
+    child.stderr?.destroy();
+  };
+  if (timeoutMs !== undefined) {
+    after(timeoutMs, () => {
+      timedOut = true;
+      child.kill('SIGTERM');
+      after(graceMs, kill);
+    });
+  }
+  stop.addEventListener('abort', kill, { once: true });
+  try {
+    const { exitCode, signal, code, isMaxBuffer, stdout } = await child;
+    return {
+      stdout: Buffer.from(stdout ?? []).toString('utf8'),
+      stderr: stderr.toString('utf8'),
+      tooLarge: isMaxBuffer,
+      timedOut,
+      startError: exitCode === undefined && signal === undefined && !timedOut ? code : undefined,
+      exitCode,
+      signal,
+    };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    stop.removeEventListener('abort', kill);
+  }
+}

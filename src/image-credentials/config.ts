@@ -1,0 +1,254 @@
+/**
+ * The kubelet's CredentialProviderConfig (KEP-2133): text comes in, checked providers go out. Strict, as the kubelet is:
+ * unknown fields and keys given twice are errors. Pure.
+ */
+import { z } from 'zod';
+import { nearest } from '../access/nearest.ts';
+import { type EnvVar, fieldPath } from '../access/provider.ts';
+import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
+import { ConfigurationError, type Problem } from '../errors.ts';
+import { parseDuration } from './duration.ts';
+import { parseGoUrl } from './go-url.ts';
+
+/** The versions of the request and the response. */
+export const providerVersions = [
+  'credentialprovider.kubelet.k8s.io/v1',
+  'credentialprovider.kubelet.k8s.io/v1alpha1',
+  'credentialprovider.kubelet.k8s.io/v1beta1',
+] as const;
+export type ProviderVersion = (typeof providerVersions)[number];
+
+/** KEP-4412: the plugin gets a service account's token. */
+export interface TokenAttributes {
+  readonly serviceAccountTokenAudience: string;
+  /** Whether what is cached belongs to the account, or to the token itself. */
+  readonly cacheType: 'ServiceAccount' | 'Token';
+  readonly requireServiceAccount: boolean;
+  readonly requiredServiceAccountAnnotationKeys: readonly string[];
+  readonly optionalServiceAccountAnnotationKeys: readonly string[];
+}
+
+/** One entry of `providers`, checked. */
+export interface ImageProvider {
+  /** Also the name of its executable in the folder of plugins. */
+  readonly name: string;
+  readonly matchImages: readonly string[];
+  /** Milliseconds; 0 is none. */
+  readonly defaultCacheDurationMs: number;
+  readonly apiVersion: ProviderVersion;
+  readonly args: readonly string[];
+  readonly env: readonly EnvVar[];
+  readonly tokenAttributes?: TokenAttributes;
+}
+
+const mustBe = (what: string) => ({ error: `must be ${what}` });
+const text = z.string(mustBe('text (quote numbers and booleans)'));
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+const listOf = <T extends z.ZodType>(item: T, what: string) =>
+  z
+    .array(item, mustBe(`a list of ${what}`))
+    .nullish()
+    .transform((value) => value ?? []);
+
+const tokenAttributesSchema = z.strictObject(
+  {
+    serviceAccountTokenAudience: optional(text),
+    cacheType: optional(text),
+    requireServiceAccount: optional(z.boolean(mustBe('true or false'))),
+    requiredServiceAccountAnnotationKeys: listOf(text, 'annotation keys'),
+    optionalServiceAccountAnnotationKeys: listOf(text, 'annotation keys'),
+  },
+  mustBe('an object'),
+);
+const providerSchema = z.strictObject(
+  {
+    name: optional(text),
+    matchImages: listOf(text, 'patterns'),
+    defaultCacheDuration: optional(text),
+    apiVersion: optional(text),
+    args: listOf(text, 'text'),
+    env: listOf(z.strictObject({ name: text.default(''), value: text.default('') }), 'objects with name and value'),
+    tokenAttributes: optional(tokenAttributesSchema),
+  },
+  mustBe('an object with name and matchImages'),
+);
+const configSchema = z.strictObject(
+  {
+    kind: z.literal('CredentialProviderConfig', mustBe('CredentialProviderConfig')),
+    apiVersion: z.enum(
+      ['kubelet.config.k8s.io/v1', 'kubelet.config.k8s.io/v1beta1', 'kubelet.config.k8s.io/v1alpha1'],
+      mustBe('kubelet.config.k8s.io/v1, /v1beta1 or /v1alpha1'),
+    ),
+    providers: listOf(providerSchema, 'providers'),
+  },
+  mustBe('an object with kind, apiVersion and providers'),
+);
+const fieldsOf = {
+  config: Object.keys(configSchema.shape),
+  provider: Object.keys(providerSchema.shape),
+  env: ['name', 'value'],
+  tokenAttributes: Object.keys(tokenAttributesSchema.shape),
+};
+
+type ParsedProvider = z.output<typeof providerSchema>;
+type Report = (keys: readonly PropertyKey[], message: string) => void;
+
+/**
+ * Reads the text of one file. `names` are those of providers that earlier files have, and grows.
+ * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every problem, its line and its path.
+ */
+export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
+  const invalid = (problems: readonly Problem[]) =>
+    new ConfigurationError('IMAGE_CONFIG_INVALID', `image credential provider config ${path}`, problems);
+  const { content: value, lineOf } = readYaml(content, invalid, kubernetesYaml);
+  const problems: Problem[] = [];
+  const report: Report = (keys, message) => {
+    problems.push({ path: fieldPath(keys), line: lineOf(keys), message });
+  };
+  const parsed = configSchema.safeParse(value);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) reportIssue(issue, report);
+    throw invalid(problems);
+  }
+  const { apiVersion, providers } = parsed.data;
+  if (providers.length === 0) report(['providers'], 'is empty: name at least one provider');
+  const checked = providers.map((provider, index) => {
+    const at = ['providers', index];
+    if (provider.tokenAttributes && apiVersion !== 'kubelet.config.k8s.io/v1') {
+      report([...at, 'tokenAttributes'], 'is known in kubelet.config.k8s.io/v1 only');
+    }
+    return checkProvider(provider, at, names, report);
+  });
+  if (problems.length > 0) throw invalid(problems);
+  return checked.flatMap((provider) => provider ?? []);
+}
+
+function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
+  if (issue.code !== 'unrecognized_keys') {
+    report(issue.path, issue.message);
+    return;
+  }
+  const known = issue.path.includes('tokenAttributes')
+    ? fieldsOf.tokenAttributes
+    : issue.path.includes('env')
+      ? fieldsOf.env
+      : issue.path.length > 0
+        ? fieldsOf.provider
+        : fieldsOf.config;
+  for (const key of issue.keys) {
+    const meant = nearest(key, known);
+    report(
+      [...issue.path, key],
+      `is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`,
+    );
+  }
+}
+
+function checkProvider(
+  provider: ParsedProvider,
+  at: readonly PropertyKey[],
+  names: Set<string>,
+  report: Report,
+): ImageProvider | undefined {
+  const { name = '', matchImages, apiVersion = '', args, env, tokenAttributes } = provider;
+  const before = names.size;
+  if (name === '') report([...at, 'name'], 'is missing: it is the name of the executable');
+  if (name.includes('/'))
+    report([...at, 'name'], 'must not have a /: it is the name of a file in the folder of plugins');
+  if (name.includes(' ')) report([...at, 'name'], 'must not have a space');
+  if (name === '.' || name === '..') report([...at, 'name'], `must not be ${name}`);
+  if (names.add(name).size === before) report([...at, 'name'], `"${name}" is the name of another provider too`);
+  const version = providerVersions.find((known) => known === apiVersion);
+  if (!version) {
+    const what = apiVersion === '' ? 'is missing' : `"${apiVersion}" is not supported`;
+    report([...at, 'apiVersion'], `${what}: it must be one of ${providerVersions.join(', ')}`);
+  }
+  if (matchImages.length === 0) report([...at, 'matchImages'], 'is empty: name at least one pattern');
+  for (const [index, pattern] of matchImages.entries()) {
+    const url = parseGoUrl(pattern);
+    if ('problem' in url) report([...at, 'matchImages', index], `is no pattern of images: it ${url.problem}`);
+  }
+  for (const [index, variable] of env.entries()) {
+    if (/[=\0]/.test(variable.name) || variable.name === '' || variable.value.includes('\0')) {
+      report([...at, 'env', index], 'has a name or value that no environment can hold');
+    }
+  }
+  for (const [index, argument] of args.entries()) {
+    if (argument.includes('\0')) report([...at, 'args', index], 'holds a NUL character');
+  }
+  const defaultCacheDurationMs = checkDuration(provider.defaultCacheDuration, [...at, 'defaultCacheDuration'], report);
+  const attributes =
+    tokenAttributes && checkTokenAttributes(tokenAttributes, version, [...at, 'tokenAttributes'], report);
+  if (!version) return undefined;
+  return {
+    name,
+    matchImages,
+    defaultCacheDurationMs,
+    apiVersion: version,
+    args,
+    env,
+    ...(attributes ? { tokenAttributes: attributes } : {}),
+  };
+}
+
+function checkDuration(duration: string | undefined, at: readonly PropertyKey[], report: Report): number {
+  if (duration === undefined) {
+    report(at, 'is missing: say how long credentials are kept, for example 10m, or 0s for not at all');
+    return 0;
+  }
+  const ms = parseDuration(duration);
+  if (ms === undefined) report(at, `${JSON.stringify(duration)} is not a duration such as 10m or 1h30m`);
+  else if (ms < 0) report(at, 'must not be negative');
+  return ms ?? 0;
+}
+
+/** KEP-4412's rules, in the kubelet's order. */
+function checkTokenAttributes(
+  attributes: NonNullable<ParsedProvider['tokenAttributes']>,
+  version: ProviderVersion | undefined,
+  at: readonly PropertyKey[],
+  report: Report,
+): TokenAttributes | undefined {
+  const { serviceAccountTokenAudience = '', requireServiceAccount, cacheType } = attributes;
+  const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: others } = attributes;
+  if (serviceAccountTokenAudience === '') report([...at, 'serviceAccountTokenAudience'], 'is missing');
+  if (requireServiceAccount === undefined) report([...at, 'requireServiceAccount'], 'is missing: say true or false');
+  if (version !== undefined && version !== 'credentialprovider.kubelet.k8s.io/v1') {
+    report(at, `is supported for credentialprovider.kubelet.k8s.io/v1 only, and this provider speaks ${version}`);
+  }
+  if (requireServiceAccount === false && required.length > 0) {
+    report([...at, 'requiredServiceAccountAnnotationKeys'], 'cannot stand beside requireServiceAccount: false');
+  }
+  checkKeys(required, [...at, 'requiredServiceAccountAnnotationKeys'], report);
+  checkKeys(others, [...at, 'optionalServiceAccountAnnotationKeys'], report);
+  const both = required.filter((key) => others.includes(key)).toSorted();
+  if (both.length > 0) report(at, `${both.join(', ')} cannot be both required and optional`);
+  if (cacheType !== 'ServiceAccount' && cacheType !== 'Token') {
+    const what = cacheType === undefined ? 'is missing' : `"${cacheType}" is not supported`;
+    report([...at, 'cacheType'], `${what}: it must be ServiceAccount or Token`);
+    return undefined;
+  }
+  return {
+    serviceAccountTokenAudience,
+    cacheType,
+    requireServiceAccount: requireServiceAccount ?? false,
+    requiredServiceAccountAnnotationKeys: required,
+    optionalServiceAccountAnnotationKeys: others,
+  };
+}
+
+const labelName = /^[a-z0-9](?:[-_.a-z0-9]{0,61}[a-z0-9])?$/;
+const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+function checkKeys(keys: readonly string[], at: readonly PropertyKey[], report: Report): void {
+  for (const [index, key] of keys.entries()) {
+    const parts = key.toLowerCase().split('/');
+    const [prefix, name] = parts.length === 1 ? [undefined, parts[0] ?? ''] : [parts[0] ?? '', parts[1] ?? ''];
+    const good =
+      parts.length <= 2 &&
+      labelName.test(name) &&
+      (prefix === undefined || (prefix.length <= 253 && subdomain.test(prefix)));
+    if (!good) report([...at, index], `"${key}" is not the key of an annotation, such as example.com/role`);
+    if (keys.indexOf(key) < index) report([...at, index], `"${key}" stands here a second time`);
+  }
+}

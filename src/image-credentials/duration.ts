@@ -1,0 +1,32 @@
+/** Milliseconds of each unit of a Go duration. */
+const units: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  '\u00b5s': 1e-3,
+  '\u03bcs': 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** The longest that Go can hold: 2^63 nanoseconds. */
+const longestMs = 2 ** 63 * 1e-6;
+
+/** Milliseconds of a Go duration such as `1h30m` or `.5s`; `undefined` for what Go would refuse. */
+export function parseDuration(text: string): number | undefined {
+  const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];
+  if (rest === '0') return 0;
+  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$/.test(rest)) return undefined;
+  let ms = 0;
+  for (const [, count = '', unit = ''] of rest.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g)) {
+    ms += Number(count) * (units[unit] ?? Number.NaN);
+  }
+  if (!(ms < longestMs)) return undefined;
+  return sign === '-' && ms !== 0 ? -ms : ms;
+}
+
+/** A Go duration of some milliseconds: `90s`. */
+export function formatDuration(ms: number): string {
+  return Number.isInteger(ms / 1000) ? `${ms / 1000}s` : `${ms}ms`;
+}

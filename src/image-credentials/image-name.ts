@@ -1,0 +1,52 @@
+import { ImageError } from '../errors.ts';
+
+/** One part of a repository's path. */
+const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
+const hostPart = /^(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])$/;
+
+/**
+ * The repository that an image's name means, which is all that plugins and patterns see: with its registry, without tag and
+ * digest. `nginx:1` is `docker.io/library/nginx`. Throws an `ImageError`.
+ */
+export function repositoryOf(image: string): string {
+  const fail = (message: string): never => {
+    throw new ImageError(image, message);
+  };
+  const [beforeDigest = '', digest, ...more] = image.split('@');
+  if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has a digest that cannot be one');
+  const slash = beforeDigest.lastIndexOf('/');
+  const colon = beforeDigest.indexOf(':', slash + 1);
+  const tag = colon < 0 ? undefined : beforeDigest.slice(colon + 1);
+  if (tag !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(tag)) fail('has a tag that cannot be one');
+  const name = colon < 0 ? beforeDigest : beforeDigest.slice(0, colon);
+  if (/^[a-f0-9]{64}$/.test(name)) fail('is the identifier of an image, not its name');
+  const [first = '', ...rest] = name.split('/');
+  const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  const registry = hasRegistry && first !== 'index.docker.io' ? first : 'docker.io';
+  const path = hasRegistry ? rest : [first, ...rest];
+  if (!isRegistry(registry)) fail('has a registry that is not a host with an optional port');
+  if (path.join('/') !== path.join('/').toLowerCase()) fail('has capital letters in its repository');
+  if (!path.every((part) => pathPart.test(part))) fail('is not the name of an image');
+  const whole = registry === 'docker.io' && path.length === 1 ? ['library', ...path] : path;
+  const repository = `${registry}/${whole.join('/')}`;
+  return repository.length > 255 ? fail('is longer than 255 characters') : repository;
+}
+
+function isDigest(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/.test(text);
+}
+
+function isRegistry(text: string): boolean {
+  const [, host = '', port] = /^(\[[0-9a-fA-F:]+\]|[^:[\]]*)(?::(\d+))?$/.exec(text) ?? [];
+  return (
+    (port === undefined || port !== '') &&
+    (host.startsWith('[') || (host !== '' && host.split('.').every((part) => hostPart.test(part))))
+  );
+}
+
+/** Whether an image without a registry of its own, or of Docker Hub, is meant: such may use the key `index.docker.io`. */
+export function isDefaultRegistry(image: string): boolean {
+  const [first = '', ...rest] = image.split('/');
+  if (image === '' || first === '') return false;
+  return rest.length === 0 || first === 'docker.io' || first === 'index.docker.io' || !/[.:]/.test(first);
+}

@@ -1,0 +1,17 @@
+export { ConfigurationError, CredentialsError, ExecInfoError, ImageError, PluginError } from '../errors.ts';
+export type { Logger } from '../logger.ts';
+export type { DockerConfig } from './docker-config.ts';
+export {
+  type ImageCredentialOptions,
+  ImageCredentialProviders,
+  type ImageCredentials,
+  type ImageFlagValues,
+  imageFlagOptions,
+  type ServiceAccount,
+  type TokenRequest,
+} from './image-credential-providers.ts';
+export type { ImageCredential } from './keyring.ts';
+export { matchImage } from './match-image.ts';
+export { ImageCredentialMetrics } from './metrics.ts';
+export type { CacheKeyType, ImageRequest } from './protocol.ts';
+export { type ImagePluginAnswer, runImageCredentialPlugin } from './run-image-credential-plugin.ts';

@@ -1,0 +1,58 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { ConfigurationError } from '../errors.ts';
+
+/**
+ * The kubelet's metrics of image credential providers, with its names and labels, in a registry of the caller's.
+ *
+ * @example
+ * ImageCredentialProviders.fromConfigFile(path, { binDir, metrics: new ImageCredentialMetrics({ registry }) });
+ */
+export class ImageCredentialMetrics {
+  readonly #errors: Counter<'plugin_name'>;
+  readonly #duration: Histogram<'plugin_name'>;
+  readonly #config: Gauge<'hash'>;
+
+  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
+  constructor({ registry }: { readonly registry: Registry }) {
+    const registers = [registry];
+    const labelNames = ['plugin_name'] as const;
+    try {
+      this.#errors = new Counter({
+        name: 'kubelet_credential_provider_plugin_errors_total',
+        help: 'Plugin executions that failed.',
+        labelNames,
+        registers,
+      });
+      this.#duration = new Histogram({
+        name: 'kubelet_credential_provider_plugin_duration',
+        help: 'Seconds that plugin executions took.',
+        labelNames,
+        buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+        registers,
+      });
+      this.#config = new Gauge({
+        name: 'kubelet_credential_provider_config_info',
+        help: 'The hash of the configuration that was read last.',
+        labelNames: ['hash'],
+        registers,
+      });
+    } catch (error) {
+      const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
+      throw new ConfigurationError('OPTION_INVALID', 'ImageCredentialMetrics', [
+        { path: 'registry', message: `${message}: make one ImageCredentialMetrics for a registry, and share it` },
+      ]);
+    }
+  }
+
+  /** @internal A plugin was executed. What its answer was worth does not count. */
+  executed(plugin: string, seconds: number, succeeded: boolean): void {
+    this.#duration.observe({ plugin_name: plugin }, seconds);
+    if (!succeeded) this.#errors.inc({ plugin_name: plugin });
+  }
+
+  /** @internal A configuration was read. */
+  configured(hash: string): void {
+    this.#config.reset();
+    this.#config.set({ hash }, 1);
+  }
+}

@@ -1,0 +1,107 @@
+/** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { AnswerFault } from '../exec/exec-credential.ts';
+import type { ProviderVersion } from './config.ts';
+import { parseDuration } from './duration.ts';
+
+/** What credentials are good for: one image, its whole registry, or every image of the provider. */
+export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;
+export type CacheKeyType = (typeof cacheKeyTypes)[number];
+
+export interface ImageRequest {
+  /** The repository: with its registry, without tag and digest. */
+  readonly image: string;
+  /** v1 only. */
+  readonly serviceAccountToken?: string | undefined;
+  /** v1 only. */
+  readonly serviceAccountAnnotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A checked answer. */
+export interface ImageResponse {
+  readonly cacheKeyType: CacheKeyType;
+  /** Milliseconds; `undefined` leaves it to the configuration, a negative one has expired already. */
+  readonly cacheDurationMs: number | undefined;
+  /** By pattern of images. */
+  readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
+}
+
+/** One line of JSON. Earlier versions know nothing of service accounts. */
+export function encodeRequest(apiVersion: ProviderVersion, request: ImageRequest): string {
+  const { image, serviceAccountToken, serviceAccountAnnotations = {} } = request;
+  const known = apiVersion === 'credentialprovider.kubelet.k8s.io/v1';
+  const annotations = Object.entries(serviceAccountAnnotations).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `${JSON.stringify({
+    kind: 'CredentialProviderRequest',
+    apiVersion,
+    image,
+    ...(known && serviceAccountToken ? { serviceAccountToken } : {}),
+    ...(known && annotations.length > 0 ? { serviceAccountAnnotations: Object.fromEntries(annotations) } : {}),
+  })}\n`;
+}
+
+const entrySchema = z
+  .strictObject({ username: z.string().nullish(), password: z.string().nullish() })
+  .nullish()
+  .transform((entry) => ({ username: entry?.username ?? '', password: entry?.password ?? '' }));
+const responseSchema = z.strictObject({
+  kind: z.literal('CredentialProviderResponse'),
+  apiVersion: z.string(),
+  cacheKeyType: z.string().nullish(),
+  cacheDuration: z.string().nullish(),
+  auth: z
+    .record(z.string(), entrySchema)
+    .nullish()
+    .transform((auth) => auth ?? {}),
+});
+
+/** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which holds nothing of it. */
+export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
+  if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
+  const answer = parseJson(stdout);
+  const version: unknown =
+    typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'apiVersion') : undefined;
+  if (version !== apiVersion) {
+    const what = version === undefined ? 'without apiVersion' : 'in another apiVersion';
+    throw new AnswerFault('ANSWER_WRONG_VERSION', `answered ${what}, and is configured for ${apiVersion}`);
+  }
+  const parsed = responseSchema.safeParse(answer);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    if (issue?.path[0] === 'kind') {
+      throw new AnswerFault('ANSWER_WRONG_KIND', 'answered with another kind than CredentialProviderResponse');
+    }
+    // The keys of auth could be anything.
+    const field = issue?.path[0] === 'auth' ? 'auth' : (issue?.path.join('.') ?? '');
+    const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value of the wrong type';
+    throw new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
+  }
+  const { cacheKeyType, cacheDuration, auth } = parsed.data;
+  const type = cacheKeyTypes.find((known) => known === cacheKeyType);
+  if (!type) {
+    throw new AnswerFault('ANSWER_FIELD_INVALID', `answered without a cacheKeyType of ${cacheKeyTypes.join(', ')}`);
+  }
+  const ms = typeof cacheDuration === 'string' ? parseDuration(cacheDuration) : undefined;
+  if (typeof cacheDuration === 'string' && ms === undefined) {
+    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a cacheDuration that is not a duration such as 10m');
+  }
+  return { cacheKeyType: type, cacheDurationMs: ms, auth };
+}
+
+function parseJson(text: string): unknown {
+  const fault = new AnswerFault('ANSWER_UNPARSABLE', 'printed something that is not one JSON object');
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw fault;
+  }
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw fault;
+  // JSON.parse keeps the last of two equal keys in silence.
+  const { errors } = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
+  if (errors.some(({ code }) => code === 'DUPLICATE_KEY')) {
+    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
+  }
+  return answer;
+}

@@ -1,0 +1,76 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { ExecInfoError } from '../errors.ts';
+import { providerVersions } from './config.ts';
+import { formatDuration } from './duration.ts';
+import type { CacheKeyType, ImageRequest } from './protocol.ts';
+
+/** What a plugin answers with. */
+export interface ImagePluginAnswer {
+  /** By pattern of images: `registry.example.dev`, `*.example.dev/team`. Empty where there is nothing to give. */
+  readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
+  /** What the answer is good for: this image, its registry, or every image. Default: `Registry`. */
+  readonly cacheKeyType?: CacheKeyType;
+  /** Milliseconds for which it may be kept; 0 is not at all. Left out: as the configuration says. */
+  readonly cacheDurationMs?: number;
+}
+
+const requestSchema = z.looseObject({
+  kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),
+  apiVersion: z.enum(providerVersions, { error: `must be one of ${providerVersions.join(', ')}` }),
+  image: z.string({ error: 'must be the name of an image' }).min(1, { error: 'must be the name of an image' }),
+  serviceAccountToken: z.string().optional(),
+  serviceAccountAnnotations: z.record(z.string(), z.string()).optional(),
+});
+
+/**
+ * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
+ * version that was asked for. A failure goes to stderr in one line, and ends the process with exit code 1.
+ *
+ * @example
+ * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));
+ */
+export async function runImageCredentialPlugin(
+  getAnswer: (request: ImageRequest) => Promise<ImagePluginAnswer> | ImagePluginAnswer,
+): Promise<void> {
+  try {
+    const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
+      await text(process.stdin),
+    );
+    const {
+      auth,
+      cacheKeyType = 'Registry',
+      cacheDurationMs,
+    } = await getAnswer({
+      image,
+      serviceAccountToken,
+      serviceAccountAnnotations,
+    });
+    const answer = {
+      kind: 'CredentialProviderResponse',
+      apiVersion,
+      cacheKeyType,
+      ...(cacheDurationMs === undefined ? {} : { cacheDuration: formatDuration(cacheDurationMs) }),
+      auth,
+    };
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : 'the plugin failed'}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function readRequest(data: string): z.output<typeof requestSchema> {
+  let content: unknown;
+  try {
+    content = JSON.parse(data);
+  } catch {
+    const advice = 'this program is an image credential plugin, and is run by a kubelet or the like';
+    throw new ExecInfoError('EXEC_INFO_MISSING', `stdin holds no CredentialProviderRequest: ${advice}`);
+  }
+  const parsed = requestSchema.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue?.path.join('.') || 'the request';
+  throw new ExecInfoError('EXEC_INFO_INVALID', `stdin: ${field}: ${issue?.message ?? 'is invalid'}`);
+}
