@@ -109,8 +109,8 @@ export class ImageCredentialProviders {
   readonly #providers: readonly Source[];
   readonly #stop = new AbortController();
 
-  private constructor(providers: readonly ImageProvider[], binDir: string, options: ImageCredentialOptions) {
-    const settings = { ...parseOptions(options), signal: this.#stop.signal };
+  private constructor(providers: readonly ImageProvider[], binDir: string, options: ReturnType<typeof parseOptions>) {
+    const settings = { ...options, signal: this.#stop.signal };
     this.#providers = providers.map((provider) => new Source(provider, join(binDir, provider.name), settings));
   }
 
@@ -122,9 +122,10 @@ export class ImageCredentialProviders {
     path: string,
     { binDir, ...options }: ImageCredentialOptions & { readonly binDir: string },
   ): ImageCredentialProviders {
+    const settings = parseOptions(options);
     const { providers, hash } = readConfig(path, binDir);
-    const result = new ImageCredentialProviders(providers, binDir, options);
-    options.metrics?.configured(hash);
+    const result = new ImageCredentialProviders(providers, binDir, settings);
+    settings.metrics?.configured(hash);
     return result;
   }
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// An image credential plugin: user names and passwords from a file of lines `pattern user password`.
+// REGISTRY_LOGINS names the file, for example a mounted Secret. Copy it, and replace the lookup with your issuer's.
+import { readFile } from 'node:fs/promises';
+import { matchImage, runImageCredentialPlugin } from 'clusterprofile-credentials/image-credentials';
+
+await runImageCredentialPlugin(async ({ image }) => {
+  const path = process.env.REGISTRY_LOGINS;
+  if (!path) throw new Error('REGISTRY_LOGINS is not set: name the file with the logins');
+  const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const logins = lines.filter(([pattern, , password]) => pattern && password && matchImage(pattern, image));
+  return {
+    auth: Object.fromEntries(
+      logins.map(([pattern, username = '', password = '']) => [pattern, { username, password }]),
+    ),
+    cacheKeyType: 'Registry',
+    cacheDurationMs: 600_000,
+  };
+});

@@ -1,0 +1,279 @@
+// A and B of the kubelet's behaviour.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { Registry } from 'prom-client';
+import { parseImageConfig } from '../../src/image-credentials/config.ts';
+import { parseDuration } from '../../src/image-credentials/duration.ts';
+import {
+  ConfigurationError,
+  ImageCredentialMetrics,
+  ImageCredentialProviders,
+} from '../../src/image-credentials/index.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const version = 'credentialprovider.kubelet.k8s.io/v1';
+const provider = { name: 'p', matchImages: ['a.io'], defaultCacheDuration: '10m', apiVersion: version };
+const config = (...providers: object[]) => ({
+  kind: 'CredentialProviderConfig',
+  apiVersion: 'kubelet.config.k8s.io/v1',
+  providers,
+});
+
+function parse(content: unknown) {
+  return parseImageConfig(typeof content === 'string' ? content : JSON.stringify(content), 'file', new Set());
+}
+
+function problemsOf(content: unknown): string {
+  try {
+    parse(content);
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError && error.code === 'IMAGE_CONFIG_INVALID');
+    return error.message;
+  }
+  return assert.fail('this configuration was taken');
+}
+
+describe('a configuration (A)', () => {
+  for (const apiVersion of ['v1', 'v1beta1', 'v1alpha1']) {
+    test(`A.5: is taken in kubelet.config.k8s.io/${apiVersion}, as JSON and YAML`, () => {
+      const content = { ...config(provider), apiVersion: `kubelet.config.k8s.io/${apiVersion}` };
+      const yaml = `kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/${apiVersion}\nproviders:\n- name: p\n  matchImages: [a.io]\n  defaultCacheDuration: 10m\n  apiVersion: ${version}\n`;
+      for (const [result] of [parse(content), parse(yaml)]) {
+        assert.deepEqual(result, {
+          name: 'p',
+          matchImages: ['a.io'],
+          defaultCacheDurationMs: 600_000,
+          apiVersion: version,
+          args: [],
+          env: [],
+        });
+      }
+    });
+  }
+
+  for (const [item, content, message] of [
+    ['A.5: no kind', { ...config(provider), kind: undefined }, /kind: must be CredentialProviderConfig/],
+    [
+      'A.5: another version',
+      { ...config(provider), apiVersion: 'kubelet.config.k8s.io/v2' },
+      /apiVersion: must be kubelet/,
+    ],
+    [
+      'A.6: a field that is not known',
+      config({ ...provider, matchImage: [] }),
+      /providers\[0\]\.matchImage: .*did you mean matchImages\?/,
+    ],
+    ['A.6: a field in other letters', config({ ...provider, Args: [] }), /providers\[0\]\.Args: is not a known field/],
+    ['A.6: a key twice', '{"kind": "a", "kind": "b"}', /line 1: the same key stands here a second time/],
+    [
+      'A.8: tokenAttributes before v1',
+      { ...config({ ...provider, tokenAttributes: {} }), apiVersion: 'kubelet.config.k8s.io/v1beta1' },
+      /tokenAttributes: is known in kubelet.config.k8s.io\/v1 only/,
+    ],
+    ['B.13: no providers', config(), /providers: is empty/],
+    ['B.13: null for providers', { ...config(), providers: null }, /providers: is empty/],
+    ['B.14: a slash in a name', config({ ...provider, name: 'a/b' }), /name: must not have a \//],
+    ['B.14: a space in a name', config({ ...provider, name: 'a b' }), /name: must not have a space/],
+    ['B.14: dots for a name', config({ ...provider, name: '..' }), /name: must not be \.\./],
+    ['B.14: no name', config({ ...provider, name: '' }), /name: is missing/],
+    ['B.15: a name twice', config(provider, provider), /providers\[1\]\.name: "p" is the name of another provider too/],
+    [
+      'B.16: no version',
+      config({ ...provider, apiVersion: undefined }),
+      /providers\[0\]\.apiVersion: is missing: it must be one of/,
+    ],
+    ['B.16: another version', config({ ...provider, apiVersion: 'v1' }), /"v1" is not supported/],
+    ['B.17: no patterns', config({ ...provider, matchImages: [] }), /matchImages: is empty/],
+    [
+      'B.17: a pattern that is none',
+      config({ ...provider, matchImages: ['a.io', 'a b.io'] }),
+      /matchImages\[1\]: is no pattern of images: it has a character/,
+    ],
+    ['B.18: no duration', config({ ...provider, defaultCacheDuration: null }), /defaultCacheDuration: is missing/],
+    ['B.18: a negative duration', config({ ...provider, defaultCacheDuration: '-1m' }), /must not be negative/],
+    [
+      'A.10: a number for a duration',
+      config({ ...provider, defaultCacheDuration: 10 }),
+      /defaultCacheDuration: must be text/,
+    ],
+    [
+      'B.19 (differs): a variable that no environment can hold',
+      config({ ...provider, env: [{ name: 'A=B', value: '' }] }),
+      /env\[0\]: has a name or value/,
+    ],
+  ] as const) {
+    test(`${item} is an error with its place`, () => assert.match(problemsOf(content), message));
+  }
+
+  test('B.17: odd patterns that match nothing pass, and B.18: a duration of zero', () => {
+    parse(config({ ...provider, matchImages: ['', 'https://a.io', 'a.io/*', 'a.io?b'], defaultCacheDuration: '0s' }));
+  });
+
+  test('all problems are reported at once, with their lines', () => {
+    const text = `kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\nproviders:\n- name: a/b\n  matchImages: []\n  apiVersion: x\n- name: '.'\n  matchImages: [a.io]\n  apiVersion: ${version}\n  defaultCacheDuration: 1d\n`;
+    const message = problemsOf(text);
+    assert.match(message, /: 6 problems:/);
+    assert.match(message, /line 4: providers\[0\]\.name/);
+    assert.match(message, /line 10: providers\[1\]\.defaultCacheDuration: "1d" is not a duration/);
+  });
+
+  test('A.7: only the first document of a file counts', () => {
+    assert.equal(parse(`${JSON.stringify(config(provider))}\n---\nother: document\n`).length, 1);
+  });
+
+  for (const [text, ms] of [
+    ['10m', 600_000],
+    ['1.5h', 5_400_000],
+    ['1h30m', 5_400_000],
+    ['.5s', 500],
+    ['+5s', 5_000],
+    ['1us', 0.001],
+    ['1µs', 0.001],
+    ['0', 0],
+    ['0s', 0],
+    ['-1s', -1_000],
+    ['10', undefined],
+    ['1d', undefined],
+    ['', undefined],
+    ['1e3s', undefined],
+    ['10 m', undefined],
+    ['s', undefined],
+    ['.s', undefined],
+    ['300000000000h', undefined],
+  ] as const) {
+    test(`A.10: the duration ${JSON.stringify(text)} is ${ms === undefined ? 'none' : `${ms} ms`}`, () => {
+      assert.equal(parseDuration(text), ms);
+    });
+  }
+});
+
+describe('tokenAttributes (B.20)', () => {
+  const attributes = {
+    serviceAccountTokenAudience: 'registry',
+    cacheType: 'Token',
+    requireServiceAccount: true,
+    requiredServiceAccountAnnotationKeys: ['example.com/Role'],
+    optionalServiceAccountAnnotationKeys: ['team'],
+  };
+  const withAttributes = (more: object, providerMore: object = {}) =>
+    config({ ...provider, ...providerMore, tokenAttributes: { ...attributes, ...more } });
+
+  test('are taken', () => assert.deepEqual(parse(withAttributes({}))[0]?.tokenAttributes, attributes));
+
+  for (const [more, message, providerMore] of [
+    [{ serviceAccountTokenAudience: '' }, /serviceAccountTokenAudience: is missing/],
+    [{ requireServiceAccount: undefined }, /requireServiceAccount: is missing: say true or false/],
+    [{ requireServiceAccount: false }, /cannot stand beside requireServiceAccount: false/],
+    [{ cacheType: undefined }, /cacheType: is missing: it must be ServiceAccount or Token/],
+    [{ cacheType: 'token' }, /"token" is not supported/],
+    [{ requiredServiceAccountAnnotationKeys: ['a/b/c'] }, /Keys\[0\]: "a\/b\/c" is not the key of an annotation/],
+    [{ requiredServiceAccountAnnotationKeys: ['a/'] }, /is not the key of an annotation/],
+    [{ requiredServiceAccountAnnotationKeys: ['-a'] }, /is not the key of an annotation/],
+    [{ optionalServiceAccountAnnotationKeys: ['a', 'a'] }, /Keys\[1\]: "a" stands here a second time/],
+    [
+      { optionalServiceAccountAnnotationKeys: ['example.com/Role'] },
+      /example.com\/Role cannot be both required and optional/,
+    ],
+    [{}, /is supported for credentialprovider.kubelet.k8s.io\/v1 only/, { apiVersion: `${version}beta1` }],
+    [{ cachetype: 'Token' }, /tokenAttributes\.cachetype: .*did you mean cacheType\?/],
+  ] as const) {
+    test(`are refused with ${JSON.stringify(more)}`, () => {
+      assert.match(problemsOf(withAttributes(more, providerMore ?? {})), message);
+    });
+  }
+});
+
+describe('files and executables', () => {
+  async function setUp(t: TestContext) {
+    const folder = await temporaryFolder(t);
+    const binDir = join(folder, 'bin');
+    await mkdir(binDir);
+    for (const name of ['p', 'q', 'r']) await writeFile(join(binDir, name), '#!/bin/sh\n', { mode: 0o755 });
+    const load = (path: string) => ImageCredentialProviders.fromConfigFile(path, { binDir });
+    return { folder, binDir, load };
+  }
+  const file = (name: string) => JSON.stringify(config({ ...provider, name }));
+
+  test('A.4: a folder is read in the order of its names, .json, .yaml and .yml only, hidden ones too', async (t) => {
+    const { folder, load } = await setUp(t);
+    const configs = join(folder, 'configs');
+    await mkdir(join(configs, 'x.yaml'), { recursive: true });
+    await writeFile(join(configs, 'b.json'), file('p'));
+    await writeFile(join(configs, '.a.yml'), file('q'));
+    await writeFile(join(folder, 'linked'), file('r'));
+    await symlink(join(folder, 'linked'), join(configs, 'c.yaml'));
+    for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
+    assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
+    await writeFile(join(configs, 'g.json'), file('p'));
+    assert.throws(
+      () => load(configs),
+      /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/,
+    );
+  });
+
+  test('A.2, A.3: a folder or file that is not there is named', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    await mkdir(join(folder, 'empty'));
+    assert.throws(() => load(join(folder, 'none')), {
+      code: 'IMAGE_CONFIG_UNREADABLE',
+      message: /none: does not exist/,
+    });
+    assert.throws(() => load(join(folder, 'empty')), /holds no \.json, \.yaml or \.yml file/);
+    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir: join(binDir, 'none') });
+    assert.throws(wrong, /folder of plugins .*none: does not exist/);
+  });
+
+  test('B.21: an executable that is missing, a folder, or not executable is named', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    await chmod(join(binDir, 'q'), 0o644);
+    await mkdir(join(binDir, 'd'));
+    const path = join(folder, 'config.json');
+    await writeFile(path, JSON.stringify(config(...['missing', 'q', 'd', 'p'].map((name) => ({ ...provider, name })))));
+    assert.throws(
+      () => load(path),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        assert.match(error.message, /3 problems:.*missing does not exist.*q is not executable.*d is a folder/s);
+        return true;
+      },
+    );
+  });
+
+  test("fromFlags takes the kubelet's own flags, both of them", async (t) => {
+    const { folder, binDir } = await setUp(t);
+    const path = join(folder, 'config.json');
+    await writeFile(path, file('p'));
+    const values = { 'image-credential-provider-config': path, 'image-credential-provider-bin-dir': binDir };
+    assert.deepEqual(ImageCredentialProviders.fromFlags(values).providerNames, ['p']);
+    const alone = () => ImageCredentialProviders.fromFlags({ 'image-credential-provider-config': path });
+    assert.throws(alone, /--image-credential-provider-bin-dir: is missing: the two flags go together/);
+  });
+
+  test('A.12, I.74: the hash of the configuration is in the metrics, the latest only', async (t) => {
+    const { folder, binDir } = await setUp(t);
+    const registry = new Registry();
+    const metrics = new ImageCredentialMetrics({ registry });
+    const path = join(folder, 'config.json');
+    for (const name of ['p', 'q']) {
+      await writeFile(path, file(name));
+      ImageCredentialProviders.fromConfigFile(path, { binDir, metrics });
+    }
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(Buffer.byteLength(file('q'))));
+    const hash = createHash('sha256').update(length).update(file('q')).digest('hex');
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('kubelet_credential_provider_config_info'));
+    assert.deepEqual(lines, [`kubelet_credential_provider_config_info{hash="sha256:${hash}"} 1`]);
+  });
+
+  test('options are validated, with a suggestion', async (t) => {
+    const { binDir } = await setUp(t);
+    // @ts-expect-error no option
+    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir, timeoutMS: 1 });
+    assert.throws(wrong, /timeoutMS: is not an option \(did you mean timeoutMs\?\)/);
+  });
+});
