@@ -9,6 +9,7 @@ import { runPlugin } from '../../src/exec/plugin.ts';
 import type { ClusterProfile } from '../../src/index.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import { imageCredentials } from './images.ts';
 import {
   type BarePeer,
   type BenchCluster,
@@ -309,6 +310,7 @@ try {
   await pluginRuns(plugin);
   await coldStart(plugin);
   await rotation();
+  await imageCredentials();
   importTime();
   finish();
 } finally {

@@ -73,13 +73,23 @@ const related = fc.tuple(url, fc.infiniteStream(fc.nat(9))).map(([image, dice]) 
 });
 const pairs: fc.Arbitrary<Pair> = fc.oneof({ weight: 3, arbitrary: related }, fc.record({ pattern: url, image: url }));
 
+/** Go could not fetch what it needs to build: not a difference, and not ours to mend. */
+export class CannotBuild extends Error {}
+
+async function build(program: string, cwd: string): Promise<void> {
+  const { exitCode, stderr } = await execa('go', ['build', '-o', program, '.'], { cwd, reject: false });
+  if (exitCode === 0) return;
+  const network = /dial tcp|no such host|proxyconnect|timeout|connection refused|Forbidden|not available|lookup /i;
+  throw network.test(stderr) ? new CannotBuild(stderr) : new Error(stderr);
+}
+
 /** How many pairs were compared, and matched. */
 export async function compareMatchImage(count: number, seed: number): Promise<{ compared: number; matched: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'match-image-'));
   try {
     const program = join(folder, 'match-image');
     const cwd = fileURLToPath(new URL('./match-image/', import.meta.url));
-    await execa('go', ['build', '-o', program, '.'], { cwd });
+    await build(program, cwd);
     const generated = fc.sample(pairs, { numRuns: count, seed });
     const { stdout } = await execa(program, { input: generated.map((pair) => JSON.stringify(pair)).join('\n') });
     const answers = stdout.split('\n');

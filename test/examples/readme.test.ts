@@ -37,7 +37,7 @@ describe('the README', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
-    assert.equal(snippets.length, 5);
+    assert.equal(snippets.length, 6);
   });
 
   test('has a first snippet that works as it stands', async () => {

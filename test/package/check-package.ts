@@ -13,6 +13,7 @@ const consumer = `
 import { strictEqual } from 'node:assert';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { CredentialProviders, ProfileError } from 'clusterprofile-credentials';
+import { matchImage } from 'clusterprofile-credentials/image-credentials';
 import { loadExecCredential } from 'clusterprofile-credentials/plugin';
 import { FakeCluster, writePlugin } from 'clusterprofile-credentials/testing';
 
@@ -23,6 +24,7 @@ const status = { accessProviders: [{ name: 'a', cluster: { server: cluster.url, 
 const { items } = await providers.getConfig({ status }).makeApiClient(CoreV1Api).listNamespace();
 strictEqual(items.length, 2);
 strictEqual(typeof loadExecCredential, 'function');
+strictEqual(matchImage('*.io', 'gcr.io/a'), true);
 try { providers.getConfig({}); } catch (error) { strictEqual(error instanceof ProfileError, true); }
 await providers.close(); await plugin.remove(); await cluster.close();
 console.log('the installed package works on Node', process.version);
