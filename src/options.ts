@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { nearest } from './access/nearest.ts';
-import { ConfigurationError } from './errors.ts';
 import { allowlistEntryProblem, type PluginPolicy, type PluginPolicyType } from './exec/plugin-policy.ts';
-import { defaultMaxConcurrentRuns } from './exec/run-limit.ts';
-import { defaultLogger, type Logger } from './logger.ts';
+import type { Logger } from './logger.ts';
 import { CredentialMetrics } from './metrics.ts';
+import { flag, isFunction, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
 
 /** Options of every way to make a `CredentialProviders`; each is validated at construction. */
 export interface CredentialProvidersOptions {
@@ -41,24 +39,12 @@ export interface ProviderFileChange {
   readonly removed: readonly string[];
 }
 
-/** setTimeout takes no more. */
-const longestMs = 2 ** 31 - 1;
-
 const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
-const isFunction = (value: unknown) => typeof value === 'function';
-const milliseconds = (least: number) => {
-  const error = `must be milliseconds from ${least} to ${longestMs}`;
-  return z.number({ error }).min(least, { error }).max(longestMs, { error });
-};
 const optionsSchema = z.strictObject({
-  timeoutMs: milliseconds(1).default(60_000),
+  ...sharedOptions,
   idleTimeoutMs: milliseconds(0).default(300_000),
-  maxConcurrentRuns: z
-    .int({ error: 'must be a whole number of 1 or more' })
-    .min(1, { error: 'must be a whole number of 1 or more' })
-    .default(defaultMaxConcurrentRuns),
-  refreshOnForbidden: z.boolean({ error: 'must be true or false' }).default(false),
-  cleanEnvironment: z.boolean({ error: 'must be true or false' }).default(false),
+  refreshOnForbidden: flag,
+  cleanEnvironment: flag,
   pluginPolicy: z
     .strictObject(
       {
@@ -86,18 +72,9 @@ const optionsSchema = z.strictObject({
     })
     .transform(({ policyType, allowlist }): PluginPolicy => ({ policyType, ...(allowlist ? { allowlist } : {}) }))
     .default({ policyType: 'AllowAll' }),
-  strictPluginFiles: z.boolean({ error: 'must be true or false' }).default(false),
-  watchProviderFile: z.boolean({ error: 'must be true or false' }).default(false),
+  watchProviderFile: flag,
   onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
   metrics: z.instanceof(CredentialMetrics, { error: 'must be new CredentialMetrics({ registry })' }).optional(),
-  logger: z
-    .custom<Logger>((value) => typeof value === 'object' && value !== null && isFunction(Reflect.get(value, 'warn')), {
-      error: 'must be an object with a function warn(fields, message)',
-    })
-    .default(defaultLogger),
-  clock: z
-    .custom<() => number>(isFunction, { error: 'must be a function that returns milliseconds since 1970' })
-    .default(() => Date.now),
 });
 
 function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly object[] | undefined): string | undefined {
@@ -111,18 +88,5 @@ function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly obje
 
 /** Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const known = Object.keys(optionsSchema.shape);
-  const problems = parsed.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
-    return issue.keys.map((key) => {
-      const meant = nearest(key, known);
-      return {
-        path: key,
-        message: `is not an option${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`,
-      };
-    });
-  });
-  throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+  return parseOptionsWith(optionsSchema, options);
 }

@@ -4,11 +4,10 @@ import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node
 import { extname, join } from 'node:path';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
-import { nearest } from '../access/nearest.ts';
 import { ConfigurationError, PluginError } from '../errors.ts';
 import { backoffMs, Hold } from '../exec/backoff.ts';
-import { defaultMaxConcurrentRuns } from '../exec/run-limit.ts';
-import { defaultLogger, type Logger } from '../logger.ts';
+import type { Logger } from '../logger.ts';
+import { isFunction, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
 import { ImageCache } from './cache.ts';
 import { type ImageProvider, parseImageConfig } from './config.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
@@ -69,32 +68,14 @@ export interface ImageCredentials {
   readonly failures: readonly { readonly provider: string; readonly error: PluginError }[];
 }
 
-const isFunction = (value: unknown) => typeof value === 'function';
 const optionsSchema = z.strictObject({
+  ...sharedOptions,
   mintToken: z
     .custom<(request: TokenRequest) => Promise<string>>(isFunction, { error: 'must be a function' })
     .optional(),
-  timeoutMs: z
-    .number({ error: 'must be milliseconds from 1 to 2147483647' })
-    .min(1, { error: 'must be milliseconds from 1 to 2147483647' })
-    .max(2 ** 31 - 1, { error: 'must be milliseconds from 1 to 2147483647' })
-    .default(60_000),
-  maxConcurrentRuns: z
-    .int({ error: 'must be a whole number of 1 or more' })
-    .min(1, { error: 'must be a whole number of 1 or more' })
-    .default(defaultMaxConcurrentRuns),
-  strictPluginFiles: z.boolean({ error: 'must be true or false' }).default(false),
   metrics: z
     .instanceof(ImageCredentialMetrics, { error: 'must be new ImageCredentialMetrics({ registry })' })
     .optional(),
-  logger: z
-    .custom<Logger>((value) => typeof value === 'object' && value !== null && isFunction(Reflect.get(value, 'warn')), {
-      error: 'must be an object with a function warn(fields, message)',
-    })
-    .default(defaultLogger),
-  clock: z
-    .custom<() => number>(isFunction, { error: 'must be a function that returns milliseconds since 1970' })
-    .default(() => Date.now),
 });
 type Settings = z.output<typeof optionsSchema> & { readonly signal: AbortSignal };
 
@@ -109,7 +90,7 @@ export class ImageCredentialProviders {
   readonly #providers: readonly Source[];
   readonly #stop = new AbortController();
 
-  private constructor(providers: readonly ImageProvider[], binDir: string, options: ReturnType<typeof parseOptions>) {
+  private constructor(providers: readonly ImageProvider[], binDir: string, options: z.output<typeof optionsSchema>) {
     const settings = { ...options, signal: this.#stop.signal };
     this.#providers = providers.map((provider) => new Source(provider, join(binDir, provider.name), settings));
   }
@@ -122,7 +103,7 @@ export class ImageCredentialProviders {
     path: string,
     { binDir, ...options }: ImageCredentialOptions & { readonly binDir: string },
   ): ImageCredentialProviders {
-    const settings = parseOptions(options);
+    const settings = parseOptionsWith(optionsSchema, options);
     const { providers, hash } = readConfig(path, binDir);
     const result = new ImageCredentialProviders(providers, binDir, settings);
     settings.metrics?.configured(hash);
@@ -349,23 +330,6 @@ interface Account {
   readonly request: Omit<ImageRequest, 'image'>;
 }
 const noAccount: Account = { cacheKey: '', runKey: '', request: {} };
-
-function parseOptions(options: ImageCredentialOptions): z.output<typeof optionsSchema> {
-  const parsed = optionsSchema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const known = Object.keys(optionsSchema.shape);
-  const problems = parsed.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
-    return issue.keys.map((key) => {
-      const meant = nearest(key, known);
-      return {
-        path: key,
-        message: `is not an option${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`,
-      };
-    });
-  });
-  throw new ConfigurationError('OPTION_INVALID', 'options', problems);
-}
 
 /** Reads the configuration as a kubelet does when it starts: folder of plugins, files, validation, executables. */
 function readConfig(

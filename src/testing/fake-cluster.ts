@@ -3,23 +3,13 @@
  * It must not know anything of the rest of this package: it plays the other side.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:http';
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from 'node:http2';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
-import { KubernetesApi, sendStatus } from './kubernetes-api.ts';
-
-export type Request = IncomingMessage | Http2ServerRequest;
-export type Response = ServerResponse | Http2ServerResponse;
+import { KubernetesApi, type Request, type Response, sendStatus } from './kubernetes-api.ts';
 
 export interface FakeClusterOptions {
   /** Shown in /version. Default: `fake`. */

@@ -1,5 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { gzipSync } from 'node:zlib';
-import type { Request, Response } from './fake-cluster.ts';
+
+export type Request = IncomingMessage | Http2ServerRequest;
+export type Response = ServerResponse | Http2ServerResponse;
 
 interface Namespace {
   readonly metadata: {
