@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import fc from 'fast-check';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
+import { goBuild } from './control-plane.ts';
 
 interface Pair {
   readonly pattern: string;
@@ -73,23 +74,13 @@ const related = fc.tuple(url, fc.infiniteStream(fc.nat(9))).map(([image, dice]) 
 });
 const pairs: fc.Arbitrary<Pair> = fc.oneof({ weight: 3, arbitrary: related }, fc.record({ pattern: url, image: url }));
 
-/** Go could not fetch what it needs to build: not a difference, and not ours to mend. */
-export class CannotBuild extends Error {}
-
-async function build(program: string, cwd: string): Promise<void> {
-  const { exitCode, stderr } = await execa('go', ['build', '-o', program, '.'], { cwd, reject: false });
-  if (exitCode === 0) return;
-  const network = /dial tcp|no such host|proxyconnect|timeout|connection refused|Forbidden|not available|lookup /i;
-  throw network.test(stderr) ? new CannotBuild(stderr) : new Error(stderr);
-}
-
 /** How many pairs were compared, and matched. */
 export async function compareMatchImage(count: number, seed: number): Promise<{ compared: number; matched: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'match-image-'));
   try {
     const program = join(folder, 'match-image');
     const cwd = fileURLToPath(new URL('./match-image/', import.meta.url));
-    await build(program, cwd);
+    await goBuild(cwd, '.', program);
     const generated = fc.sample(pairs, { numRuns: count, seed });
     const { stdout } = await execa(program, { input: generated.map((pair) => JSON.stringify(pair)).join('\n') });
     const answers = stdout.split('\n');

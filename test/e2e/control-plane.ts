@@ -1,0 +1,237 @@
+/** Real etcd and kube-apiserver processes: each control plane has its own authority, tokens and RBAC. */
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { KubeConfig } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { Agent, request } from 'undici';
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  type IssuedCertificate,
+} from '../../src/testing/index.ts';
+
+/** The Kubernetes version that go.mod pins. */
+const version = 'v1.36.3';
+const programs = ['etcd', 'kube-apiserver', 'kubectl'] as const;
+type Program = (typeof programs)[number];
+
+/** Go is missing, or cannot fetch its modules: nothing here can be mended. */
+export class CannotBuild extends Error {}
+
+/** The folder of etcd, kube-apiserver and kubectl: `KUBEBUILDER_ASSETS`, or built once and kept in the user's cache. */
+export async function findPrograms(say: (line: string) => void): Promise<string> {
+  const { KUBEBUILDER_ASSETS: assets, XDG_CACHE_HOME } = process.env;
+  if (assets) return assets;
+  const module = fileURLToPath(new URL('./control-plane/', import.meta.url));
+  const digest = createHash('sha256')
+    .update(await readFile(join(module, 'go.sum')))
+    .digest('hex')
+    .slice(0, 12);
+  const cache = join(
+    XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+    'clusterprofile-credentials',
+    `control-plane-${digest}`,
+  );
+  await mkdir(cache, { recursive: true });
+  for (const [index, program] of programs.entries()) {
+    const target = join(cache, program);
+    if (existsSync(target)) continue;
+    const began = performance.now();
+    say(`building ${program} (${index + 1} of ${programs.length}; minutes the first time, then never again) ...`);
+    await goBuild(module, sourceOf[program], `${target}.new`, versionFlags);
+    await rename(`${target}.new`, target);
+    say(`built ${program} in ${Math.round((performance.now() - began) / 1000)} s`);
+  }
+  return cache;
+}
+
+const sourceOf: { readonly [K in Program]: string } = {
+  etcd: 'go.etcd.io/etcd/server/v3',
+  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+};
+// kubectl refuses to parse a version that is not set.
+const versionFlags = [
+  '-ldflags',
+  `-X k8s.io/component-base/version.gitVersion=${version} -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36`,
+];
+
+/** Builds one Go program. Throws `CannotBuild` where Go or its modules are out of reach. */
+export async function goBuild(
+  cwd: string,
+  source: string,
+  target: string,
+  flags: readonly string[] = [],
+): Promise<void> {
+  const { exitCode, stderr, code } = await execa('go', ['build', ...flags, '-o', target, source], {
+    cwd,
+    reject: false,
+  });
+  if (exitCode === 0) return;
+  if (code === 'ENOENT') throw new CannotBuild('Go is not installed: install Go 1.26 or later to run the e2e tests');
+  const network = /dial tcp|no such host|proxyconnect|timeout|connection refused|Forbidden|lookup /i;
+  throw network.test(stderr) ? new CannotBuild(`Go cannot fetch its modules here:\n${stderr}`) : new Error(stderr);
+}
+
+/** One cluster's API server with its etcd. */
+export interface ControlPlane {
+  readonly name: string;
+  readonly server: string;
+  /** Base64 of PEM. */
+  readonly certificateAuthorityData: string;
+  readonly certificateAuthority: CertificateAuthority;
+  /** A member of system:masters. */
+  readonly admin: KubeConfig;
+  /** Stops the API server and starts it again on the same port; etcd goes on. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo; // it listens
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts a control plane, ready to serve. */
+export async function startControlPlane(
+  folder: string,
+  name: string,
+  flags: readonly string[] = [],
+): Promise<ControlPlane> {
+  const data = await mkdtemp(join(tmpdir(), `control-plane-${name}-`));
+  const certificateAuthority = createCertificateAuthority(`${name}-ca`);
+  const file = async (path: string, content: string) => {
+    await writeFile(join(data, path), content, { mode: 0o600 });
+    return join(data, path);
+  };
+  const pair = async (path: string, { certificate, key }: IssuedCertificate) =>
+    [await file(`${path}.crt`, certificate), await file(`${path}.key`, key)] as const;
+  const [cert, key] = await pair(
+    'server',
+    certificateAuthority.issue({
+      commonName: 'kube-apiserver',
+      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'],
+      ipAddresses: ['127.0.0.1'],
+    }),
+  );
+  const ca = await file('ca.crt', certificateAuthority.certificate);
+  const signing = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  const signingKey = await file('sa.key', signing.privateKey);
+  const publicKey = await file('sa.pub', signing.publicKey);
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const start = (program: Program, args: readonly string[]) =>
+    startProgram(join(folder, program), args, join(data, `${program}.log`));
+  const etcd = start('etcd', [
+    `--data-dir=${join(data, 'etcd')}`,
+    `--listen-client-urls=${etcdUrl}`,
+    `--advertise-client-urls=${etcdUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    '--unsafe-no-fsync',
+    '--log-level=error',
+  ]);
+  const startServer = () =>
+    start('kube-apiserver', [
+      `--etcd-servers=${etcdUrl}`,
+      '--bind-address=127.0.0.1',
+      '--advertise-address=127.0.0.1',
+      `--secure-port=${port}`,
+      `--tls-cert-file=${cert}`,
+      `--tls-private-key-file=${key}`,
+      `--client-ca-file=${ca}`,
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-account-key-file=${publicKey}`,
+      `--service-account-signing-key-file=${signingKey}`,
+      '--authorization-mode=RBAC',
+      '--service-cluster-ip-range=10.0.0.0/24',
+      '--shutdown-delay-duration=0s',
+      '--v=0',
+      ...flags,
+    ]);
+  let server = startServer();
+  const url = `https://127.0.0.1:${port}`;
+  const certificateAuthorityData = Buffer.from(certificateAuthority.certificate).toString('base64');
+  const ready = () => waitUntilReady(url, certificateAuthority.certificate, server, join(data, 'kube-apiserver.log'));
+  const admin = new KubeConfig();
+  const { certificate, key: adminKey } = certificateAuthority.issue({
+    commonName: 'admin',
+    organizations: ['system:masters'],
+    client: true,
+  });
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  admin.loadFromOptions({
+    clusters: [{ name, server: url, caData: certificateAuthorityData }],
+    users: [{ name, certData: base64(certificate), keyData: base64(adminKey) }],
+    contexts: [{ name, cluster: name, user: name }],
+    currentContext: name,
+  });
+  const stop = async (child: Child) => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+    await child;
+    clearTimeout(timer);
+  };
+  await ready();
+  return {
+    name,
+    server: url,
+    certificateAuthorityData,
+    certificateAuthority,
+    admin,
+    restart: async () => {
+      await stop(server);
+      server = startServer();
+      await ready();
+    },
+    close: async () => {
+      await stop(server);
+      await stop(etcd);
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
+
+function startProgram(path: string, args: readonly string[], log: string) {
+  return execa(path, args, { reject: false, stdin: 'ignore', stdout: 'ignore', stderr: { file: log } });
+}
+type Child = ReturnType<typeof startProgram>;
+
+/** An API server is ready when it says so to anybody. */
+async function waitUntilReady(url: string, ca: string, server: Child, log: string): Promise<void> {
+  const agent = new Agent({ connect: { ca } });
+  const patience = performance.now() + 60_000;
+  try {
+    for (;;) {
+      const status = await request(`${url}/readyz`, { dispatcher: agent }).then(
+        async ({ statusCode, body }) => {
+          await body.dump();
+          return statusCode;
+        },
+        () => 0,
+      );
+      if (status === 200) return;
+      if (server.nodeChildProcess.exitCode !== null) break;
+      if (performance.now() > patience) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const said = await readFile(log, 'utf8').catch(() => '');
+    throw new Error(`the API server did not become ready:\n${said.slice(-2_000)}`);
+  } finally {
+    await agent.close();
+  }
+}

@@ -1,0 +1,47 @@
+import type { TestContext } from 'node:test';
+import { type AuthenticationV1Api, CoreV1Api, RbacAuthorizationV1Api } from '@kubernetes/client-node';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+
+/** The folder of the programs: run.ts has found or built them. */
+export const programs = process.env.CONTROL_PLANE_PROGRAMS ?? '';
+
+/** A control plane that ends with the test. */
+export async function startPlane(t: TestContext, name: string, flags?: readonly string[]): Promise<ControlPlane> {
+  const plane = await startControlPlane(programs, name, flags);
+  t.after(() => plane.close());
+  return plane;
+}
+
+/** Lets a user, or a service account, do everything in a cluster. */
+export async function allow(
+  plane: ControlPlane,
+  subject: { kind: 'User' | 'ServiceAccount'; name: string },
+): Promise<void> {
+  const apiGroup = subject.kind === 'User' ? 'rbac.authorization.k8s.io' : '';
+  const namespace = subject.kind === 'User' ? {} : { namespace: 'default' };
+  await plane.admin.makeApiClient(RbacAuthorizationV1Api).createClusterRoleBinding({
+    body: {
+      metadata: { name: `allow-${subject.name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup, ...subject, ...namespace }],
+    },
+  });
+}
+
+/** A service account that may do everything, and a function that mints tokens for it. */
+export async function serviceAccount(plane: ControlPlane, name: string): Promise<() => Promise<string>> {
+  const core = plane.admin.makeApiClient(CoreV1Api);
+  await core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name } } });
+  await allow(plane, { kind: 'ServiceAccount', name });
+  return async () => {
+    const body = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 600 } };
+    const { status } = await core.createNamespacedServiceAccountToken({ name, namespace: 'default', body });
+    return status?.token ?? '';
+  };
+}
+
+/** Who the server says that a client is. */
+export async function whoAmI(api: AuthenticationV1Api): Promise<string | undefined> {
+  const { status } = await api.createSelfSubjectReview({ body: {} });
+  return status?.userInfo?.username;
+}

@@ -1,0 +1,293 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import {
+  AuthenticationV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  type KubernetesObject,
+  makeInformer,
+} from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { type ClusterProfile, CredentialProviders, type RestConfig } from '../../src/index.ts';
+import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { profiles, registerCrd } from './crd.ts';
+import { allow, programs, serviceAccount, startPlane, whoAmI } from './fixture.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A spoke, and the plugin whose issuer knows it. */
+interface Spoke {
+  readonly plane: ControlPlane;
+  readonly plugin: TestPlugin;
+  /** The plugin's next run gives a new credential. */
+  issue(): Promise<void>;
+}
+
+async function startSpoke(
+  t: TestContext,
+  name: string,
+  next: (plane: ControlPlane) => Promise<() => Promise<PluginAnswer>>,
+): Promise<Spoke> {
+  const plane = await startPlane(t, name);
+  const answer = await next(plane);
+  const plugin = await writePlugin(await answer());
+  t.after(() => plugin.remove());
+  return { plane, plugin, issue: async () => plugin.answer(await answer()) };
+}
+
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+const kinds = {
+  token: async (plane: ControlPlane) => {
+    const mint = await serviceAccount(plane, 'controller');
+    return async () => ({ token: await mint() });
+  },
+  'expiring-token': async (plane: ControlPlane) => {
+    const mint = await serviceAccount(plane, 'controller');
+    return async () => ({ token: await mint(), expirationTimestamp: inSeconds(4) });
+  },
+  'expiring-certificate': async (plane: ControlPlane) => {
+    await allow(plane, { kind: 'User', name: 'controller' });
+    return async () => {
+      const notAfter = new Date(Date.now() + 8_000);
+      const { certificate, key } = plane.certificateAuthority.issue({
+        commonName: 'controller',
+        client: true,
+        notAfter,
+      });
+      return { clientCertificateData: certificate, clientKeyData: key, expirationTimestamp: inSeconds(4) };
+    };
+  },
+};
+
+describe('a controller with a hub and three spokes', () => {
+  test('misses no event through rotations, a restart, and profiles that come and go', async (t) => {
+    const hub = await startPlane(t, 'hub');
+    await registerCrd(hub);
+    const spokes = await Promise.all(Object.entries(kinds).map(([name, kind]) => startSpoke(t, name, kind)));
+    const providers = new CredentialProviders(
+      spokes.map(({ plane, plugin }) => ({
+        name: plane.name,
+        execConfig: { apiVersion: v1, command: plugin.command },
+      })),
+      { logger: { warn: () => {} } },
+    );
+    t.after(() => providers.close());
+
+    // The cluster manager's part.
+    const custom = hub.admin.makeApiClient(CustomObjectsApi);
+    const publish = async ({ plane }: Spoke) => {
+      const key = { ...profiles, namespace: 'default', name: plane.name };
+      const created = await custom.createNamespacedCustomObject({
+        ...key,
+        body: {
+          apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+          kind: 'ClusterProfile',
+          metadata: { name: plane.name, namespace: 'default' },
+          spec: { displayName: plane.name, clusterManager: { name: 'test' } },
+        },
+      });
+      const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
+      const status = { accessProviders: [{ name: plane.name, cluster }] };
+      await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
+    };
+    for (const spoke of spokes) await publish(spoke);
+
+    // The controller: an informer on the hub, and for each profile one on its spoke, until the profile is deleted.
+    const seen = new Map<string, Set<string>>(spokes.map(({ plane }) => [plane.name, new Set()]));
+    const configs = new Map<string, { readonly config: RestConfig; stop(): Promise<void> }>();
+    let reconciles = 0;
+    let stopped = false;
+    t.after(async () => {
+      stopped = true;
+      for (const { stop } of configs.values()) await stop();
+    });
+    const reconcile = async (profile: ClusterProfile) => {
+      const name = profile.metadata?.name ?? '';
+      if (!profile.status?.accessProviders?.length) return;
+      reconciles += 1;
+      // Called in every reconcile, as controllers do.
+      const config = providers.getConfig(profile);
+      if (configs.has(name)) return;
+      const core = config.makeApiClient(CoreV1Api);
+      const informer = makeInformer(config, '/api/v1/namespaces/default/configmaps', () =>
+        core.listNamespacedConfigMap({ namespace: 'default' }),
+      );
+      informer.on('add', ({ metadata }) => seen.get(name)?.add(metadata?.name ?? ''));
+      informer.on('error', async () => {
+        await pause(200);
+        if (configs.has(name)) await informer.start();
+      });
+      configs.set(name, {
+        config,
+        stop: async () => {
+          configs.delete(name);
+          await informer.stop();
+          await config.close();
+        },
+      });
+      await informer.start();
+    };
+    const watching = makeInformer<ClusterProfile & KubernetesObject>(
+      hub.admin,
+      '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles',
+      async () => custom.listClusterCustomObject(profiles),
+    );
+    watching.on('add', reconcile);
+    watching.on('update', reconcile);
+    watching.on('delete', ({ metadata }) => configs.get(metadata?.name ?? '')?.stop());
+    watching.on('error', async () => {
+      await pause(200);
+      if (!stopped) await watching.start().catch(() => undefined);
+    });
+    await watching.start();
+    t.after(() => watching.stop());
+
+    // What happens meanwhile.
+    const created = new Map<string, string[]>(spokes.map(({ plane }) => [plane.name, []]));
+    const before = await Promise.all(spokes.map(({ plugin }) => plugin.runs()));
+    const began = performance.now();
+    let requests = 0;
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(
+        spokes.map(async ({ plane, issue }) => {
+          await issue();
+          const name = `map-${round}`;
+          await plane.admin
+            .makeApiClient(CoreV1Api)
+            .createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name } } });
+          created.get(plane.name)?.push(name);
+        }),
+      );
+      const [first, second] = spokes;
+      if (round === 8) await first?.plane.restart();
+      if (round === 12 && second) {
+        const key = { ...profiles, namespace: 'default', name: second.plane.name };
+        await custom.deleteNamespacedCustomObject(key);
+        await publish(second);
+      }
+      // A controller asks now and then; a watch alone needs no new credential.
+      for (const { config } of configs.values()) {
+        await config.makeApiClient(CoreV1Api).listNamespace();
+        requests += 1;
+      }
+      await pause(1_000);
+    }
+    const seconds = (performance.now() - began) / 1_000;
+    for (const [name, names] of created) {
+      const patience = performance.now() + 40_000;
+      const missing = () => names.filter((map) => !seen.get(name)?.has(map));
+      while (missing().length > 0) {
+        assert.ok(performance.now() < patience, `${name} has missed ${missing().join()}`);
+        await pause(50);
+      }
+    }
+    const runs = (await Promise.all(spokes.map(({ plugin }) => plugin.runs()))).map(
+      (count, index) => count - (before[index] ?? 0),
+    );
+    const [plain = 0, ...expiring] = runs;
+    // A token without expiry is fetched once; a credential for 4 s at most every 2.8 s, and again for the profile that came back.
+    assert.ok(plain <= 3, `${plain} runs for a token that does not expire`);
+    for (const count of expiring) assert.ok(count >= 3 && count <= seconds / 2.5 + 3, `${count} runs in ${seconds} s`);
+    assert.match(inspect(providers), /connections: 3,\s+sources: 3/);
+    t.diagnostic(
+      `3 spokes, ${Math.round(seconds)} s, ${20 * 3} objects, none missed; ${requests} requests, none failed; plugin runs ${runs.join(', ')}; ${reconciles} reconciles`,
+    );
+  });
+
+  test('is who the credential says, for a token and for a certificate', async (t) => {
+    for (const [name, expected] of [
+      ['token', 'system:serviceaccount:default:controller'],
+      ['expiring-certificate', 'controller'],
+    ] as const) {
+      const { plane, plugin } = await startSpoke(t, name, kinds[name]);
+      const providers = new CredentialProviders([{ name, execConfig: { apiVersion: v1, command: plugin.command } }]);
+      t.after(() => providers.close());
+      const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
+      const config = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } });
+      assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), expected);
+    }
+  });
+});
+
+describe('GOAWAY of a real API server', () => {
+  test('loses no POST and sends none twice', async (t) => {
+    // One request in fifty, the most that the server takes.
+    const spoke = await startSpoke(t, 'goaway', kinds.token);
+    await spoke.plane.close();
+    const plane = await startPlane(t, 'goaway-chance', ['--goaway-chance=0.02']);
+    const mint = await serviceAccount(plane, 'controller');
+    await spoke.plugin.answer({ token: await mint() });
+    const execConfig = { apiVersion: v1, command: spoke.plugin.command } as const;
+    const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+    t.after(() => providers.close());
+    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
+    const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
+    const core = config.makeApiClient(CoreV1Api);
+    const watched = new Set<string>();
+    const list = () => core.listNamespacedConfigMap({ namespace: 'default' });
+    const informer = makeInformer(config, '/api/v1/namespaces/default/configmaps', list);
+    informer.on('add', ({ metadata }) => watched.add(metadata?.name ?? ''));
+    await informer.start();
+    let next = 0;
+    const worker = async () => {
+      while (next < 2_000) {
+        next += 1;
+        // One that is sent twice is a conflict.
+        await core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name: `map-${next}` } } });
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, worker));
+    const names = (await list()).items
+      .map(({ metadata }) => metadata?.name ?? '')
+      .filter((name) => name.startsWith('map-'));
+    assert.equal(names.length, 2_000);
+    while (!names.every((name) => watched.has(name))) await pause(20);
+    await informer.stop();
+    t.diagnostic(
+      '2,000 POSTs of 32 callers with a GOAWAY for one in fifty: none failed, none doubled, the informer saw all',
+    );
+  });
+});
+
+describe('kubectl', () => {
+  test('takes what exportConfig gives, plugin, arguments and extension', async (t) => {
+    const { plane, plugin } = await startSpoke(t, 'kubectl', kinds.token);
+    const execConfig = {
+      apiVersion: v1,
+      command: plugin.command,
+      args: ['--from-operator'],
+      provideClusterInfo: true,
+    } as const;
+    const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+    t.after(() => providers.close());
+    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'kubectl' } }];
+    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData, extensions };
+    const config = providers.getConfig({
+      metadata: { name: 'spoke' },
+      status: { accessProviders: [{ name: 'x', cluster }] },
+    });
+    const folder = await temporaryFolder(t);
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, config.exportConfig());
+    const { stdout } = await execa(join(programs, 'kubectl'), [
+      '--kubeconfig',
+      kubeconfig,
+      'auth',
+      'whoami',
+      '-o',
+      'json',
+    ]);
+    assert.equal(JSON.parse(stdout).status.userInfo.username, 'system:serviceaccount:default:controller');
+    const theirs = await plugin.lastInput();
+    assert.deepEqual(await plugin.lastArgs(), ['--from-operator']);
+    // What kubectl told the plugin is what we tell it.
+    await config.ready();
+    assert.deepEqual(await plugin.lastInput(), theirs);
+  });
+});
