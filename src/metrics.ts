@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ConfigurationError } from './errors.ts';
-import type { CredentialTaken, Observer, Rejected, RunEnd, RunStart } from './telemetry.ts';
+import type { Observer, RunEnd } from './telemetry.ts';
 
 /** What is held for an access type now. */
 export interface HeldCredential {
@@ -30,7 +30,9 @@ const rotationBuckets = [
  * @example
  * const providers = CredentialProviders.fromFlags(values, { metrics: new CredentialMetrics({ registry }) });
  */
-export class CredentialMetrics implements Observer {
+export class CredentialMetrics {
+  /** @internal What it wants to be told. */
+  readonly observer: Observer;
   readonly #requests: Counter<'provider' | 'state'>;
   readonly #duration: Histogram<'provider'>;
   readonly #unauthorized: Counter<'provider'>;
@@ -42,6 +44,7 @@ export class CredentialMetrics implements Observer {
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor({ registry }: { readonly registry: Registry }) {
+    this.observer = this.#observe();
     const registers = [registry];
     const labelNames = ['provider'] as const;
     try {
@@ -126,37 +129,30 @@ export class CredentialMetrics implements Observer {
     }
   }
 
+  #observe(): Observer {
+    return {
+      'plugin-run-start': ({ provider }) => this.#inProgress.inc({ provider }),
+      'plugin-run-end': (run) => {
+        const { provider, state, durationMs } = run;
+        this.#inProgress.dec({ provider });
+        this.#requests.inc({ provider, state });
+        if (state === 'not_allowed') return;
+        this.#duration.observe({ provider }, durationMs / 1000);
+        this.#calls.inc(clientGoCall(run));
+      },
+      credential: ({ replacedCertificateStartsAt }) => {
+        if (replacedCertificateStartsAt === undefined) return;
+        this.#rotationAge.observe((Date.now() - replacedCertificateStartsAt) / 1000);
+      },
+      rejection: ({ provider }) => this.#unauthorized.inc({ provider }),
+    };
+  }
+
   /** @internal From now on what this holds is in the gauges. Gives a function that ends it. */
   attach(holder: CredentialHolder): () => void {
     const reference = new WeakRef(holder);
     this.#holders.add(reference);
     return () => this.#holders.delete(reference);
-  }
-
-  /** @internal */
-  'plugin-run-start'({ provider }: RunStart): void {
-    this.#inProgress.inc({ provider });
-  }
-
-  /** @internal */
-  'plugin-run-end'(run: RunEnd): void {
-    const { provider, state, durationMs } = run;
-    this.#inProgress.dec({ provider });
-    this.#requests.inc({ provider, state });
-    if (state === 'not_allowed') return;
-    this.#duration.observe({ provider }, durationMs / 1000);
-    this.#calls.inc(clientGoCall(run));
-  }
-
-  /** @internal */
-  credential({ replacedCertificateStartsAt }: CredentialTaken): void {
-    if (replacedCertificateStartsAt === undefined) return;
-    this.#rotationAge.observe((Date.now() - replacedCertificateStartsAt) / 1000);
-  }
-
-  /** @internal */
-  rejection({ provider }: Rejected): void {
-    this.#unauthorized.inc({ provider });
   }
 
   #held(): readonly HeldCredential[] {

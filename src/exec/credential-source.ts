@@ -198,7 +198,7 @@ export class CredentialSource implements CredentialSupply {
   #report(credential: Credential): void {
     const { authorization, keyPair, expiresAt } = credential;
     const before = this.#current?.keyPair;
-    emit(this.#options.metrics, 'credential', {
+    emit(this.#options.observer, 'credential', {
       provider: this.#call.provider,
       hasToken: authorization !== undefined,
       hasCertificate: keyPair !== undefined,

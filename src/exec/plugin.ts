@@ -50,7 +50,7 @@ export interface PluginOptions {
   /** Refuse a plugin that others can replace, instead of warning once. */
   readonly strictPluginFiles: boolean;
   /** Is told of runs. */
-  readonly metrics?: Observer | undefined;
+  readonly observer?: Observer | undefined;
   /** Aborted when the whole library is closed: the plugins that still run are killed. */
   readonly signal: AbortSignal;
 }
@@ -97,9 +97,9 @@ async function observed(
   const { provider, exec } = call;
   const start = { runId: lastRunId, provider, command: exec.command, reason: previous.reason };
   const began = performance.now();
-  emit(options.metrics, 'plugin-run-start', start);
+  emit(options.observer, 'plugin-run-start', start);
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>) =>
-    emit(options.metrics, 'plugin-run-end', { ...start, ...how, durationMs: performance.now() - began });
+    emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs: performance.now() - began });
   try {
     const credential = await run(call, options, previous, interactive);
     end({ state: 'ok', exitCode: 0 });

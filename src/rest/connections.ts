@@ -149,7 +149,7 @@ export class Connection {
 
   #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
     const { provider, origin } = this;
-    emit(this.#options.metrics, 'pool', { provider, origin, change, hasCertificate });
+    emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
@@ -177,7 +177,7 @@ export class Connection {
     const refresh = this.source.afterRejection(rejected, this.#rejections, response).then((credential) => {
       const { origin, provider } = this;
       const refreshed = credential !== undefined;
-      emit(this.#options.metrics, 'rejection', { provider, origin, statusCode, refreshed });
+      emit(this.#options.observer, 'rejection', { provider, origin, statusCode, refreshed });
       return credential;
     });
     this.#refresh = refresh;
@@ -225,7 +225,7 @@ export class Connections implements CredentialHolder {
   readonly #detach: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
-    this.#options = options;
+    this.#options = { ...options, observer: options.metrics?.observer };
     this.#detach = options.metrics?.attach(this);
   }
 
