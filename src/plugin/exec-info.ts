@@ -74,7 +74,7 @@ export function loadExecCredentialFromEnv(): LoadedExecCredential {
 
 function parseText(data: string): unknown {
   try {
-    return parse(data, { logLevel: 'silent' });
+    return parse(data, { logLevel: 'error' });
   } catch {
     throw new ExecInfoError('EXEC_INFO_INVALID', 'KUBERNETES_EXEC_INFO is neither JSON nor YAML');
   }

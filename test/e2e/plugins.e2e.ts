@@ -1,0 +1,155 @@
+// Our secretreader and kubeconfig-secretreader beside those of the Go library, on a real API server and under our SDK.
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { CredentialProviders } from '../../src/index.ts';
+import { type ControlPlane, goBuild, startControlPlane } from './control-plane.ts';
+import { allow, programs, serviceAccount, whoAmI } from './fixture.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const dist = (name: string) => fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('the plugins that read Secrets', () => {
+  let plane: ControlPlane;
+  let folder: string;
+  let kubeconfig: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    const module = fileURLToPath(new URL('./access/', import.meta.url));
+    for (const name of ['secretreader', 'kubeconfig-secretreader']) {
+      await goBuild(module, `sigs.k8s.io/cluster-inventory-api/plugins/${name}/cmd/plugin`, join(folder, name));
+      await chmod(dist(name), 0o755);
+    }
+    plane = await startControlPlane(programs, 'secrets');
+    kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, plane.admin.exportConfig());
+    const mint = await serviceAccount(plane, 'spoke-1');
+    await allow(plane, { kind: 'User', name: 'certified' });
+    const { certificate, key } = plane.certificateAuthority.issue({ commonName: 'certified', client: true });
+    const user = (name: string, fields: object) => ({ name, user: fields });
+    const contexts = ['token', 'pair', 'half', 'file', 'nothing', 'gone'].map((name) => ({
+      name,
+      context: { cluster: 'c', user: name },
+    }));
+    const content = {
+      'current-context': 'token',
+      contexts,
+      clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
+      users: [
+        user('token', { token: await mint() }),
+        user('pair', { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) }),
+        user('half', { 'client-key-data': base64(key) }),
+        user('file', { 'client-certificate': '/c', 'client-key': '/k' }),
+        user('nothing', { username: 'u', password: 'p' }),
+      ],
+    };
+    const core = plane.admin.makeApiClient(CoreV1Api);
+    const secret = (name: string, stringData: Record<string, string>) =>
+      core.createNamespacedSecret({ namespace: 'default', body: { metadata: { name }, stringData } });
+    await secret('spoke-1', { token: await mint() });
+    await secret('empty', { other: 'x' });
+    await secret('kubeconfigs', {
+      config: JSON.stringify(content),
+      broken: '{',
+      extended: JSON.stringify({ ...content, extensions: [{ name: 'x', extension: {} }] }),
+    });
+  });
+  after(async () => {
+    await plane.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** What a plugin answers, or its complaint. */
+  async function run(command: string, config: unknown, args: readonly string[] = []) {
+    const cluster = { server: 'https://h', config };
+    const env = {
+      KUBECONFIG: kubeconfig,
+      KUBERNETES_EXEC_INFO: JSON.stringify({
+        kind: 'ExecCredential',
+        apiVersion: v1,
+        spec: { interactive: false, cluster },
+      }),
+    };
+    const { exitCode, stdout, stderr } = await execa(command, args, { env, reject: false });
+    return exitCode === 0
+      ? { status: JSON.parse(stdout).status }
+      : { exitCode, complaint: stderr.replace(/^\[[a-z-]+\] /, '') };
+  }
+
+  for (const [name, config] of [
+    ['secretreader', { clusterName: 'spoke-1' }],
+    ['secretreader', { clusterName: 'none' }],
+    ['secretreader', { clusterName: 'empty' }],
+    ['secretreader', { clusterName: '' }],
+    ['secretreader', {}],
+    ['secretreader', null],
+    ['secretreader', { clusterName: 7 }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', namespace: 'default', context: 'pair' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'half' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'file' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'nothing' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'gone' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'unknown' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'none' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'broken' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'extended' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', namespace: 'other' }],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs' }],
+    ['kubeconfig-secretreader', { key: 'config' }],
+  ] as const) {
+    test(`${name} answers as the Go one to ${JSON.stringify(config)}, or complains in the same words and more`, async () => {
+      const [ours, theirs] = await Promise.all([run(dist(name), config), run(join(folder, name), config)]);
+      if ('status' in theirs) assert.deepEqual(ours, theirs);
+      else {
+        assert.equal(ours.exitCode, theirs.exitCode);
+        // What is wrong is said in the beginning; what follows is each one's own.
+        const beginning = (theirs.complaint ?? '').split(/[:;(]/)[0]?.trim() ?? '';
+        assert.ok(ours.complaint?.startsWith(beginning), `ours: ${ours.complaint}\ntheirs: ${theirs.complaint}`);
+        assert.doesNotMatch(ours.complaint ?? '', /\n/);
+      }
+    });
+  }
+
+  test('secretreader mints a token that expires with --token-request', async () => {
+    const { status } = await run(dist('secretreader'), { clusterName: 'spoke-1' }, [
+      '--token-request',
+      '--expiration-seconds',
+      '600',
+    ]);
+    assert.ok(status.token.split('.').length === 3);
+    const seconds = (Date.parse(status.expirationTimestamp) - Date.now()) / 1_000;
+    assert.ok(seconds > 500 && seconds <= 600, `${seconds}`);
+  });
+
+  for (const [whose, command] of [
+    ['ours', dist],
+    ['the Go one', (name: string) => join(folder, name)],
+  ] as const) {
+    test(`${whose} authenticates under the SDK: a token, and a client certificate`, async (t) => {
+      for (const [name, extension, expected] of [
+        ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
+        ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'pair' }, 'certified'],
+      ] as const) {
+        const env = [{ name: 'KUBECONFIG', value: kubeconfig }];
+        const execConfig = { apiVersion: v1, command: command(name), env, provideClusterInfo: true } as const;
+        const providers = new CredentialProviders([{ name, execConfig }]);
+        t.after(() => providers.close());
+        const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
+        const cluster = {
+          server: plane.server,
+          'certificate-authority-data': plane.certificateAuthorityData,
+          extensions,
+        };
+        const config = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } });
+        assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), expected);
+      }
+    });
+  }
+});
