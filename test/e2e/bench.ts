@@ -1,0 +1,101 @@
+// npm run bench:e2e: requests to a real kube-apiserver, ours beside client-go's exec path and client-node's ExecAuth.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { writePlugin } from '../../src/testing/index.ts';
+import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
+import { heading, median, report } from '../bench/report.ts';
+import { findPrograms, goBuild, startControlPlane } from './control-plane.ts';
+import { serviceAccount } from './fixture.ts';
+
+interface Round {
+  readonly seconds: number;
+  readonly cpu: number;
+}
+
+async function measure(peer: Peer | BarePeer, requests: number, workers: number): Promise<Round> {
+  const send = 'send' in peer ? peer.send : () => peer.core.listNamespace();
+  const worker = async () => {
+    for (let i = 0; i < requests / workers; i++) await send();
+  };
+  const used = process.cpuUsage();
+  const began = performance.now();
+  await Promise.all(Array.from({ length: workers }, worker));
+  const { user, system } = process.cpuUsage(used);
+  return { seconds: (performance.now() - began) / 1_000 / requests, cpu: (user + system) / requests };
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'bench-e2e-'));
+const programs = await findPrograms(console.log);
+const goClient = join(folder, 'client-go');
+await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', goClient);
+const plane = await startControlPlane(programs, 'bench');
+const mint = await serviceAccount(plane, 'bench');
+const plugin = await writePlugin({ token: await mint() });
+try {
+  const cluster: BenchCluster = {
+    server: plane.server,
+    certificateAuthorityData: plane.certificateAuthorityData,
+    connections: async () => 0,
+    close: () => {},
+  };
+  const kubeconfig = join(folder, 'kubeconfig');
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' };
+  const { server, certificateAuthorityData } = cluster;
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+      users: [{ name: 'c', user: { exec } }],
+    }),
+  );
+  const peers = [ours(cluster, plugin), ourDispatcher(cluster, plugin), execAuth(cluster, plugin)];
+  for (const workers of [1, 32]) {
+    heading(`${workers} ${workers === 1 ? 'caller' : 'callers'} listing namespaces on kube-apiserver`);
+    const requests = workers === 1 ? 1_000 : 6_400;
+    const results = new Map<string, Round[]>();
+    const add = (name: string, round: Round) => results.set(name, [...(results.get(name) ?? []), round]);
+    for (let round = 0; round < 6; round++) {
+      const { stdout } = await execa(goClient, [kubeconfig, String(requests), String(workers), '2']);
+      // The first round of a process warms it up.
+      const measured: Round = JSON.parse(stdout.split('\n').at(-1) ?? '');
+      if (round > 0) add('client-go', measured);
+      for (const peer of peers) {
+        const count = peer.name.includes('ExecAuth') ? requests / 10 : requests;
+        const mine = await measure(peer, count, workers);
+        if (round > 0) add(peer.name, mine);
+      }
+    }
+    const floor = results.get('client-go') ?? [];
+    for (const [name, rounds] of results) {
+      const ratio = (of: (round: Round) => number) => median(rounds.map(of)) / median(floor.map(of));
+      const bench = `e2e-${workers}`;
+      const rate = 1 / median(rounds.map(({ seconds }) => seconds));
+      report({
+        bench,
+        what: `${name}: requests per second`,
+        value: rate,
+        unit: 'requests/s',
+        ratio: 1 / ratio(({ seconds }) => seconds),
+        peer: 'client-go',
+      });
+      report({
+        bench,
+        what: `${name}: client CPU per request`,
+        value: median(rounds.map(({ cpu }) => cpu)),
+        unit: 'us',
+        ratio: ratio(({ cpu }) => cpu),
+        peer: 'client-go',
+      });
+    }
+  }
+  await Promise.all(peers.map((peer) => peer.close()));
+} finally {
+  await plane.close();
+  await plugin.remove();
+  await rm(folder, { recursive: true, force: true });
+}
