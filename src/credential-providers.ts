@@ -9,7 +9,6 @@ import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
-import { watchForChanges } from './access/watch-file.ts';
 import { ConfigurationError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
@@ -17,6 +16,7 @@ import type { PluginPolicy } from './exec/plugin-policy.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { Connections } from './rest/connections.ts';
 import { RestConfig } from './rest/rest-config.ts';
+import { watchForChanges } from './watch-file.ts';
 
 /**
  * Gives a multicluster controller its credentials (KEP-5339).

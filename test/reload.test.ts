@@ -79,6 +79,19 @@ describe('a watched provider file', () => {
     assert.deepEqual(await plugin.lastArgs(), ['new']);
   });
 
+  test('whose old connections still have streams open leaves none of them to close() of the providers', async (t) => {
+    const { path, other, providers, profile, next, cluster } = await startWatched(t);
+    const config = providers.getConfig(profile);
+    const watch = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    const change = next();
+    await writeFile(path, fileWith(other));
+    assert.deepEqual((await change).removed, ['fake']);
+    const ended = assert.rejects(watch.body.text());
+    await providers.close();
+    await ended;
+    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test('that is replaced by rename is read, and says what was added and removed', async (t) => {
     const { path, provider, other, providers, profile, otherProfile, next } = await startWatched(t);
     const removed = providers.getConfig(otherProfile);

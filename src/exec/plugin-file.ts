@@ -11,6 +11,14 @@ const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];
  * Looked at before each run: a mode that changes changes no time stamp that a cache could go by.
  */
 export async function pluginFileProblem(path: string): Promise<string | undefined> {
+  try {
+    return await findProblem(path);
+  } catch {
+    return 'its folders cannot be looked at';
+  }
+}
+
+async function findProblem(path: string): Promise<string | undefined> {
   const user = process.getuid?.();
   // There are no such modes on Windows.
   if (user === undefined) return undefined;

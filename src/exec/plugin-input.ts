@@ -1,4 +1,4 @@
-import type { ResolvedExec } from '../access/resolve.ts';
+import type { EnvVar } from '../access/provider.ts';
 import type { ExecCluster } from './exec-credential.ts';
 
 /** The most that Linux takes in one string, in bytes with its final NUL (MAX_ARG_STRLEN). */
@@ -7,15 +7,14 @@ const kernelStringLimit = 131_072;
 /** What is left of the process's environment where a clean one is asked for (KEP-541, version of 2019). */
 const cleanNames: ReadonlySet<string> = new Set(['PATH', 'HOME']);
 
-/** The environment of a run: the process's, then the exec config's, then the exec info; later wins. */
-export function pluginEnvironment(exec: ResolvedExec, execInfo: string, clean: boolean): Record<string, string> {
+/** The environment of a run: the process's, then the configured one; later wins. */
+export function environmentOf(env: readonly EnvVar[], clean: boolean): Record<string, string> {
   // Without a prototype, so that a variable named __proto__ is one like any other.
   const environment: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(process.env)) {
     if (value !== undefined && (!clean || cleanNames.has(name))) environment[name] = value;
   }
-  for (const { name, value } of exec.env) environment[name] = value;
-  environment.KUBERNETES_EXEC_INFO = execInfo;
+  for (const { name, value } of env) environment[name] = value;
   return environment;
 }
 

@@ -19,10 +19,10 @@ import {
 } from './exec-credential.ts';
 import { findExecutable } from './executable.ts';
 import { pluginFileProblem } from './plugin-file.ts';
-import { inputProblem, pluginEnvironment } from './plugin-input.ts';
+import { environmentOf, inputProblem } from './plugin-input.ts';
 import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
 import { type Ended, runProcess } from './process.ts';
-import { redact } from './redact.ts';
+import { possibleSecrets, redact } from './redact.ts';
 import { withinRunLimit } from './run-limit.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
@@ -123,13 +123,14 @@ async function observed(
 async function run(
   call: PluginCall,
   options: PluginOptions,
-  { response, secrets }: Previous,
+  { response, secrets: earlier }: Previous,
   interactive: boolean,
 ): Promise<Credential> {
   const { exec, cluster } = call;
+  const secrets = [...earlier, ...loginOf(cluster?.['proxy-url'])];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
-  const environment = pluginEnvironment(exec, execInfo, options.cleanEnvironment);
+  const environment = { ...environmentOf(exec.env, options.cleanEnvironment), KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const searchPath = process.env.PATH ?? '';
@@ -149,7 +150,11 @@ async function run(
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
     const credential = readAnswer(call, ended, options.timeoutMs, secrets);
-    report(call, options.logger, redact(ended.stderr, [...secrets, ...credential.secrets, ...words(ended.stdout)]));
+    report(
+      call,
+      options.logger,
+      redact(ended.stderr, [...secrets, ...credential.secrets, ...possibleSecrets(ended.stdout, 12)]),
+    );
     return credential;
   } catch (error) {
     if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
@@ -158,7 +163,7 @@ async function run(
 }
 
 function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number, secrets: readonly string[]): Credential {
-  const stderr = redact(ended.stderr, [...secrets, ...words(ended.stdout)]);
+  const stderr = redact(ended.stderr, [...secrets, ...possibleSecrets(ended.stdout, 12)]);
   const fail = (code: PluginErrorCode, reason: string, more?: Partial<PluginFailure>) =>
     failure(call, code, reason, { stderr, ...more });
   const { exitCode, signal, startError } = ended;
@@ -203,7 +208,7 @@ function failure(
 }
 
 async function checkFile(call: PluginCall, path: string, { strictPluginFiles, logger }: PluginOptions): Promise<void> {
-  const problem = await pluginFileProblem(path).catch(() => 'its folders cannot be looked at');
+  const problem = await pluginFileProblem(path);
   if (!problem) return;
   const why = `could be replaced by somebody else: ${problem}`;
   if (strictPluginFiles) {
@@ -254,10 +259,15 @@ function alone<T>(work: () => Promise<T>): Promise<T> {
   return turn;
 }
 
-/** The long words of stdout: any of them may be a secret that the plugin wrote on stderr too. */
-function words(stdout: string): readonly string[] {
-  const found = stdout.match(/[^\s"'{}[\],:]{12,}/g) ?? [];
-  return [...new Set(found)].filter((word) => !word.startsWith('client.authentication.')).slice(0, 1000);
+/** A kubeconfig's proxy may have a login, which the plugin is told of. */
+function loginOf(proxyUrl: string | undefined): readonly string[] {
+  const password = proxyUrl === undefined ? undefined : URL.parse(proxyUrl)?.password;
+  if (!password) return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
 }
 
 function report(call: PluginCall, logger: Logger, stderr: string): void {

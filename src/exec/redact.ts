@@ -29,6 +29,12 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return lastBytes(shown.trim());
 }
 
+/** The long words of a plugin's stdout: each of them may be a secret that it wrote on stderr too. */
+export function possibleSecrets(stdout: string, leastLength: number): readonly string[] {
+  const words = (stdout.match(/[^\s"'{}[\],:]+/g) ?? []).filter((word) => word.length >= leastLength);
+  return [...new Set(words)].filter((word) => !word.startsWith('client.authentication.')).slice(0, 1_000);
+}
+
 function escapeControl(character: string): string {
   if (character === '\n' || character === '\t') return character;
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;

@@ -3,9 +3,10 @@
  * Takes the place of a CredentialSource, and runs no plugin. Files are read again from time to time, as client-go does it.
  */
 import { readFile } from 'node:fs/promises';
-import type { PemSource, StaticUser } from '../access/kubeconfig.ts';
+import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { Hold } from './backoff.ts';
 import type { CredentialSupply } from './credential-source.ts';
 import { AnswerFault, Credential, readKeyPair } from './exec-credential.ts';
 
@@ -23,7 +24,8 @@ export class StaticCredentials implements CredentialSupply {
   readonly #options: StaticOptions;
   #current: Credential | undefined;
   #reading: Promise<Credential> | undefined;
-  #readAgainAt = 0;
+  /** What was read lasts this long; for good where there are no files. */
+  readonly #fresh = new Hold();
 
   /** `where` opens error messages. */
   constructor(where: string, user: StaticUser, options: StaticOptions) {
@@ -34,12 +36,14 @@ export class StaticCredentials implements CredentialSupply {
 
   /** The credential; a file that cannot be read keeps the one before it, with a warning. */
   get(): Credential | Promise<Credential> {
-    const now = this.#options.clock();
-    if (this.#current && now < this.#readAgainAt) return this.#current;
+    if (this.#current && this.#fresh.left(this.#options.clock()) > 0) return this.#current;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
-    return this.#current ?? this.#reading;
+    if (!this.#current) return this.#reading;
+    // Nobody waits for it: what it warns of is all there is to say.
+    this.#reading.catch(() => undefined);
+    return this.#current;
   }
 
   /** There is no better one: the caller gets the server's 401. */
@@ -57,12 +61,12 @@ export class StaticCredentials implements CredentialSupply {
       const credential = await this.#build();
       const files = [this.#user.tokenFile, this.#user.certificate, this.#user.key];
       const changes = files.some((source) => typeof source === 'string' || (source && 'file' in source));
-      this.#readAgainAt = changes ? this.#options.clock() + rereadMs : Number.POSITIVE_INFINITY;
+      this.#fresh.set(this.#options.clock(), changes ? rereadMs : Number.POSITIVE_INFINITY);
       this.#current = credential;
       return credential;
     } catch (error) {
       if (!this.#current || !(error instanceof ConfigurationError)) throw error;
-      this.#readAgainAt = this.#options.clock() + rereadMs;
+      this.#fresh.set(this.#options.clock(), rereadMs);
       this.#options.logger.warn(
         { provider: 'kubeconfig' },
         `${error.message}; the credential that was read before serves on`,

@@ -1,37 +1,18 @@
 /** The front door of this room: a kubelet's configuration comes in once, images come in again and again, credentials go out. */
-import { createHash } from 'node:crypto';
-import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
 import { ConfigurationError, PluginError } from '../errors.ts';
-import { backoffMs, Hold } from '../exec/backoff.ts';
 import type { Logger } from '../logger.ts';
 import { isFunction, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
-import { ImageCache } from './cache.ts';
-import { type ImageProvider, parseImageConfig } from './config.ts';
+import type { ImageProvider } from './config.ts';
+import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
-import { type GoUrl, parseGoUrl } from './go-url.ts';
+import { parseGoUrl } from './go-url.ts';
 import { repositoryOf } from './image-name.ts';
-import { runImagePlugin } from './image-plugin.ts';
 import { combine, type ImageCredential, type ProviderAnswer } from './keyring.ts';
-import { createMatcher } from './match-image.ts';
 import { ImageCredentialMetrics } from './metrics.ts';
-import type { ImageRequest, ImageResponse } from './protocol.ts';
-
-/** Whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
-export interface ServiceAccount {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-/** What a token has to be good for. */
-export interface TokenRequest {
-  readonly serviceAccount: ServiceAccount;
-  readonly audience: string;
-}
+import { ProviderSource, type ServiceAccount, type TokenRequest } from './provider-source.ts';
 
 export interface ImageCredentialOptions {
   /** Gives a service account's token (TokenRequest), for providers with `tokenAttributes`. */
@@ -77,8 +58,6 @@ const optionsSchema = z.strictObject({
     .instanceof(ImageCredentialMetrics, { error: 'must be new ImageCredentialMetrics({ registry })' })
     .optional(),
 });
-type Settings = z.output<typeof optionsSchema> & { readonly signal: AbortSignal };
-
 /**
  * Image credentials from the kubelet's plugins (KEP-2133), for programs that copy, scan or verify images.
  *
@@ -87,12 +66,12 @@ type Settings = z.output<typeof optionsSchema> & { readonly signal: AbortSignal 
  * const { credentials } = await providers.getCredentials('123.dkr.ecr.us-east-1.amazonaws.com/app:1');
  */
 export class ImageCredentialProviders {
-  readonly #providers: readonly Source[];
+  readonly #providers: readonly ProviderSource[];
   readonly #stop = new AbortController();
 
   private constructor(providers: readonly ImageProvider[], binDir: string, options: z.output<typeof optionsSchema>) {
     const settings = { ...options, signal: this.#stop.signal };
-    this.#providers = providers.map((provider) => new Source(provider, join(binDir, provider.name), settings));
+    this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));
   }
 
   /**
@@ -104,8 +83,10 @@ export class ImageCredentialProviders {
     { binDir, ...options }: ImageCredentialOptions & { readonly binDir: string },
   ): ImageCredentialProviders {
     const settings = parseOptionsWith(optionsSchema, options);
-    const { providers, hash } = readConfig(path, binDir);
-    const result = new ImageCredentialProviders(providers, binDir, settings);
+    // A bare name would be looked for in PATH.
+    const folder = resolve(binDir);
+    const { providers, hash } = readConfig(path, folder);
+    const result = new ImageCredentialProviders(providers, folder, settings);
     settings.metrics?.configured(hash);
     return result;
   }
@@ -189,210 +170,5 @@ export class ImageCredentialProviders {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-}
-
-/** One provider: its cache, and the runs that its callers share. */
-class Source {
-  readonly provider: ImageProvider;
-  readonly #path: string;
-  readonly #settings: Settings;
-  readonly #matchers: readonly ((image: GoUrl) => boolean)[];
-  readonly #cache: ImageCache;
-  readonly #running = new Map<string, Promise<ImageResponse>>();
-  readonly #failures = new Map<string, { readonly hold: Hold; readonly error: PluginError; readonly count: number }>();
-
-  constructor(provider: ImageProvider, path: string, settings: Settings) {
-    this.provider = provider;
-    this.#path = path;
-    this.#settings = settings;
-    this.#matchers = provider.matchImages.map(createMatcher);
-    this.#cache = new ImageCache(provider, settings.clock);
-  }
-
-  matches(image: GoUrl): boolean {
-    return this.#matchers.some((matcher) => matcher(image));
-  }
-
-  /** `undefined` where the provider has nothing to do with the request. */
-  async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<ImageResponse | undefined> {
-    const account = await this.#account(image, serviceAccount);
-    if (!account) return undefined;
-    const cached = this.#cache.get(image, account.cacheKey);
-    if (cached) return cached;
-    const key = JSON.stringify([image, account.runKey]);
-    return this.#running.get(key) ?? this.#heldBack(key) ?? this.#run(key, image, account);
-  }
-
-  /** A plugin that fails is not run for every pull. */
-  #heldBack(key: string): Promise<never> | undefined {
-    const failure = this.#failures.get(key);
-    const left = failure?.hold.left(this.#settings.clock()) ?? 0;
-    return failure && left > 0 ? Promise.reject(failure.error.heldBack(left)) : undefined;
-  }
-
-  #run(key: string, image: string, account: Account): Promise<ImageResponse> {
-    const running = this.#execute(image, account)
-      .then(
-        (response) => {
-          this.#failures.delete(key);
-          this.#cache.set(image, account.cacheKey, response);
-          return response;
-        },
-        (error: unknown) => {
-          if (error instanceof PluginError) this.#fail(key, error);
-          throw error;
-        },
-      )
-      .finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    return running;
-  }
-
-  #fail(key: string, error: PluginError): void {
-    const now = this.#settings.clock();
-    for (const [other, { hold }] of this.#failures) if (now > hold.until + 300_000) this.#failures.delete(other);
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    const hold = new Hold();
-    hold.set(now, backoffMs(count));
-    this.#failures.set(key, { hold, error, count });
-    this.#settings.logger.warn({ provider: this.provider.name }, error.message);
-  }
-
-  async #execute(image: string, { request, token }: Account): Promise<ImageResponse> {
-    const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
-    const { tokenAttributes } = this.provider;
-    const echoed = token !== undefined && Object.values(response.auth).some(({ password }) => password === token);
-    // It would be cached for longer than it is good for.
-    if (echoed && tokenAttributes?.cacheType !== 'Token') {
-      throw this.#failure(
-        'ANSWER_TOKEN_ECHOED',
-        "answered with the service account's token as a password: that needs cacheType: Token",
-      );
-    }
-    return response;
-  }
-
-  /** KEP-4412: before the cache is looked at, a hit too has to be for this account. */
-  async #account(image: string, serviceAccount: ServiceAccount | undefined): Promise<Account | undefined> {
-    const { tokenAttributes } = this.provider;
-    if (!tokenAttributes) return noAccount;
-    if (!serviceAccount) return tokenAttributes.requireServiceAccount ? undefined : noAccount;
-    const { annotations = {}, namespace, name, uid } = serviceAccount;
-    const {
-      requiredServiceAccountAnnotationKeys: required,
-      optionalServiceAccountAnnotationKeys: others,
-      serviceAccountTokenAudience: audience,
-      cacheType,
-    } = tokenAttributes;
-    if (!required.every((key) => Object.hasOwn(annotations, key))) return undefined;
-    const wanted = [...required, ...others].filter((key) => Object.hasOwn(annotations, key)).toSorted();
-    const chosen = wanted.map((key): [string, string] => [key, annotations[key] ?? '']);
-    const { mintToken } = this.#settings;
-    let token: string;
-    try {
-      token = mintToken ? await mintToken({ serviceAccount, audience }) : '';
-    } catch {
-      // What it rejected with may hold anything.
-      throw this.#failure(
-        'SERVICE_ACCOUNT_FAILED',
-        `image ${image}: no token for ${namespace}/${name} could be minted`,
-      );
-    }
-    if (!token)
-      throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: tokenAttributes need the option mintToken`);
-    const digest = createHash('sha256').update(token).digest('hex');
-    return {
-      token,
-      cacheKey: JSON.stringify([namespace, name, uid, chosen, ...(cacheType === 'Token' ? [digest] : [])]),
-      runKey: JSON.stringify([digest, chosen]),
-      request: { serviceAccountToken: token, serviceAccountAnnotations: Object.fromEntries(chosen) },
-    };
-  }
-
-  #failure(code: 'ANSWER_TOKEN_ECHOED' | 'SERVICE_ACCOUNT_FAILED', reason: string): PluginError {
-    const { name } = this.provider;
-    return new PluginError(code, reason, {
-      provider: name,
-      origin: `image credential provider ${name}`,
-      command: this.#path,
-    });
-  }
-}
-
-/** What a request knows of a service account. */
-interface Account {
-  readonly token?: string;
-  /** Tells cached answers apart. */
-  readonly cacheKey: string;
-  /** Tells runs apart. */
-  readonly runKey: string;
-  readonly request: Omit<ImageRequest, 'image'>;
-}
-const noAccount: Account = { cacheKey: '', runKey: '', request: {} };
-
-/** Reads the configuration as a kubelet does when it starts: folder of plugins, files, validation, executables. */
-function readConfig(
-  path: string,
-  binDir: string,
-): { readonly providers: readonly ImageProvider[]; readonly hash: string } {
-  const unreadable = (where: string, message: string) =>
-    new ConfigurationError('IMAGE_CONFIG_UNREADABLE', where, [{ path: '', message }]);
-  if (!statOf(binDir)?.isDirectory())
-    throw unreadable(`folder of plugins ${binDir}`, 'does not exist, or is no folder');
-  const stats = path === '' ? undefined : statOf(path);
-  if (!stats) throw unreadable(`image credential provider config ${path}`, 'does not exist: correct the path');
-  const files = stats.isDirectory()
-    ? readdirSync(path)
-        .filter((name) => ['.json', '.yaml', '.yml'].includes(extname(name) || (name.startsWith('.') ? name : '')))
-        .map((name) => join(path, name))
-        .filter((file) => statOf(file)?.isFile())
-        .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    : [path];
-  if (files.length === 0) throw unreadable(`folder ${path}`, 'holds no .json, .yaml or .yml file');
-  const hash = createHash('sha256');
-  const names = new Set<string>();
-  const problems: ConfigurationError[] = [];
-  const providers = files.flatMap((file) => {
-    const bytes = readFileSync(file);
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64BE(BigInt(bytes.length));
-    hash.update(length).update(bytes);
-    try {
-      return parseImageConfig(bytes.toString('utf8'), file, names);
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      problems.push(error);
-      return [];
-    }
-  });
-  const [first] = problems;
-  if (first && problems.length === 1) throw first;
-  if (first) {
-    // Each problem says its file.
-    const all = problems.map(({ message }) => ({ path: '', message }));
-    throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder ${path}`, all);
-  }
-  const missing = providers.flatMap(({ name }) => {
-    const message = executableProblem(join(binDir, name));
-    return message ? [{ path: `provider ${name}`, message: `${join(binDir, name)} ${message}` }] : [];
-  });
-  if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${binDir}`, missing);
-  return { providers, hash: `sha256:${hash.digest('hex')}` };
-}
-
-function statOf(path: string): ReturnType<typeof statSync> {
-  return statSync(path, { throwIfNoEntry: false });
-}
-
-function executableProblem(path: string): string | undefined {
-  const stats = statOf(path);
-  if (!stats) return 'does not exist: install the plugin, or correct the name';
-  if (stats.isDirectory()) return 'is a folder';
-  try {
-    accessSync(path, constants.X_OK);
-    return undefined;
-  } catch {
-    return 'is not executable (chmod +x)';
   }
 }

@@ -6,8 +6,9 @@ import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors
 import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
 import { findExecutable } from '../exec/executable.ts';
 import { pluginFileProblem } from '../exec/plugin-file.ts';
+import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
-import { redact } from '../exec/redact.ts';
+import { possibleSecrets, redact } from '../exec/redact.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
 import { type Logger, warnOnce } from '../logger.ts';
 import type { ImageProvider } from './config.ts';
@@ -24,16 +25,26 @@ export interface ImagePluginOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs the plugin when there is a place; the bound is shared with the credential plugins of clusters. */
-export function runImagePlugin(
+/**
+ * Runs the plugin when there is a place; the bound is shared with the credential plugins of clusters.
+ * Rejects with nothing but a `PluginError`.
+ */
+export async function runImagePlugin(
   provider: ImageProvider,
   path: string,
   request: ImageRequest,
   options: ImagePluginOptions,
 ): Promise<ImageResponse> {
-  return withinRunLimit(options.maxConcurrentRuns, `image credential provider ${provider.name}`, () =>
-    run(provider, path, request, options),
-  );
+  const origin = `image credential provider ${provider.name}`;
+  try {
+    return await withinRunLimit(options.maxConcurrentRuns, origin, () => run(provider, path, request, options));
+  } catch (error) {
+    if (error instanceof PluginError) throw error;
+    // Its message may quote the arguments: only its code is passed on.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
+    const reason = `image ${request.image}: could not be started (${code})`;
+    throw new PluginError('PLUGIN_NOT_EXECUTABLE', reason, { provider: provider.name, origin, command: path });
+  }
 }
 
 async function run(
@@ -48,7 +59,7 @@ async function run(
     new PluginError(code, `image ${request.image}: ${reason}`, { provider: name, origin, command: path, ...more });
   if (stop.aborted) throw fail('PLUGIN_STOPPED', 'was not run: the ImageCredentialProviders are closed');
   const executable = await findExecutable(path, '');
-  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(path).catch(() => undefined);
+  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(path);
   if (unsafe && strictPluginFiles) throw fail('PLUGIN_FILE_UNSAFE', `could be replaced by somebody else: ${unsafe}`);
   if (unsafe) warnOnce(logger, { provider: name }, `${origin}: ${path} could be replaced by somebody else: ${unsafe}`);
   const began = performance.now();
@@ -56,7 +67,7 @@ async function run(
   metrics?.executed(name, (performance.now() - began) / 1000, ended !== undefined && succeeded(ended));
   if ('problem' in executable || !ended) throw fail('PLUGIN_NOT_EXECUTABLE', 'it is missing or cannot be executed');
   const token = request.serviceAccountToken;
-  const stderr = redact(ended.stderr, [...(token ? [token] : []), ...wordsOf(ended.stdout)]);
+  const stderr = redact(ended.stderr, [...(token ? [token] : []), ...possibleSecrets(ended.stdout, 8)]);
   const { exitCode, signal, startError } = ended;
   if (ended.tooLarge) throw fail('ANSWER_TOO_LARGE', `printed more than ${maxAnswerBytes} bytes on stdout`, { stderr });
   if (ended.timedOut) throw fail('PLUGIN_TIMEOUT', `gave no answer within ${timeoutMs} ms and was killed`, { stderr });
@@ -73,20 +84,11 @@ async function run(
   }
 
   function execute(): Promise<Ended> {
-    // Without a prototype, so that a variable named __proto__ is one like any other.
-    const environment: Record<string, string> = Object.create(null);
-    for (const [key, value] of Object.entries(process.env)) if (value !== undefined) environment[key] = value;
-    for (const { name: key, value } of env) environment[key] = value;
     const input = encodeRequest(apiVersion, request);
-    return runProcess(path, { args, env: environment, input, timeoutMs, maxBytes: maxAnswerBytes, stop });
+    return runProcess(path, { args, env: environmentOf(env, false), input, timeoutMs, maxBytes: maxAnswerBytes, stop });
   }
 }
 
 function succeeded({ exitCode, signal, startError, timedOut }: Ended): boolean {
   return exitCode === 0 && signal === undefined && startError === undefined && !timedOut;
-}
-
-/** The long words of stdout: any of them may be a secret that the plugin wrote on stderr too. */
-function wordsOf(stdout: string): readonly string[] {
-  return [...new Set(stdout.match(/[^\s"'{}[\],:]{8,}/g) ?? [])].slice(0, 1_000);
 }

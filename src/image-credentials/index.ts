@@ -7,11 +7,10 @@ export {
   type ImageCredentials,
   type ImageFlagValues,
   imageFlagOptions,
-  type ServiceAccount,
-  type TokenRequest,
 } from './image-credential-providers.ts';
 export type { ImageCredential } from './keyring.ts';
 export { matchImage } from './match-image.ts';
 export { ImageCredentialMetrics } from './metrics.ts';
 export type { CacheKeyType, ImageRequest } from './protocol.ts';
+export type { ServiceAccount, TokenRequest } from './provider-source.ts';
 export { type ImagePluginAnswer, runImageCredentialPlugin } from './run-image-credential-plugin.ts';

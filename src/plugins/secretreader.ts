@@ -13,19 +13,36 @@ A credential plugin (KEP-541), run by a Kubernetes client. Reads the key "token"
   --audience            whom that token is for; may be repeated
   --expiration-seconds  how long it is good for; 600 or more, default 3600`;
 
-const { values } = parseArgs({
-  options: {
-    namespace: { type: 'string' },
-    'token-request': { type: 'boolean', default: false },
-    audience: { type: 'string', multiple: true },
-    'expiration-seconds': { type: 'string', default: '3600' },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
+interface Settings {
+  readonly namespace: string | undefined;
+  /** What to ask for, where a token is to be minted. */
+  readonly tokenRequest: { readonly audiences: string[]; readonly expirationSeconds: number } | undefined;
+  readonly help: boolean;
+}
 
-async function mint({ core }: Hub, namespace: string, name: string): Promise<CredentialStatus> {
+/** Throws an error whose message says what to write instead. */
+function readSettings(): Settings {
+  const { values } = parseArgs({
+    options: {
+      namespace: { type: 'string' },
+      'token-request': { type: 'boolean', default: false },
+      audience: { type: 'string', multiple: true, default: [] },
+      'expiration-seconds': { type: 'string', default: '3600' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
   const expirationSeconds = Number(values['expiration-seconds']);
-  const body = { spec: { audiences: values.audience ?? [], expirationSeconds } };
+  if (!Number.isSafeInteger(expirationSeconds) || expirationSeconds < 600) {
+    throw new Error('--expiration-seconds must be a whole number of 600 or more');
+  }
+  const { namespace, audience: audiences, help } = values;
+  return { namespace, help, tokenRequest: values['token-request'] ? { audiences, expirationSeconds } : undefined };
+}
+
+type TokenRequest = NonNullable<Settings['tokenRequest']>;
+
+async function mint({ core }: Hub, namespace: string, name: string, spec: TokenRequest): Promise<CredentialStatus> {
+  const body = { spec };
   const { status } = await core
     .createNamespacedServiceAccountToken({ name, namespace, body })
     .catch((error: unknown) => {
@@ -36,14 +53,23 @@ async function mint({ core }: Hub, namespace: string, name: string): Promise<Cre
   return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
 }
 
-if (values.help) console.log(usage);
-else {
+async function run({ namespace: asked, tokenRequest }: Settings): Promise<void> {
   await runCredentialPlugin(async ({ spec }) => {
     const clusterName = textField(clusterConfig(spec), 'clusterName');
     if (!clusterName) throw new Error('missing clusterName in ExecCredential.Spec.Cluster.Config');
     const hub = openHub();
-    const namespace = values.namespace ?? hub.namespace;
-    if (values['token-request']) return mint(hub, namespace, clusterName);
+    const namespace = asked ?? hub.namespace;
+    if (tokenRequest) return mint(hub, namespace, clusterName, tokenRequest);
     return { token: await readSecret(hub, namespace, clusterName, 'token') };
   });
 }
+
+let settings: Settings | undefined;
+try {
+  settings = readSettings();
+} catch (error) {
+  console.error(`secretreader: ${error instanceof Error ? error.message : 'bad arguments'} (--help explains)`);
+  process.exitCode = 2;
+}
+if (settings?.help) console.log(usage);
+else if (settings) await run(settings);

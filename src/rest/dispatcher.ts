@@ -1,6 +1,7 @@
 import { Dispatcher } from 'undici';
 import { RequestError } from '../errors.ts';
-import type { Connection, Connections, Destination } from './connections.ts';
+import type { Connection, Destination } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { Exchange } from './exchange.ts';
 
 /** One config's hold on a connection. Taken at its first request, given back by `close()` or the garbage collector. */

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import { type Connection, isGoAway } from './connections.ts';
+import { type Connection, isGoAway } from './connection.ts';
 import { hasHeader, withHeaders } from './headers.ts';
 import { ReplayableBody } from './replayable-body.ts';
 

@@ -1,6 +1,6 @@
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
-import type { Impersonation } from './connections.ts';
+import type { Impersonation } from './connection.ts';
 
 /** A kubeconfig for kubectl, as JSON. */
 export function exportKubeconfig(

@@ -6,7 +6,8 @@ import { ConfigurationError } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
-import { Connections, type Destination } from './connections.ts';
+import type { Destination } from './connection.ts';
+import { Connections } from './connections.ts';
 
 /** Where a kubeconfig is: a file, or its text with the folder that relative paths in it start from. */
 export type KubeconfigSource =
@@ -32,9 +33,12 @@ export interface KubeconfigParts {
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): KubeconfigParts {
   const { context, ...others } = options;
   const settings = parseOptions(others);
-  if (settings.watchProviderFile || settings.onChange) {
+  const watching = ['watchProviderFile', 'onChange'] as const;
+  const problems = watching.filter((name) => settings[name]);
+  if (problems.length > 0) {
     const message = 'is for provider files: a kubeconfig is read once';
-    throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'watchProviderFile', message }]);
+    const each = problems.map((path) => ({ path, message }));
+    throw new ConfigurationError('OPTION_INVALID', 'options', each);
   }
   const { text, directory, where } = readSource(source);
   if (context !== undefined && typeof context !== 'string') {

@@ -49,14 +49,18 @@ export function proxyUrlFor(
 /** Reads a proxy URL. As in Go, one without a scheme means http. */
 export function parseProxy(text: string): ProxyServer {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : URL.parse(`http://${text}`);
-  if (!url || url.hostname === '' || !['http:', 'https:', 'socks5:'].includes(url.protocol)) {
-    // Not quoted: it may hold a password.
-    throw new RequestError(
-      'PROXY_INVALID',
-      'the proxy is not an http, https or socks5 URL: correct proxy-url, HTTPS_PROXY or HTTP_PROXY',
-    );
+  if (url && url.hostname !== '' && ['http:', 'https:', 'socks5:'].includes(url.protocol)) {
+    try {
+      return new ProxyServer(url);
+    } catch {
+      // A login with a % that encodes nothing.
+    }
   }
-  return new ProxyServer(url);
+  // Not quoted: it may hold a password.
+  throw new RequestError(
+    'PROXY_INVALID',
+    'the proxy is not an http, https or socks5 URL: correct proxy-url, HTTPS_PROXY or HTTP_PROXY',
+  );
 }
 
 /** Go's reading of NO_PROXY: `*`, addresses, CIDRs, domains with their subdomains, each with an optional port. */

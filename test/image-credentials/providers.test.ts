@@ -1,12 +1,18 @@
 // C and E to I of the kubelet's behaviour, with real plugins.
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { Registry } from 'prom-client';
 import { ImageError, PluginError } from '../../src/errors.ts';
 import { repositoryOf } from '../../src/image-credentials/image-name.ts';
-import { ImageCredentialMetrics, type ServiceAccount, type TokenRequest } from '../../src/image-credentials/index.ts';
+import {
+  ImageCredentialMetrics,
+  ImageCredentialProviders,
+  type ServiceAccount,
+  type TokenRequest,
+} from '../../src/image-credentials/index.ts';
 import { respond, startImageProviders, v1 } from '../fixtures/image-plugins.ts';
 
 const user = (username: string, password = 'pw') => ({ username, password });
@@ -181,6 +187,36 @@ describe('a run (E)', () => {
     clock.now += 1_001;
     await providers.getCredentials('gcr.io/a');
     assert.equal(await runs('p'), 3);
+  });
+});
+
+describe('a plugin', () => {
+  test('is found in a folder of plugins that is the working directory, and not in PATH', async (t) => {
+    const { path, folder } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }]);
+    const before = process.cwd();
+    t.after(() => process.chdir(before));
+    process.chdir(join(folder, 'bin'));
+    const providers = ImageCredentialProviders.fromConfigFile(path, { binDir: '.', logger: { warn: () => {} } });
+    t.after(() => providers.close());
+    const { credentials, failures } = await providers.getCredentials('gcr.io/a');
+    assert.deepEqual([credentials.length, failures], [1, []]);
+  });
+
+  test('that cannot be started at all is a failure of its own provider, and quotes no arguments', async (t) => {
+    const secret = 'SECRET-argument';
+    const { providers, folder } = await startImageProviders(t, [
+      { name: 'p', code: respond(anyIo), config: { args: [secret] } },
+    ]);
+    const before = process.cwd();
+    t.after(() => process.chdir(before));
+    const gone = join(folder, 'gone');
+    await mkdir(gone);
+    process.chdir(gone);
+    await rm(gone, { recursive: true });
+    const { credentials, failures } = await providers.getCredentials('gcr.io/a');
+    assert.deepEqual(credentials, []);
+    assert.equal(failures[0]?.error.code, 'PLUGIN_NOT_EXECUTABLE');
+    assert.doesNotMatch(inspect(failures, { depth: 9 }), /SECRET/);
   });
 });
 

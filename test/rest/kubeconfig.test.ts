@@ -324,6 +324,37 @@ describe('what stands beside exec (A.7, B.17)', () => {
     assert.equal(cluster.stats.unauthorized, 0);
   });
 
+  test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
+    const folder = await temporaryFolder(t);
+    const cluster = await startCluster(t, { tokens: { good: 'me' } });
+    await writeFile(join(folder, 'token'), 'good');
+    const clock = { now: 0 };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
+    const config = load(t, parts, { clock: () => clock.now });
+    await config.ready();
+    await rm(join(folder, 'token'));
+    clock.now += 60_001;
+    // The old one is given at once, and the file is read behind it.
+    await config.ready();
+    config.invalidate();
+    // By the time that twenty others have failed, that one has.
+    for (let i = 0; i < 20; i++) await assert.rejects(readFile(join(folder, 'token')));
+    await assert.rejects(config.ready(), /cannot be read \(ENOENT\)/);
+  });
+
+  test('is read again when the clock is set back', async (t) => {
+    const folder = await temporaryFolder(t);
+    const cluster = await startCluster(t, { tokens: { one: '1', two: '2' } });
+    await writeFile(join(folder, 'token'), 'one');
+    const clock = { now: 1_000_000_000 };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
+    const config = load(t, parts, { clock: () => clock.now });
+    await namespaces(config);
+    await writeFile(join(folder, 'token'), 'two');
+    clock.now = 0;
+    while (!cluster.stats.byIdentity.has('2')) await namespaces(config);
+  });
+
   test('a password alone, or a key alone, does not', async (t) => {
     const cluster = await startCluster(t);
     const plugin = await startPlugin(t);
@@ -424,6 +455,27 @@ describe('a proxy-url with a login', () => {
       [],
     );
     assert.equal(config.access.cluster.proxyUrl, proxy.url.replace('me:SECRET-pw@', ''));
+  });
+
+  test('is redacted where the plugin prints it', async (t) => {
+    const plugin = await shellPlugin(t, 'echo "login me SECRET-pw failed" >&2; exit 1');
+    const exec = { command: plugin.command, provideClusterInfo: true };
+    const config = load(t, { cluster: { 'proxy-url': 'http://me:SECRET-pw@127.0.0.1:1' }, exec });
+    await assert.rejects(config.ready(), (error) => {
+      assert.ok(error instanceof PluginError);
+      assert.match(error.message, /login me \[redacted\] failed/);
+      return true;
+    });
+  });
+
+  test('whose % encodes nothing is an error of the proxy', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    const proxied = { ...clusterOf(cluster), 'proxy-url': 'http://me:100%@127.0.0.1:1' };
+    const config = load(t, { cluster: proxied, exec: { command: plugin.command } });
+    await assert.rejects(namespaces(config), (error: Error) => {
+      return Reflect.get(Object(error.cause), 'code') === 'PROXY_INVALID';
+    });
   });
 });
 

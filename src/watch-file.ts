@@ -9,5 +9,10 @@ const lookMs = 1_000;
  */
 export function watchForChanges(path: string, changed: () => void): () => void {
   watchFile(path, { persistent: false, interval: lookMs }, changed);
-  return () => unwatchFile(path, changed);
+  // What changed after the caller read it, and before the first look, would be taken for how it has always been.
+  const first = setTimeout(changed, lookMs).unref();
+  return () => {
+    clearTimeout(first);
+    unwatchFile(path, changed);
+  };
 }

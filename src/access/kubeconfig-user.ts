@@ -1,0 +1,166 @@
+/** The user of a kubeconfig: its plugin, what keeps the plugin from being run, and whom it impersonates. Pure. */
+import { z } from 'zod';
+import { execConfigSchema, lastOfEachName } from './provider.ts';
+import type { ResolvedExec } from './resolve.ts';
+
+/** A certificate or key, as data or as the path of a file. */
+export type PemSource = { readonly pem: string } | { readonly file: string };
+
+/** What a user has beside `exec`, as far as it keeps the plugin from being run. */
+export interface StaticUser {
+  readonly token?: string;
+  /** Read again from time to time; what was read last beats `token`. */
+  readonly tokenFile?: string;
+  readonly basic?: { readonly username: string; readonly password: string };
+  readonly certificate?: PemSource;
+  readonly key?: PemSource;
+}
+
+export const mustBe = (what: string) => ({ error: `must be ${what}` });
+/** Kubernetes' own reading: `null` and an empty string are as good as absent. */
+export const text = (what = 'text (quote numbers and booleans)') =>
+  z
+    .string(mustBe(what))
+    .nullish()
+    .transform((value) => value || undefined);
+const texts = z
+  .array(z.string(mustBe('text')), mustBe('a list of text'))
+  .nullish()
+  .transform((value) => value ?? []);
+const anything = z.object({}).loose().nullish();
+
+export const userSchema = z.object({
+  exec: z
+    // Lenient, as kubectl is: a file that works there works here.
+    .object({
+      ...execConfigSchema.shape,
+      interactiveMode: z.preprocess((value) => value || undefined, execConfigSchema.shape.interactiveMode),
+    })
+    .nullish(),
+  'auth-provider': anything,
+  token: text(),
+  tokenFile: text(),
+  username: text(),
+  password: text(),
+  'client-certificate': text(),
+  'client-certificate-data': text(),
+  'client-key': text(),
+  'client-key-data': text(),
+  as: text(),
+  'as-uid': text(),
+  'as-groups': texts,
+  'as-user-extra': z
+    .record(z.string(), texts, mustBe('an object that maps names to lists of text'))
+    .nullish()
+    .transform((value) => value ?? {}),
+});
+type User = z.output<typeof userSchema>;
+
+/** Tells of a problem at a path of the kubeconfig. */
+export type Report = (path: string, message: string) => void;
+
+export function readExec(
+  { exec, 'auth-provider': authProvider }: User,
+  at: string,
+  inFolder: (path: string) => string,
+  report: Report,
+): Omit<ResolvedExec, 'config'> | undefined {
+  if (!exec) {
+    report(at, "has no exec: for users without a plugin client-node's own KubeConfig does");
+    return undefined;
+  }
+  if (authProvider) report(`${at}.auth-provider`, 'cannot stand beside exec: remove it');
+  const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
+  // KEP-541: the earlier versions had no such field, and were always given the terminal.
+  const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
+  const interactiveMode = exec.interactiveMode ?? earlier;
+  if (!interactiveMode) {
+    report(`${at}.exec.interactiveMode`, 'is missing: set it to Never, IfAvailable or Always');
+    return undefined;
+  }
+  return {
+    apiVersion,
+    command: command.includes('/') ? inFolder(command) : command,
+    args: args ?? [],
+    env: lastOfEachName(env ?? []),
+    provideClusterInfo: provideClusterInfo ?? false,
+    ...(installHint ? { installHint: printable(installHint) } : {}),
+    interactiveMode,
+  };
+}
+
+/** What does not belong in a terminal becomes `U+001B` and the like. */
+function printable(hint: string): string {
+  return hint.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\t-\r]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  });
+}
+
+/** client-go: a token, a user name, or a certificate with its key keep the plugin from being run. */
+export function readStatic(
+  user: User,
+  at: string,
+  inFolder: (path: string) => string,
+  report: Report,
+): StaticUser | undefined {
+  const { token, tokenFile, username, password } = user;
+  if ((token || tokenFile) && (username || password)) {
+    report(`${at}.${username ? 'username' : 'password'}`, 'cannot stand beside a token: keep one of the two');
+  }
+  const certificate = readPem(user['client-certificate-data'], user['client-certificate'], 'client-certificate');
+  const key = readPem(user['client-key-data'], user['client-key'], 'client-key');
+  if (certificate && !key) report(`${at}.client-certificate`, 'stands without client-key or client-key-data');
+  const pair = certificate && key ? { certificate, key } : {};
+  const result: StaticUser = {
+    ...(token ? { token } : {}),
+    ...(tokenFile ? { tokenFile: inFolder(tokenFile) } : {}),
+    ...(username ? { basic: { username, password: password ?? '' } } : {}),
+    ...pair,
+  };
+  return Object.keys(result).length > 0 ? result : undefined;
+
+  function readPem(data: string | undefined, file: string | undefined, field: string): PemSource | undefined {
+    if (data === undefined) return file === undefined ? undefined : { file: inFolder(file) };
+    const base64 = data.replace(/[\r\n]/g, '');
+    if (base64.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
+      return { pem: Buffer.from(base64, 'base64').toString('utf8') };
+    }
+    report(`${at}.${field}-data`, 'is not base64');
+    return undefined;
+  }
+}
+
+export function readImpersonation(user: User, at: string, report: Report): Readonly<Record<string, readonly string[]>> {
+  const { as, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
+  const headers: Record<string, readonly string[]> = {};
+  const set = (name: string, field: string, values: readonly string[]) => {
+    if (values.length === 0) return;
+    if (values.some((value) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))) {
+      report(`${at}.${field}`, 'holds a character that cannot stand in a header');
+    }
+    headers[name] = values;
+  };
+  if (!as && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
+    report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
+  }
+  set('impersonate-user', 'as', as ? [as] : []);
+  set('impersonate-uid', 'as-uid', uid ? [uid] : []);
+  set('impersonate-group', 'as-groups', groups);
+  for (const [name, values] of Object.entries(extra)) {
+    set(`impersonate-extra-${escapeHeaderKey(name.toLowerCase())}`, `as-user-extra.${name}`, values);
+  }
+  return headers;
+}
+
+/** Percent-encodes what cannot stand in a header's name, as the API server decodes it. */
+function escapeHeaderKey(name: string): string {
+  return [...Buffer.from(name)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      return /[a-z0-9!#$&'*+.^_`|~-]/.test(character)
+        ? character
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
