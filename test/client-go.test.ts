@@ -325,6 +325,14 @@ describe('G. Decoding stdout', () => {
     ['G.62: JSON after a byte order mark', text(`\uFEFF {"apiVersion":"${v1}","status":{"token":"token-1"}}`)],
     ['G.63: unknown fields', print({ token: 'token-1', other: 1 }, { more: [] })],
     ['G.63: a key twice, the last counting', text(`{"apiVersion":"${v1}","status":{"token":"x","token":"token-1"}}`)],
+    [
+      'G.63: a field twice, the last counting (differs: merged there)',
+      text(`{"apiVersion":"${v1}","status":{"clientKeyData":"x"},"status":{"token":"token-1"}}`),
+    ],
+    [
+      'G.62: a YAML version (differs: 1.1 alone is taken there)',
+      text(`%YAML 1.2\n---\napiVersion: ${v1}\nstatus: {token: token-1}`),
+    ],
     ['G.63: a key twice in YAML', text(`apiVersion: ${v1}\nstatus: {token: x, token: token-1}`)],
     [
       'G.63: the type in other letters',
@@ -353,6 +361,11 @@ describe('G. Decoding stdout', () => {
     ['G.63: fields in other letters', text(`{"apiVersion":"${v1}","Status":{"token":"t"}}`), 'ANSWER_NO_STATUS'],
     ['G.64: a token that is a number', print({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['G.64: a status that is a list', print([]), 'ANSWER_FIELD_INVALID'],
+    [
+      'G.64: !!binary (differs: decoded there)',
+      text(`apiVersion: ${v1}\nstatus: {token: !!binary aGk=}`),
+      'ANSWER_FIELD_INVALID',
+    ],
     ['G.64: a spec that is text', print({ token: 't' }, { spec: 'x' }), 'ANSWER_FIELD_INVALID'],
     ['G.65: nothing', '', 'ANSWER_EMPTY'],
     ['G.65: an empty object', text('{}'), 'ANSWER_WRONG_VERSION'],

@@ -1,6 +1,7 @@
 /** The user of a kubeconfig: its plugin, what keeps the plugin from being run, and whom it impersonates. Pure. */
 import { z } from 'zod';
-import { execConfigSchema, lastOfEachName } from './provider.ts';
+import { headerValue } from './header-value.ts';
+import { envVarSchema, execConfigSchema, lastOfEachName } from './provider.ts';
 import type { ResolvedExec } from './resolve.ts';
 
 /** A certificate or key, as data or as the path of a file. */
@@ -29,11 +30,19 @@ const texts = z
   .transform((value) => value ?? []);
 const anything = z.object({}).loose().nullish();
 
+const lenientEnvVar = z.object(
+  { ...envVarSchema.shape, value: envVarSchema.shape.value.nullish().transform((value) => value ?? '') },
+  mustBe('an object with name and value'),
+);
+
 export const userSchema = z.object({
   exec: z
     // Lenient, as kubectl is: a file that works there works here.
     .object({
       ...execConfigSchema.shape,
+      env: z.array(lenientEnvVar, mustBe('a list of objects with name and value')).nullish(),
+      provideClusterInfo: execConfigSchema.shape.provideClusterInfo.nullish(),
+      installHint: text('text'),
       interactiveMode: z.preprocess((value) => value || undefined, execConfigSchema.shape.interactiveMode),
     })
     .nullish(),
@@ -136,10 +145,9 @@ export function readImpersonation(user: User, at: string, report: Report): Reado
   const headers: Record<string, readonly string[]> = {};
   const set = (name: string, field: string, values: readonly string[]) => {
     if (values.length === 0) return;
-    if (values.some((value) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))) {
-      report(`${at}.${field}`, 'holds a character that cannot stand in a header');
-    }
-    headers[name] = values;
+    const written = values.map(headerValue).filter((value) => value !== undefined);
+    if (written.length < values.length) report(`${at}.${field}`, 'holds a character that cannot stand in a header');
+    headers[name] = written;
   };
   if (!as && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
     report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');

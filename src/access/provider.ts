@@ -111,7 +111,7 @@ const oneOf = <const T extends readonly string[]>(values: T) =>
     },
   });
 
-const envVarSchema = z.strictObject(
+export const envVarSchema = z.strictObject(
   {
     name: z.string(mustBe('the name of an environment variable')).superRefine((name, context) => {
       const problem = envNameProblem(name);

@@ -6,8 +6,10 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { ResolvedCluster } from '../access/cluster.ts';
+import { headerValue } from '../access/header-value.ts';
 import type { Json } from '../access/json.ts';
 import type { ApiVersion } from '../access/provider.ts';
+import { kubernetesYaml } from '../access/yaml-text.ts';
 import type { PluginErrorCode } from '../errors.ts';
 import { parseRfc3339, zeroTime } from './rfc3339.ts';
 
@@ -65,13 +67,14 @@ export function encodeExecCredential(
 
 /** What a plugin returned. Prints as `[credential]`: nothing of it belongs in a log. */
 export class Credential {
+  /** The value of the `Authorization` header, where there is a token. */
+  readonly #authorization: string | undefined;
   readonly #token: string | undefined;
   readonly #keyPair: KeyPair | undefined;
   /** Milliseconds since 1970; `undefined` means until the server refuses it. */
   readonly expiresAt: number | undefined;
 
-  readonly #scheme: 'Bearer' | 'Basic';
-
+  /** The token has been checked with `headerValue`. */
   constructor(
     token: string | undefined,
     keyPair: KeyPair | undefined,
@@ -79,14 +82,13 @@ export class Credential {
     scheme: 'Bearer' | 'Basic' = 'Bearer',
   ) {
     this.#token = token;
-    this.#scheme = scheme;
+    this.#authorization = token === undefined ? undefined : headerValue(`${scheme} ${token}`);
     this.#keyPair = keyPair;
     this.expiresAt = expiresAt;
   }
 
-  /** The value of the `Authorization` header, where there is a token. */
   get authorization(): string | undefined {
-    return this.#token === undefined ? undefined : `${this.#scheme} ${this.#token}`;
+    return this.#authorization;
   }
 
   /** The client certificate chain and its key, PEM. */
@@ -128,10 +130,24 @@ export class AnswerFault {
   }
 }
 
+const specSchema = z.object({
+  interactive: z.boolean().nullish(),
+  cluster: z
+    .object({
+      server: z.string().nullish(),
+      'tls-server-name': z.string().nullish(),
+      'insecure-skip-tls-verify': z.boolean().nullish(),
+      'certificate-authority-data': z.base64().nullish(),
+      'proxy-url': z.string().nullish(),
+      'disable-compression': z.boolean().nullish(),
+    })
+    .nullish(),
+});
 const answerSchema = z.object({
   apiVersion: z.string().nullish(),
   kind: z.string().nullish(),
-  spec: z.looseObject({}).nullish(),
+  // Only checked, as client-go does: what a plugin repeats of its input has to be of the right types.
+  spec: specSchema.nullish(),
   status: z
     .object({
       token: z.string().nullish(),
@@ -173,7 +189,7 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
     throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key');
   }
   // A line break or the like can't stand in a header, and would kill a connection that others share.
-  if (token !== undefined && !/^[\t\x20-\x7e\x80-\xff]+$/.test(token)) {
+  if (token !== undefined && headerValue(token) === undefined) {
     throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a token that cannot stand in a header');
   }
   return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));
@@ -191,22 +207,24 @@ function withTypeNames(answer: unknown): unknown {
 }
 
 function parseAnswer(stdout: string): unknown {
-  const text = stdout.replace(/^\uFEFF/, '').trim();
-  if (text === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
+  const text = stdout.replace(/^\uFEFF/, '');
+  if (text.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
   // The parsers' own messages quote the text, so none of them is passed on.
   try {
-    return JSON.parse(text);
+    // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
+    return /^\s*\{/.test(text) ? JSON.parse(text) : parseYaml(text);
   } catch {
-    const [document] = parseAllDocuments(text, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false });
-    if (document !== undefined && 'errors' in document && document.errors.length === 0) {
-      try {
-        return document.toJS();
-      } catch {
-        // An alias bomb or the like: not an answer.
-      }
-    }
     throw new AnswerFault('ANSWER_UNPARSABLE', 'printed something that is neither JSON nor YAML');
   }
+}
+
+/** The first document. Throws anything. */
+function parseYaml(text: string): unknown {
+  const options = { ...kubernetesYaml, prettyErrors: false, logLevel: 'silent', uniqueKeys: false } as const;
+  const [document] = parseAllDocuments(text, options);
+  const [error] = document?.errors ?? [];
+  if (error) throw error;
+  return document?.toJS();
 }
 
 /** Checks that a key fits its certificate; both or none. Throws an `AnswerFault`. */

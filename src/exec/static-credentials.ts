@@ -3,6 +3,7 @@
  * Takes the place of a CredentialSource, and runs no plugin. Files are read again from time to time, as client-go does it.
  */
 import { readFile } from 'node:fs/promises';
+import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -94,7 +95,7 @@ export class StaticCredentials implements CredentialSupply {
       return new Credential(userAndPassword, keyPair, undefined, 'Basic');
     }
     const token = tokenFile === undefined ? this.#user.token : (await this.#file(tokenFile, 'tokenFile')).trim();
-    if (token !== undefined && !/^[\t\x20-\x7e\x80-\xff]+$/.test(token)) {
+    if (token === '' || (token !== undefined && headerValue(token) === undefined)) {
       const what = tokenFile === undefined ? 'token' : 'tokenFile';
       throw this.#invalid(what, token === '' ? `${tokenFile} is empty` : 'holds a token that cannot stand in a header');
     }

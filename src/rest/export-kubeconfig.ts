@@ -1,3 +1,4 @@
+import { headerText } from '../access/header-value.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Impersonation } from './connection.ts';
@@ -32,7 +33,10 @@ export function exportKubeconfig(
 }
 
 /** The headers as a kubeconfig has them. */
-function impersonationFields(headers: Impersonation): object {
+function impersonationFields(impersonation: Impersonation): object {
+  const headers: Impersonation = Object.fromEntries(
+    Object.entries(impersonation).map(([name, values]) => [name, values.map(headerText)]),
+  );
   const extra = Object.entries(headers).filter(([name]) => name.startsWith(extraPrefix));
   return {
     as: headers['impersonate-user']?.[0],

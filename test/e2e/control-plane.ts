@@ -9,11 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { KubeConfig } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { Agent, request } from 'undici';
+import { z } from 'zod';
 import {
   type CertificateAuthority,
   createCertificateAuthority,
   type IssuedCertificate,
 } from '../../src/testing/index.ts';
+import { record } from './ledger.ts';
 
 /** The Kubernetes version that go.mod pins. */
 const version = 'v1.36.3';
@@ -68,14 +70,24 @@ export async function goBuild(
   target: string,
   flags: readonly string[] = [],
 ): Promise<void> {
-  const { exitCode, stderr, code } = await execa('go', ['build', ...flags, '-o', target, source], {
-    cwd,
-    reject: false,
-  });
-  if (exitCode === 0) return;
-  if (code === 'ENOENT') throw new CannotBuild('Go is not installed: install Go 1.26 or later to run the e2e tests');
+  await go(['build', ...flags, '-o', target, source], cwd);
+}
+
+async function go(args: readonly string[], cwd?: string): Promise<string> {
+  const { exitCode, stdout, stderr, code } = await execa('go', args, { ...(cwd ? { cwd } : {}), reject: false });
+  if (exitCode === 0) return stdout;
+  if (code === 'ENOENT') throw new CannotBuild('Go is not installed: install Go 1.26 or later to run this part');
   const network = /dial tcp|no such host|proxyconnect|timeout|connection refused|Forbidden|lookup /i;
   throw network.test(stderr) ? new CannotBuild(`Go cannot fetch its modules here:\n${stderr}`) : new Error(stderr);
+}
+
+/** The versions of the Go library whose CRD and plugins ours stand beside. */
+export const upstreamVersions = ['v0.1.0', 'v0.1.3'] as const;
+
+/** The folder of a version of the Go library. Throws `CannotBuild` where Go or its modules are out of reach. */
+export async function upstreamFolder(version: (typeof upstreamVersions)[number]): Promise<string> {
+  const args = ['mod', 'download', '-json', `sigs.k8s.io/cluster-inventory-api@${version}`];
+  return z.object({ Dir: z.string() }).parse(JSON.parse(await go(args))).Dir;
 }
 
 /** One cluster's API server with its etcd. */
@@ -187,6 +199,7 @@ export async function startControlPlane(
     clearTimeout(timer);
   };
   await ready();
+  record('control planes, each with an authority, etcd and API server of its own');
   return {
     name,
     server: url,
@@ -197,6 +210,7 @@ export async function startControlPlane(
       await stop(server);
       server = startServer();
       await ready();
+      record('restarts of an API server under a controller');
     },
     close: async () => {
       await stop(server);

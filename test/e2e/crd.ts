@@ -14,13 +14,24 @@ export const readYamlFile = (path: string) => parse(readFileSync(new URL(path, r
 /** What every call for a ClusterProfile names. */
 export const profiles = { group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles' } as const;
 
-/** Registers the CRD with kubectl (a typed client would drop what it does not know), and waits until it is served. */
-export async function registerCrd(plane: ControlPlane): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'crd-'));
-  const kubeconfig = join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, plane.admin.exportConfig());
-  const kubectl = (...args: string[]) => execa(join(programs, 'kubectl'), ['--kubeconfig', kubeconfig, ...args]);
-  await kubectl('create', '-f', fileURLToPath(new URL('crds/', root)));
-  await kubectl('wait', '--for=condition=Established', 'crd/clusterprofiles.multicluster.x-k8s.io', '--timeout=30s');
-  await rm(folder, { recursive: true });
+/** Runs kubectl as the plane's admin. */
+export async function kubectlOf(plane: ControlPlane, ...args: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'kubectl-'));
+  try {
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, plane.admin.exportConfig());
+    await execa(join(programs, 'kubectl'), ['--kubeconfig', kubeconfig, ...args]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Our CRD. */
+const ourCrd = fileURLToPath(new URL('crds/', root));
+
+/** Registers a CRD with kubectl (a typed client would drop what it does not know), and waits until it is served. */
+export async function registerCrd(plane: ControlPlane, path = ourCrd): Promise<void> {
+  await kubectlOf(plane, 'create', '-f', path);
+  const crd = 'crd/clusterprofiles.multicluster.x-k8s.io';
+  await kubectlOf(plane, 'wait', '--for=condition=Established', crd, '--timeout=30s');
 }

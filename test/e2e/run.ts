@@ -1,63 +1,112 @@
-// npm run test:e2e [-- --seed 7] [--only images|access|clusters]: what needs Go, and so stays out of npm test.
-import { readdirSync } from 'node:fs';
+// npm run test:e2e: what needs Go or a real API server, and so stays out of npm test. --help says how to run a part of it.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { execa } from 'execa';
 import { compareAccess } from './access.ts';
-import { CannotBuild, findPrograms } from './control-plane.ts';
+import { compareClientGo } from './client-go.ts';
+import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
+import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: String(Date.now() % 1e6) },
-    only: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const cases = 20_000;
+/** What is told again at the end. */
+const proved: string[] = [];
+
+function tell(outcomes: ReadonlyMap<string, number>): void {
+  for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a)) {
+    console.log(`  ${String(count).padStart(6)}  ${outcome}`);
+  }
+}
 
 /** matchImage beside the kubelet's own code. */
-async function images(): Promise<void> {
+async function images(seed: number): Promise<void> {
   console.log("building the kubelet's credentialprovider: half a minute the first time, seconds later");
-  const { compared, matched } = await compareMatchImage(30_000, Number(values.seed));
-  console.log(`matchImage: ${compared} pairs compared with the kubelet's own code, ${matched} matches, no difference`);
+  const { compared, matched } = await compareMatchImage(30_000, seed);
+  proved.push(`matchImage: ${compared} pairs compared with the kubelet's own code, ${matched} matches, no difference`);
 }
 
 /** resolve() beside the Go library. */
-async function access(): Promise<void> {
+async function access(seed: number): Promise<void> {
   console.log('building the Go library of KEP-5339: half a minute the first time, seconds later');
-  const count = 20_000;
-  const outcomes = await compareAccess(count, Number(values.seed));
-  console.log(
-    `resolve: ${count} cases compared with sigs.k8s.io/cluster-inventory-api v0.1.3, every difference a rule:`,
+  tell(await compareAccess(cases, seed));
+  proved.push(
+    `resolve: ${cases} cases compared with sigs.k8s.io/cluster-inventory-api v0.1.3, every difference a rule of the README`,
   );
-  for (const [outcome, cases] of [...outcomes].toSorted(([, a], [, b]) => b - a)) {
-    console.log(`  ${String(cases).padStart(6)}  ${outcome}`);
-  }
+}
+
+/** The exec authenticator beside client-go's. */
+async function exec(seed: number): Promise<void> {
+  console.log('building client-go: half a minute the first time, seconds later');
+  tell(await compareClientGo(cases, seed));
+  proved.push(
+    `exec: ${cases} kubeconfigs and plugin answers compared with client-go v0.36.3, every difference a rule of the README`,
+  );
 }
 
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  const folder = fileURLToPath(new URL('.', import.meta.url));
-  const files = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts'));
-  // One file after the other: each has up to four API servers.
-  await execa(process.execPath, ['--test', '--test-concurrency=1', '--test-timeout=180000', ...files], {
-    cwd: folder,
-    env: { CONTROL_PLANE_PROGRAMS: programs },
-    stdio: 'inherit',
-  });
+  const { stdout } = await execa(join(programs, 'kube-apiserver'), ['--version']);
+  await runFiles(programs, (name) => !name.startsWith('upstream-'));
+  proved.push(`control planes of ${stdout.trim()}`);
 }
 
-const parts = { images, access, clusters };
-const chosen = Object.entries(parts).filter(([name]) => values.only === undefined || values.only === name);
-if (values.help || chosen.length === 0) {
-  console.log(`npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]`);
+/** Real API servers, and the CRD and plugins of the Go library. */
+async function upstream(): Promise<void> {
+  for (const version of upstreamVersions) await upstreamFolder(version);
+  await runFiles(await findPrograms(console.log), (name) => name.startsWith('upstream-'));
+}
+
+/** One test file after the other: each has up to four API servers. */
+async function runFiles(programs: string, wanted: (name: string) => boolean): Promise<void> {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
+  process.env.CONTROL_PLANE_PROGRAMS = programs;
+  const events = run({ files: names.map((name) => join(folder, name)), concurrency: 1, timeout: 180_000 });
+  events.on('test:fail', () => {
+    process.exitCode = 1;
+  });
+  for await (const text of events.compose(spec)) process.stdout.write(String(text));
+}
+
+const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = { images, access, exec, clusters, upstream };
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1e6) },
+    only: { type: 'string', multiple: true, default: Object.keys(parts) },
+    help: { type: 'boolean', short: 'h' },
+  },
+});
+const seed = Number(values.seed);
+const unknown = values.only.filter((name) => !(name in parts));
+if (values.help || unknown.length > 0 || !Number.isInteger(seed)) {
+  if (unknown.length > 0) console.error(`there is no part ${unknown.join(', ')}`);
+  console.log(`npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`);
   process.exit(values.help ? 0 : 2);
 }
-console.log(`seed ${values.seed}`);
-try {
-  for (const [, run] of chosen) await run();
-} catch (error) {
-  if (!(error instanceof CannotBuild)) throw error;
-  console.log(`nothing more was compared: ${error.message}`);
+
+const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
+const ledger = join(temporary, 'ledger');
+process.env[ledgerVariable] = ledger;
+const began = performance.now();
+console.log(`seed ${seed}`);
+for (const name of values.only) {
+  console.log(styleText('bold', `\n${name}`));
+  try {
+    await parts[name]?.(seed);
+  } catch (error) {
+    if (!(error instanceof CannotBuild)) throw error;
+    console.log(`left out: ${error.message}`);
+    proved.push(`${name}: nothing, it was left out`);
+  }
 }
+console.log(styleText('bold', `\nproved in ${Math.round((performance.now() - began) / 1_000)} s`));
+for (const line of proved) console.log(`  ${line}`);
+for (const [what, count] of totals(ledger)) console.log(`  ${count} ${what}`);
+if (process.exitCode) console.log(`with failures: run again with --seed ${seed}`);
+rmSync(temporary, { recursive: true });

@@ -17,6 +17,7 @@ import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { profiles, registerCrd } from './crd.ts';
 import { allow, programs, serviceAccount, startPlane, whoAmI } from './fixture.ts';
+import { record } from './ledger.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -197,6 +198,14 @@ describe('a controller with a hub and three spokes', () => {
     assert.match(inspect(providers), /connections: 3,\s+sources: 3/);
     t.diagnostic(
       `3 spokes, ${Math.round(seconds)} s, ${20 * 3} objects, none missed; ${requests} requests, none failed; plugin runs ${runs.join(', ')}; ${reconciles} reconciles`,
+    );
+    record(
+      'rotations of a credential that a controller with informers has survived',
+      expiring.reduce((sum, count) => sum + count, 0),
+    );
+    record(
+      'plugin runs',
+      runs.reduce((sum, count) => sum + count, 0),
     );
   });
 

@@ -100,6 +100,24 @@ describe('what a plugin answers', () => {
     assert.equal(decode(`apiVersion: ${v1}\nstatus: {token: t}\n---\nsecond: document`).authorization, 'Bearer t');
   });
 
+  test('is YAML as Kubernetes reads it where it does not begin with a brace', () => {
+    const yaml = (rest: string) => `apiVersion: ${v1}\n${rest}`;
+    assert.equal(decode(yaml('base: &base {token: t}\nstatus:\n  <<: *base')).authorization, 'Bearer t');
+    for (const token of ['yes', 'n', '017', '1_000', '.inf']) {
+      refused(yaml(`status: {token: ${token}}`), 'ANSWER_FIELD_INVALID');
+    }
+    for (const flow of [
+      `{apiVersion: ${v1}, status: {token: t}}`,
+      `{"apiVersion": "${v1}", "status": {"token": "t"},}`,
+    ]) {
+      refused(flow, 'ANSWER_UNPARSABLE');
+    }
+  });
+
+  test('has its token sent as UTF-8', () => {
+    assert.equal(decode(answer({ token: 'é' })).authorization, 'Bearer \u00c3\u00a9');
+  });
+
   test('may come in a second version where two are accepted', () => {
     assert.equal(decode(answer({ token: 't' }, { apiVersion: v1beta1 }), [v1, v1beta1]).authorization, 'Bearer t');
   });
@@ -132,6 +150,7 @@ describe('what a plugin answers', () => {
     ['a token that is a number', answer({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
     ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
+    ['a spec with other types', answer({ token: secret }, { spec: { interactive: 'x' } }), 'ANSWER_FIELD_INVALID'],
     [
       'an expiry that is no RFC 3339 time',
       answer({ token: secret, expirationTimestamp: '2030-01-01' }),

@@ -85,7 +85,7 @@ describe('a kubeconfig with user.exec', () => {
     const cluster = await startCluster(t);
     const plugin = await shellPlugin(
       t,
-      `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf '%s' "$1,$A" > "$DIR/words"\n${print({ token: 'token-1' })}`,
+      `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf '%s' "$1,$A$EMPTY" > "$DIR/words"\n${print({ token: 'token-1' })}`,
     );
     const extensions = [
       { name: 'other', extension: 1 },
@@ -96,11 +96,9 @@ describe('a kubeconfig with user.exec', () => {
       exec: {
         command: plugin.command,
         args: ['one'],
-        env: [
-          { name: 'A', value: 'a' },
-          { name: 'A', value: 'b' },
-        ],
+        env: [{ name: 'A', value: 'a' }, { name: 'A', value: 'b' }, { name: 'EMPTY' }],
         provideClusterInfo: true,
+        installHint: null,
         unknownField: 1,
       },
     });
@@ -168,7 +166,7 @@ describe('a kubeconfig with user.exec', () => {
   test('exportConfig gives a kubeconfig with the same exec, extension and impersonation, and no credential', (t) => {
     const extension = { name: 'client.authentication.k8s.io/exec', extension: { a: 1 } };
     const user = {
-      as: 'jane',
+      as: 'josé',
       'as-uid': 'u',
       'as-groups': ['g1', 'g2'],
       'as-user-extra': { 'a/b': ['x'] },
@@ -189,7 +187,7 @@ describe('a kubeconfig with user.exec', () => {
       interactiveMode: 'Never',
     });
     assert.deepEqual(others, {
-      as: 'jane',
+      as: 'josé',
       'as-uid': 'u',
       'as-groups': ['g1', 'g2'],
       'as-user-extra': { 'a/b': ['x'] },
@@ -416,6 +414,14 @@ describe('impersonation', () => {
     assert.equal(headers['impersonate-group'], 'dev, ops');
     assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
     assert.equal(headers.authorization, 'Bearer token-1');
+  });
+
+  test('sends names as UTF-8', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    const config = load(t, { cluster: clusterOf(cluster), user: { as: 'josé' }, exec: { command: plugin.command } });
+    const { 'impersonate-user': sent } = await headersOf(cluster, config);
+    assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'josé');
   });
 
   test('stays on HTTP/2 where no header is repeated, and leaves one that the caller sets alone', async (t) => {

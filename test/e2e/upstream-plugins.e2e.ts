@@ -10,6 +10,7 @@ import { execa } from 'execa';
 import { CredentialProviders } from '../../src/index.ts';
 import { type ControlPlane, goBuild, startControlPlane } from './control-plane.ts';
 import { allow, programs, serviceAccount, whoAmI } from './fixture.ts';
+import { record } from './ledger.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
@@ -22,6 +23,7 @@ describe('the plugins that read Secrets', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'plugins-'));
     const module = fileURLToPath(new URL('./access/', import.meta.url));
+    await goBuild(module, './bench', join(folder, 'client-go'));
     for (const name of ['secretreader', 'kubeconfig-secretreader']) {
       await goBuild(module, `sigs.k8s.io/cluster-inventory-api/plugins/${name}/cmd/plugin`, join(folder, name));
       await chmod(dist(name), 0o755);
@@ -77,6 +79,7 @@ describe('the plugins that read Secrets', () => {
       }),
     };
     const { exitCode, stdout, stderr } = await execa(command, args, { env, reject: false });
+    record('plugin runs');
     return exitCode === 0
       ? { status: JSON.parse(stdout).status }
       : { exitCode, complaint: stderr.replace(/^\[[a-z-]+\] /, '') };
@@ -152,4 +155,43 @@ describe('the plugins that read Secrets', () => {
       }
     });
   }
+
+  test('ours run under kubectl and under client-go', async () => {
+    for (const [name, extension, expected] of [
+      ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
+      ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'pair' }, 'certified'],
+    ] as const) {
+      const exec = {
+        apiVersion: v1,
+        command: dist(name),
+        env: [{ name: 'KUBECONFIG', value: kubeconfig }],
+        interactiveMode: 'Never',
+        provideClusterInfo: true,
+      };
+      const cluster = {
+        server: plane.server,
+        'certificate-authority-data': plane.certificateAuthorityData,
+        extensions: [{ name: 'client.authentication.k8s.io/exec', extension }],
+      };
+      const path = join(folder, `${name}.kubeconfig`);
+      await writeFile(
+        path,
+        JSON.stringify({
+          'current-context': 'c',
+          contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+          clusters: [{ name: 'c', cluster }],
+          users: [{ name: 'c', user: { exec } }],
+        }),
+      );
+      const { stdout } = await execa(join(programs, 'kubectl'), [
+        '--kubeconfig',
+        path,
+        ...['auth', 'whoami', '-o', 'json'],
+      ]);
+      assert.equal(JSON.parse(stdout).status.userInfo.username, expected);
+      // Lists namespaces, or fails: the file, requests, workers, rounds.
+      await execa(join(folder, 'client-go'), [path, '2', '1', '1']);
+      record('plugin runs', 2);
+    }
+  });
 });
