@@ -6,25 +6,34 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { writePlugin } from '../../src/testing/index.ts';
 import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
-import { heading, median, report } from '../bench/report.ts';
+import { heading, median, report, time } from '../bench/report.ts';
 import { findPrograms, goBuild, startControlPlane } from './control-plane.ts';
 import { serviceAccount } from './fixture.ts';
 
 interface Round {
+  /** Seconds for each request, over all callers. */
   readonly seconds: number;
+  /** Microseconds of CPU for each request. */
   readonly cpu: number;
+  /** Milliseconds that a caller waits: the median, and what one in a hundred exceeds. */
+  readonly p50: number;
+  readonly p99: number;
 }
 
 async function measure(peer: Peer | BarePeer, requests: number, workers: number): Promise<Round> {
   const send = 'send' in peer ? peer.send : () => peer.core.listNamespace();
+  const latencies: number[] = [];
   const worker = async () => {
-    for (let i = 0; i < requests / workers; i++) await send();
+    for (let i = 0; i < requests / workers; i++) latencies.push(await time(send));
   };
   const used = process.cpuUsage();
   const began = performance.now();
   await Promise.all(Array.from({ length: workers }, worker));
   const { user, system } = process.cpuUsage(used);
-  return { seconds: (performance.now() - began) / 1_000 / requests, cpu: (user + system) / requests };
+  const seconds = (performance.now() - began) / 1_000 / requests;
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const [p50 = Number.NaN, p99 = Number.NaN] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)]);
+  return { seconds, cpu: (user + system) / requests, p50, p99 };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'bench-e2e-'));
@@ -32,7 +41,7 @@ const programs = await findPrograms(console.log);
 const goClient = join(folder, 'client-go');
 await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', goClient);
 const plane = await startControlPlane(programs, 'bench');
-const mint = await serviceAccount(plane, 'bench');
+const { mint } = await serviceAccount(plane, 'bench');
 const plugin = await writePlugin({ token: await mint() });
 try {
   const cluster: BenchCluster = {
@@ -83,14 +92,14 @@ try {
         ratio: 1 / ratio(({ seconds }) => seconds),
         peer: 'client-go',
       });
-      report({
-        bench,
-        what: `${name}: client CPU per request`,
-        value: median(rounds.map(({ cpu }) => cpu)),
-        unit: 'us',
-        ratio: ratio(({ cpu }) => cpu),
-        peer: 'client-go',
-      });
+      for (const [what, unit, of] of [
+        ['median latency', 'ms', ({ p50 }: Round) => p50],
+        ['latency of the slowest in a hundred', 'ms', ({ p99 }: Round) => p99],
+        ['client CPU per request', 'us', ({ cpu }: Round) => cpu],
+      ] as const) {
+        const value = median(rounds.map(of));
+        report({ bench, what: `${name}: ${what}`, value, unit, ratio: ratio(of), peer: 'client-go' });
+      }
     }
   }
   await Promise.all(peers.map((peer) => peer.close()));

@@ -1,8 +1,9 @@
 /** Real etcd and kube-apiserver processes: each control plane has its own authority, tokens and RBAC. */
-import { createHash, generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,12 +105,23 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
+/**
+ * A port that nobody listens on, from below the range that systems take for outgoing connections: one of those could have it
+ * before a program that is told of it has begun to listen.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const { port } = server.address() as AddressInfo; // it listens
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 30_000);
+    const server = createServer();
+    const listens = once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.listen(port, '127.0.0.1');
+    if (!(await listens)) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 /** Starts a control plane, ready to serve. */
@@ -178,7 +190,7 @@ export async function startControlPlane(
   let server = startServer();
   const url = `https://127.0.0.1:${port}`;
   const certificateAuthorityData = Buffer.from(certificateAuthority.certificate).toString('base64');
-  const ready = () => waitUntilReady(url, certificateAuthority.certificate, server, join(data, 'kube-apiserver.log'));
+  const ready = () => waitUntilReady(url, certificateAuthority.certificate, [etcd, server], data);
   const admin = new KubeConfig();
   const { certificate, key: adminKey } = certificateAuthority.issue({
     commonName: 'admin',
@@ -225,12 +237,12 @@ function startProgram(path: string, args: readonly string[], log: string) {
 }
 type Child = ReturnType<typeof startProgram>;
 
-/** An API server is ready when it says so to anybody. */
-async function waitUntilReady(url: string, ca: string, server: Child, log: string): Promise<void> {
+/** An API server is ready when it says so to anybody. Throws with what the programs have logged where one of them ends. */
+async function waitUntilReady(url: string, ca: string, children: readonly Child[], data: string): Promise<void> {
   const agent = new Agent({ connect: { ca } });
   const patience = performance.now() + 60_000;
   try {
-    for (;;) {
+    while (performance.now() < patience && children.every(({ nodeChildProcess: { exitCode } }) => exitCode === null)) {
       const status = await request(`${url}/readyz`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
           await body.dump();
@@ -239,12 +251,11 @@ async function waitUntilReady(url: string, ca: string, server: Child, log: strin
         () => 0,
       );
       if (status === 200) return;
-      if (server.nodeChildProcess.exitCode !== null) break;
-      if (performance.now() > patience) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const said = await readFile(log, 'utf8').catch(() => '');
-    throw new Error(`the API server did not become ready:\n${said.slice(-2_000)}`);
+    const logs = ['etcd', 'kube-apiserver'].map((name) => readFile(join(data, `${name}.log`), 'utf8').catch(() => ''));
+    const said = (await Promise.all(logs)).map((log) => log.slice(-2_000)).join('\n');
+    throw new Error(`the API server did not become ready:\n${said}`);
   } finally {
     await agent.close();
   }

@@ -28,15 +28,23 @@ export async function allow(
   });
 }
 
-/** A service account that may do everything, and a function that mints tokens for it. */
-export async function serviceAccount(plane: ControlPlane, name: string): Promise<() => Promise<string>> {
+/** A service account that may do everything, a function that mints tokens for it, and one that revokes them all. */
+export async function serviceAccount(plane: ControlPlane, name: string) {
   const core = plane.admin.makeApiClient(CoreV1Api);
-  await core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name } } });
+  const create = () => core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name } } });
+  await create();
   await allow(plane, { kind: 'ServiceAccount', name });
-  return async () => {
-    const body = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 600 } };
-    const { status } = await core.createNamespacedServiceAccountToken({ name, namespace: 'default', body });
-    return status?.token ?? '';
+  return {
+    mint: async (): Promise<string> => {
+      const body = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 600 } };
+      const { status } = await core.createNamespacedServiceAccountToken({ name, namespace: 'default', body });
+      return status?.token ?? '';
+    },
+    /** A token belongs to one incarnation of its account: the server refuses it once its cache of ten seconds is over. */
+    revoke: async (): Promise<void> => {
+      await core.deleteNamespacedServiceAccount({ name, namespace: 'default' });
+      await create();
+    },
   };
 }
 

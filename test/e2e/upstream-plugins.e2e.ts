@@ -31,7 +31,7 @@ describe('the plugins that read Secrets', () => {
     plane = await startControlPlane(programs, 'secrets');
     kubeconfig = join(folder, 'kubeconfig');
     await writeFile(kubeconfig, plane.admin.exportConfig());
-    const mint = await serviceAccount(plane, 'spoke-1');
+    const { mint } = await serviceAccount(plane, 'spoke-1');
     await allow(plane, { kind: 'User', name: 'certified' });
     const { certificate, key } = plane.certificateAuthority.issue({ commonName: 'certified', client: true });
     const user = (name: string, fields: object) => ({ name, user: fields });

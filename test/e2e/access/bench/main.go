@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"sort"
 	"strconv"
 	"sync"
 	"syscall"
@@ -44,19 +45,25 @@ func main() {
 	for round := 0; round < rounds; round++ {
 		began, used := time.Now(), cpu()
 		var group sync.WaitGroup
+		latencies := make([]float64, requests/workers*workers)
 		for worker := 0; worker < workers; worker++ {
 			group.Add(1)
 			go func() {
 				defer group.Done()
 				for i := 0; i < requests/workers; i++ {
+					sent := time.Now()
 					if _, err := client.CoreV1().Namespaces().List(context.Background(), metav1.ListOptions{}); err != nil {
 						panic(err)
 					}
+					latencies[worker*(requests/workers)+i] = time.Since(sent).Seconds() * 1e3
 				}
 			}()
 		}
 		group.Wait()
+		sort.Float64s(latencies)
 		json.NewEncoder(os.Stdout).Encode(map[string]float64{
+			"p50":     latencies[len(latencies)/2],
+			"p99":     latencies[len(latencies)*99/100],
 			"seconds": time.Since(began).Seconds() / float64(requests),
 			"cpu":     (cpu() - used) * 1e6 / float64(requests),
 		})
