@@ -1,16 +1,11 @@
 // Compares resolve() with the Go library (sigs.k8s.io/cluster-inventory-api v0.1.3) on generated provider files and profiles.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 import fc from 'fast-check';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { type ResolvedAccess, resolve } from '../../src/access/resolve.ts';
 import { ConfigurationError, ProfileError } from '../../src/errors.ts';
 import { caData } from '../fixtures/ca.ts';
-import { goBuild } from './control-plane.ts';
+import { askGo, tally } from './differential.ts';
 
 interface Case {
   readonly file: {
@@ -188,29 +183,6 @@ function compare(given: Case, theirs: Theirs): string {
 
 /** How many cases came out how. */
 export async function compareAccess(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
-  const folder = await mkdtemp(join(tmpdir(), 'access-'));
-  try {
-    const program = join(folder, 'access');
-    await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), '.', program);
-    const generated = fc.sample(cases, { numRuns: count, seed });
-    const input = generated.map((one) => JSON.stringify(one)).join('\n');
-    const { stdout } = await execa(program, { input, maxBuffer: 2 ** 30 });
-    const lines = stdout.split('\n');
-    assert.equal(lines.length, count);
-    const outcomes = new Map<string, number>();
-    for (const [index, one] of generated.entries()) {
-      const theirs: Theirs = JSON.parse(lines[index] ?? '');
-      try {
-        const outcome = compare(one, theirs);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      } catch (error) {
-        throw new Error(`seed ${seed}, case ${index}: ${JSON.stringify(one)}\ntheirs: ${lines[index]}`, {
-          cause: error,
-        });
-      }
-    }
-    return outcomes;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const generated = fc.sample(cases, { numRuns: count, seed });
+  return tally(seed, generated, await askGo('access', '.', generated), compare);
 }

@@ -1,11 +1,6 @@
 // Compares the exec authenticator with client-go's on generated kubeconfigs and plugin answers.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 import fc from 'fast-check';
 import { ConfigurationError } from '../../src/errors.ts';
 import {
@@ -15,7 +10,7 @@ import {
   encodeExecCredential,
 } from '../../src/exec/exec-credential.ts';
 import { readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
-import { goBuild } from './control-plane.ts';
+import { askGo, tally } from './differential.ts';
 import { type Case, cases } from './exec-cases.ts';
 
 /** KUBERNETES_EXEC_INFO, as far as it is looked into. */
@@ -147,29 +142,6 @@ function withServer(run: ExecInfo, change: (server: string) => string): ExecInfo
 
 /** How many cases came out how. */
 export async function compareClientGo(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
-  const folder = await mkdtemp(join(tmpdir(), 'client-go-'));
-  try {
-    const program = join(folder, 'exec');
-    await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './exec', program);
-    const generated = fc.sample(cases, { numRuns: count, seed });
-    const input = generated.map((one) => JSON.stringify(one)).join('\n');
-    const { stdout } = await execa(program, { input, maxBuffer: 2 ** 30 });
-    const lines = stdout.split('\n');
-    assert.equal(lines.length, count);
-    const outcomes = new Map<string, number>();
-    for (const [index, one] of generated.entries()) {
-      const theirs: Theirs = JSON.parse(lines[index] ?? '');
-      try {
-        const outcome = await compare(one, theirs);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      } catch (error) {
-        throw new Error(`seed ${seed}, case ${index}: ${JSON.stringify(one)}\ntheirs: ${lines[index]}`, {
-          cause: error,
-        });
-      }
-    }
-    return outcomes;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const generated = fc.sample(cases, { numRuns: count, seed });
+  return tally(seed, generated, await askGo('access', './exec', generated), compare);
 }

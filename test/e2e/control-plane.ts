@@ -211,7 +211,7 @@ export async function startControlPlane(
     clearTimeout(timer);
   };
   await ready();
-  record('control planes, each with an authority, etcd and API server of its own');
+  record('control plane with an authority, etcd and API server of its own');
   return {
     name,
     server: url,
@@ -222,7 +222,7 @@ export async function startControlPlane(
       await stop(server);
       server = startServer();
       await ready();
-      record('restarts of an API server under a controller');
+      record('restart of an API server under a controller');
     },
     close: async () => {
       await stop(server);

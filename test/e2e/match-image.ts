@@ -1,13 +1,8 @@
 // Compares matchImage with the kubelet's own code, built from the Go module proxy, on generated pairs.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 import fc from 'fast-check';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
-import { goBuild } from './control-plane.ts';
+import { askGo } from './differential.ts';
 
 interface Pair {
   readonly pattern: string;
@@ -76,24 +71,14 @@ const pairs: fc.Arbitrary<Pair> = fc.oneof({ weight: 3, arbitrary: related }, fc
 
 /** How many pairs were compared, and matched. */
 export async function compareMatchImage(count: number, seed: number): Promise<{ compared: number; matched: number }> {
-  const folder = await mkdtemp(join(tmpdir(), 'match-image-'));
-  try {
-    const program = join(folder, 'match-image');
-    const cwd = fileURLToPath(new URL('./match-image/', import.meta.url));
-    await goBuild(cwd, '.', program);
-    const generated = fc.sample(pairs, { numRuns: count, seed });
-    const { stdout } = await execa(program, { input: generated.map((pair) => JSON.stringify(pair)).join('\n') });
-    const answers = stdout.split('\n');
-    assert.equal(answers.length, count);
-    let matched = 0;
-    for (const [index, { pattern, image }] of generated.entries()) {
-      const ours = matchImage(pattern, image);
-      if (ours) matched += 1;
-      const message = `seed ${seed}: pattern ${JSON.stringify(pattern)}, image ${JSON.stringify(image)}`;
-      assert.equal(String(ours), answers[index], message);
-    }
-    return { compared: count, matched };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const generated = fc.sample(pairs, { numRuns: count, seed });
+  const answers = await askGo('match-image', '.', generated);
+  let matched = 0;
+  for (const [index, { pattern, image }] of generated.entries()) {
+    const ours = matchImage(pattern, image);
+    if (ours) matched += 1;
+    const message = `seed ${seed}: pattern ${JSON.stringify(pattern)}, image ${JSON.stringify(image)}`;
+    assert.equal(String(ours), answers[index], message);
   }
+  return { compared: count, matched };
 }

@@ -52,9 +52,11 @@ async function exec(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  const { stdout } = await execa(join(programs, 'kube-apiserver'), ['--version']);
+  const versions = ['kube-apiserver', 'etcd'].map((name) =>
+    execa(join(programs, name), ['--version'], { lines: true }),
+  );
   await runFiles(programs, (name) => !name.startsWith('upstream-'));
-  proved.push(`control planes of ${stdout.trim()}`);
+  proved.push(`clusters: ${(await Promise.all(versions)).map(({ stdout: [first] }) => first).join(', ')}`);
 }
 
 /** Real API servers, and the CRD and plugins of the Go library. */
@@ -107,6 +109,6 @@ for (const name of values.only) {
 }
 console.log(styleText('bold', `\nproved in ${Math.round((performance.now() - began) / 1_000)} s`));
 for (const line of proved) console.log(`  ${line}`);
-for (const [what, count] of totals(ledger)) console.log(`  ${count} ${what}`);
+for (const [what, count] of totals(ledger)) console.log(`  ${count} x ${what}`);
 if (process.exitCode) console.log(`with failures: run again with --seed ${seed}`);
 rmSync(temporary, { recursive: true });

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import {
   AuthenticationV1Api,
@@ -11,70 +9,16 @@ import {
   type KubernetesObject,
   makeInformer,
 } from '@kubernetes/client-node';
-import { execa } from 'execa';
 import { type ClusterProfile, CredentialProviders, type RestConfig } from '../../src/index.ts';
-import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
-import type { ControlPlane } from './control-plane.ts';
 import { profiles, registerCrd } from './crd.ts';
-import { allow, programs, serviceAccount, startPlane, whoAmI } from './fixture.ts';
+import { startPlane, whoAmI } from './fixture.ts';
 import { record } from './ledger.ts';
+import { kinds, type Spoke, startSpoke } from './spoke.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 const openDescriptors = () => readdirSync('/dev/fd').length;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A spoke, and the plugin whose issuer knows it. */
-interface Spoke {
-  readonly plane: ControlPlane;
-  readonly plugin: TestPlugin;
-  /** The plugin's next run gives a new credential. */
-  issue(): Promise<void>;
-  /** The server refuses what was given so far, where it can. */
-  revoke(): Promise<void>;
-}
-
-/** How a kind of credential is made. */
-interface Issuer {
-  readonly next: () => Promise<PluginAnswer>;
-  readonly revoke?: () => Promise<void>;
-}
-
-async function startSpoke(
-  t: TestContext,
-  name: string,
-  kind: (plane: ControlPlane) => Promise<Issuer>,
-): Promise<Spoke> {
-  const plane = await startPlane(t, name);
-  const { next, revoke = async () => {} } = await kind(plane);
-  const plugin = await writePlugin(await next());
-  t.after(() => plugin.remove());
-  return { plane, plugin, revoke, issue: async () => plugin.answer(await next()) };
-}
-
-const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
-const kinds = {
-  token: async (plane: ControlPlane): Promise<Issuer> => {
-    const { mint, revoke } = await serviceAccount(plane, 'controller');
-    return { next: async () => ({ token: await mint() }), revoke };
-  },
-  'expiring-token': async (plane: ControlPlane): Promise<Issuer> => {
-    const { mint } = await serviceAccount(plane, 'controller');
-    return { next: async () => ({ token: await mint(), expirationTimestamp: inSeconds(4) }) };
-  },
-  'expiring-certificate': async (plane: ControlPlane): Promise<Issuer> => {
-    await allow(plane, { kind: 'User', name: 'controller' });
-    return {
-      next: async () => {
-        const notAfter = new Date(Date.now() + 8_000);
-        const { issue } = plane.certificateAuthority;
-        const { certificate, key } = issue({ commonName: 'controller', client: true, notAfter });
-        return { clientCertificateData: certificate, clientKeyData: key, expirationTimestamp: inSeconds(4) };
-      },
-    };
-  },
-};
 
 describe('a controller with a hub and three spokes', () => {
   test('misses no event through rotations, a restart, and profiles that come and go', async (t) => {
@@ -216,8 +160,8 @@ describe('a controller with a hub and three spokes', () => {
     t.diagnostic(
       `3 spokes, ${Math.round(seconds)} s, ${20 * 3} objects, none missed; ${requests} requests, none failed; plugin runs ${runs.join(', ')}; ${reconciles} reconciles`,
     );
-    record('rotations of a credential that a controller with informers has survived', sum(runs) - spokes.length);
-    record('plugin runs', sum(runs));
+    record('rotation of a credential that a controller with informers has survived', sum(runs) - spokes.length);
+    record('plugin run', sum(runs));
   });
 
   test('is who the credential says, for a token and for a certificate', async (t) => {
@@ -232,82 +176,5 @@ describe('a controller with a hub and three spokes', () => {
       const config = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } });
       assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), expected);
     }
-  });
-});
-
-describe('GOAWAY of a real API server', () => {
-  test('loses no POST and sends none twice', async (t) => {
-    // One request in fifty, the most that the server takes.
-    const spoke = await startSpoke(t, 'goaway', kinds.token);
-    await spoke.plane.close();
-    const plane = await startPlane(t, 'goaway-chance', ['--goaway-chance=0.02']);
-    const { mint } = await serviceAccount(plane, 'controller');
-    await spoke.plugin.answer({ token: await mint() });
-    const execConfig = { apiVersion: v1, command: spoke.plugin.command } as const;
-    const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-    t.after(() => providers.close());
-    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
-    const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
-    const core = config.makeApiClient(CoreV1Api);
-    const watched = new Set<string>();
-    const list = () => core.listNamespacedConfigMap({ namespace: 'default' });
-    const informer = makeInformer(config, '/api/v1/namespaces/default/configmaps', list);
-    informer.on('add', ({ metadata }) => watched.add(metadata?.name ?? ''));
-    await informer.start();
-    let next = 0;
-    const worker = async () => {
-      while (next < 2_000) {
-        next += 1;
-        // One that is sent twice is a conflict.
-        await core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name: `map-${next}` } } });
-      }
-    };
-    await Promise.all(Array.from({ length: 32 }, worker));
-    const names = (await list()).items
-      .map(({ metadata }) => metadata?.name ?? '')
-      .filter((name) => name.startsWith('map-'));
-    assert.equal(names.length, 2_000);
-    while (!names.every((name) => watched.has(name))) await pause(20);
-    await informer.stop();
-    t.diagnostic(
-      '2,000 POSTs of 32 callers with a GOAWAY for one in fifty: none failed, none doubled, the informer saw all',
-    );
-  });
-});
-
-describe('kubectl', () => {
-  test('takes what exportConfig gives, plugin, arguments and extension', async (t) => {
-    const { plane, plugin } = await startSpoke(t, 'kubectl', kinds.token);
-    const execConfig = {
-      apiVersion: v1,
-      command: plugin.command,
-      args: ['--from-operator'],
-      provideClusterInfo: true,
-    } as const;
-    const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-    t.after(() => providers.close());
-    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'kubectl' } }];
-    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData, extensions };
-    const config = providers.getConfig({
-      metadata: { name: 'spoke' },
-      status: { accessProviders: [{ name: 'x', cluster }] },
-    });
-    const folder = await temporaryFolder(t);
-    const kubeconfig = join(folder, 'kubeconfig');
-    await writeFile(kubeconfig, config.exportConfig());
-    const { stdout } = await execa(join(programs, 'kubectl'), [
-      '--kubeconfig',
-      kubeconfig,
-      'auth',
-      'whoami',
-      '-o',
-      'json',
-    ]);
-    assert.equal(JSON.parse(stdout).status.userInfo.username, 'system:serviceaccount:default:controller');
-    const theirs = await plugin.lastInput();
-    assert.deepEqual(await plugin.lastArgs(), ['--from-operator']);
-    // What kubectl told the plugin is what we tell it.
-    await config.ready();
-    assert.deepEqual(await plugin.lastInput(), theirs);
   });
 });

@@ -90,7 +90,7 @@ describe("our CRD beside the Go library's", () => {
       });
       const taken = (await Promise.all(compared)).reduce<number>((sum, one) => sum + one, 0);
       assert.ok(taken > 100 && taken < 300, `${taken} were taken`);
-      record(`objects that cluster-inventory-api ${version}'s CRD takes, and ours too`, taken);
+      record(`object that the CRD of cluster-inventory-api ${version} takes, and ours too`, taken);
     });
   }
 });

@@ -79,7 +79,7 @@ describe('the plugins that read Secrets', () => {
       }),
     };
     const { exitCode, stdout, stderr } = await execa(command, args, { env, reject: false });
-    record('plugin runs');
+    record('plugin run');
     return exitCode === 0
       ? { status: JSON.parse(stdout).status }
       : { exitCode, complaint: stderr.replace(/^\[[a-z-]+\] /, '') };
@@ -191,7 +191,7 @@ describe('the plugins that read Secrets', () => {
       assert.equal(JSON.parse(stdout).status.userInfo.username, expected);
       // Lists namespaces, or fails: the file, requests, workers, rounds.
       await execa(join(folder, 'client-go'), [path, '2', '1', '1']);
-      record('plugin runs', 2);
+      record('plugin run', 2);
     }
   });
 });

@@ -1,0 +1,196 @@
+/** Flags become providers, by way of drafts in the provider file's shape. Pure; every fault is reported, none ends the reading. */
+import { parseDocument } from 'yaml';
+import { ConfigurationError, type Problem } from '../errors.ts';
+import { nearest } from './nearest.ts';
+import { type ConfiguredProvider, parseProviders, providerFieldPaths } from './provider.ts';
+import { splitWords, unwrapQuotes } from './words.ts';
+
+/** A provider on its way from the flags, in the provider file's shape. */
+export interface Draft {
+  readonly flag: string;
+  readonly name: string;
+  readonly fields: Map<string, unknown>;
+  /** Which flag set a field, so that a second one is an error. */
+  readonly setBy: Map<string, string>;
+}
+
+/** The one error that all faults of the flags come in. */
+export function flagError(problems: readonly Problem[]): ConfigurationError {
+  return new ConfigurationError('FLAG_INVALID', 'flags', problems);
+}
+
+/** `--clusterprofile-access-provider`: a draft for each access type. */
+export function readProviders(given: readonly string[], problems: Problem[]): ReadonlyMap<string, Draft> {
+  const drafts = new Map<string, Draft>();
+  for (const value of given) {
+    const flag = `--clusterprofile-access-provider ${JSON.stringify(value)}`;
+    const problem = (message: string) => problems.push({ path: flag, message });
+    const equals = value.indexOf('=');
+    const name = value.slice(0, Math.max(equals, 0)).trim();
+    if (equals < 0) {
+      problem('has no "=": write the access type, "=", then the command');
+      continue;
+    }
+    if (name === '') {
+      problem('has no access type before the "="');
+      continue;
+    }
+    if (drafts.has(name)) {
+      problem(`the access type "${name}" is configured twice: give each type once`);
+      continue;
+    }
+    const split = splitWords(unwrapQuotes(value.slice(equals + 1).trim()));
+    if ('unclosed' in split) {
+      problem(`the quote ${split.unclosed} is never closed`);
+      continue;
+    }
+    const [command, ...args] = split.words;
+    if (!command) {
+      problem(`has no command after "${name}=": name the plugin's executable`);
+      continue;
+    }
+    if (value.includes('\0')) {
+      problem('holds a NUL character, which no process can be given');
+      continue;
+    }
+    const fields = new Map<string, unknown>([
+      ['execConfig.command', command],
+      ['execConfig.args', args],
+    ]);
+    drafts.set(name, { flag, name, fields, setBy: new Map() });
+  }
+  return drafts;
+}
+
+/** `--clusterprofile-access-provider-option`: fields of the drafts. */
+export function readOptions(given: readonly string[], drafts: ReadonlyMap<string, Draft>, problems: Problem[]): void {
+  for (const value of given) {
+    const flag = `--clusterprofile-access-provider-option ${JSON.stringify(value)}`;
+    const problem = (message: string) => problems.push({ path: flag, message });
+    const match = /^([^=]*)=([^=]*)=([\s\S]*)$/.exec(value);
+    if (!match) {
+      problem('must be the access type, "=", a field of the provider file, "=", its value');
+      continue;
+    }
+    const [, name = '', field = '', text = ''] = match;
+    const draft = drafts.get(name.trim());
+    if (!draft) {
+      problem(unknownType(name.trim(), drafts));
+      continue;
+    }
+    if (field === 'name' || field === 'execConfig.command' || field === 'execConfig.args') {
+      problem(`"${field}" is already said by --clusterprofile-access-provider: change it there`);
+      continue;
+    }
+    if (!providerFieldPaths.includes(field)) {
+      const meant = nearest(field, providerFieldPaths);
+      problem(`"${field}" is not a field of a provider${meant ? ` (did you mean ${meant}?)` : ''}`);
+      continue;
+    }
+    if (draft.setBy.has(field)) {
+      problem(`"${field}" of ${name} is set twice`);
+      continue;
+    }
+    const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
+    if (document.errors.length > 0) {
+      problem(`the value of "${field}" is not YAML`);
+      continue;
+    }
+    draft.fields.set(field, document.toJS());
+    draft.setBy.set(field, flag);
+    const fault = fieldFault(draft, field);
+    if (fault) problem(fault);
+  }
+}
+
+/** The first thing that is wrong with a provider's field, in the provider file's words. */
+function fieldFault(draft: Draft, field: string): string | undefined {
+  const parsed = parseProviders({ providers: [shape(draft)] });
+  if (!('problems' in parsed)) return undefined;
+  const path = `providers[0].${field}`;
+  const fault = parsed.problems.find((problem) => problem.path.startsWith(path));
+  if (!fault) return undefined;
+  const rest = fault.path.slice(path.length);
+  draft.fields.delete(field);
+  return `${field}${rest} ${fault.message}`;
+}
+
+/** A flag that sets a policy: the provider file's field for it, and what it may be. */
+export interface PolicyFlag {
+  readonly name: string;
+  readonly field: 'profileSourcedCLIArgsPolicy' | 'profileSourcedEnvVarsPolicy';
+  readonly policies: readonly string[];
+}
+
+/** A policy for one access type, or, where the type is left out, for every draft that has none. */
+export function readPolicies(
+  given: readonly string[],
+  { name: flagName, field, policies }: PolicyFlag,
+  drafts: ReadonlyMap<string, Draft>,
+  problems: Problem[],
+): void {
+  let bare: string | undefined;
+  for (const value of given) {
+    const flag = `--${flagName} ${JSON.stringify(value)}`;
+    const problem = (message: string) => problems.push({ path: flag, message });
+    const equals = value.indexOf('=');
+    const policy = value.slice(equals + 1).trim();
+    if (!policies.includes(policy)) {
+      const meant = nearest(policy, policies);
+      problem(`"${policy}" is not a policy: write ${policies.join(' or ')}${meant ? ` (did you mean ${meant}?)` : ''}`);
+      continue;
+    }
+    if (equals < 0) {
+      if (bare !== undefined) problem('a policy for every provider is given twice');
+      else if (drafts.size === 0) problem('no flag configures a provider that it could apply to');
+      bare = policy;
+      continue;
+    }
+    const name = value.slice(0, equals).trim();
+    const draft = drafts.get(name);
+    if (!draft) problem(name === '' ? 'has no access type before the "="' : unknownType(name, drafts));
+    else if (draft.setBy.has(field)) problem(`the policy of "${name}" is set twice`);
+    else {
+      draft.fields.set(field, policy);
+      draft.setBy.set(field, flag);
+    }
+  }
+  if (bare === undefined) return;
+  for (const { fields, setBy } of drafts.values()) {
+    if (!setBy.has(field)) fields.set(field, bare);
+  }
+}
+
+function unknownType(name: string, drafts: ReadonlyMap<string, Draft>): string {
+  const names = [...drafts.keys()];
+  const meant = nearest(name, names);
+  const known = names.length === 0 ? 'no flag configures any type' : `flags configure ${names.join(', ')}`;
+  return `"${name}" is configured by no --clusterprofile-access-provider${meant ? ` (did you mean ${meant}?)` : `: ${known}`}`;
+}
+
+/** A draft in the provider file's shape, with the defaults of a flag-configured provider. */
+function shape({ name, fields }: Draft): object {
+  const entry: Record<string, unknown> = { name };
+  const execConfig: Record<string, unknown> = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    provideClusterInfo: true,
+    interactiveMode: 'Never',
+  };
+  for (const [field, value] of fields) {
+    const key = field.replace(/^execConfig\./, '');
+    (key === field ? entry : execConfig)[key] = value;
+  }
+  return { ...entry, execConfig };
+}
+
+/** The provider of a draft. Throws a `ConfigurationError`. */
+export function finish(draft: Draft): ConfiguredProvider {
+  const parsed = parseProviders({ providers: [shape(draft)] });
+  if ('problems' in parsed) throw flagError(parsed.problems.map(({ message }) => ({ path: draft.flag, message })));
+  const [provider] = parsed.providers;
+  if (!provider) throw flagError([{ path: draft.flag, message: 'configures no provider' }]);
+  if (draft.setBy.has('execConfig.apiVersion')) return provider;
+  // The KEP's own example plugin answers in v1beta1 whatever it is asked, and both versions have the same fields.
+  const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
+  return { ...provider, acceptedVersions };
+}

@@ -1,0 +1,47 @@
+// One part of every comparison with Go: a program of theirs reads generated cases, a line each, and prints what it makes of them.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { goBuild } from './control-plane.ts';
+
+/** The lines that a Go program of ours prints, one for each case. `module` is a folder beside this file. */
+export async function askGo(module: string, program: string, cases: readonly unknown[]): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'differential-'));
+  try {
+    const path = join(folder, 'program');
+    await goBuild(fileURLToPath(new URL(`./${module}/`, import.meta.url)), program, path);
+    const input = cases.map((one) => JSON.stringify(one)).join('\n');
+    const { stdout } = await execa(path, { input, maxBuffer: 2 ** 30 });
+    const lines = stdout.split('\n');
+    assert.equal(lines.length, cases.length);
+    return lines;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * How many cases came out how. `compare` says how ours differs from theirs, and throws where no rule explains it; the error then
+ * shows the seed, the case and their answer.
+ */
+export async function tally<Case, Theirs>(
+  seed: number,
+  cases: readonly Case[],
+  lines: readonly string[],
+  compare: (given: Case, theirs: Theirs) => string | Promise<string>,
+): Promise<ReadonlyMap<string, number>> {
+  const outcomes = new Map<string, number>();
+  for (const [index, given] of cases.entries()) {
+    const line = lines[index] ?? '';
+    try {
+      const outcome = await compare(given, JSON.parse(line));
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    } catch (cause) {
+      throw new Error(`seed ${seed}, case ${index}: ${JSON.stringify(given)}\ntheirs: ${line}`, { cause });
+    }
+  }
+  return outcomes;
+}

@@ -1,0 +1,59 @@
+// A cluster that a controller reaches with a plugin's credentials, one for each kind of credential.
+import type { TestContext } from 'node:test';
+import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { allow, serviceAccount, startPlane } from './fixture.ts';
+
+/** A spoke, and the plugin whose issuer knows it. */
+export interface Spoke {
+  readonly plane: ControlPlane;
+  readonly plugin: TestPlugin;
+  /** The plugin's next run gives a new credential. */
+  issue(): Promise<void>;
+  /** The server refuses what was given so far, where it can. */
+  revoke(): Promise<void>;
+}
+
+/** How a kind of credential is made. */
+interface Issuer {
+  readonly next: () => Promise<PluginAnswer>;
+  readonly revoke?: () => Promise<void>;
+}
+
+/** A spoke with a plugin for its kind of credential. Both end with the test. `flags` are the API server's. */
+export async function startSpoke(
+  t: TestContext,
+  name: string,
+  kind: (plane: ControlPlane) => Promise<Issuer>,
+  flags: readonly string[] = [],
+): Promise<Spoke> {
+  const plane = await startPlane(t, name, flags);
+  const { next, revoke = async () => {} } = await kind(plane);
+  const plugin = await writePlugin(await next());
+  t.after(() => plugin.remove());
+  return { plane, plugin, revoke, issue: async () => plugin.answer(await next()) };
+}
+
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+/** The kinds of credentials that a spoke may take. */
+export const kinds = {
+  token: async (plane: ControlPlane): Promise<Issuer> => {
+    const { mint, revoke } = await serviceAccount(plane, 'controller');
+    return { next: async () => ({ token: await mint() }), revoke };
+  },
+  'expiring-token': async (plane: ControlPlane): Promise<Issuer> => {
+    const { mint } = await serviceAccount(plane, 'controller');
+    return { next: async () => ({ token: await mint(), expirationTimestamp: inSeconds(4) }) };
+  },
+  'expiring-certificate': async (plane: ControlPlane): Promise<Issuer> => {
+    await allow(plane, { kind: 'User', name: 'controller' });
+    return {
+      next: async () => {
+        const notAfter = new Date(Date.now() + 8_000);
+        const { issue } = plane.certificateAuthority;
+        const { certificate, key } = issue({ commonName: 'controller', client: true, notAfter });
+        return { clientCertificateData: certificate, clientKeyData: key, expirationTimestamp: inSeconds(4) };
+      },
+    };
+  },
+};
