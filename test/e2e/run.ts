@@ -77,19 +77,34 @@ async function runFiles(programs: string, wanted: (name: string) => boolean): Pr
 }
 
 const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = { images, access, exec, clusters, upstream };
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: String(Date.now() % 1e6) },
-    only: { type: 'string', multiple: true, default: Object.keys(parts) },
-    help: { type: 'boolean', short: 'h' },
-  },
-});
+const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;
+const { values } = readArguments();
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const seed = Number(values.seed);
 const unknown = values.only.filter((name) => !(name in parts));
-if (values.help || unknown.length > 0 || !Number.isInteger(seed)) {
-  if (unknown.length > 0) console.error(`there is no part ${unknown.join(', ')}`);
-  console.log(`npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`);
-  process.exit(values.help ? 0 : 2);
+if (unknown.length > 0) refuse(`there is no part ${unknown.join(', ')}`);
+if (!Number.isSafeInteger(seed)) refuse(`--seed ${values.seed} is not a whole number`);
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: 'string', default: String(Date.now() % 1e6) },
+        only: { type: 'string', multiple: true, default: Object.keys(parts) },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(problem: string): never {
+  console.error(`${problem}\n${usage}`);
+  process.exit(2);
 }
 
 const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
