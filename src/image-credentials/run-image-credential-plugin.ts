@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { ExecInfoError } from '../errors.ts';
+import { answerWith } from '../plugin/answer.ts';
 import { providerVersions } from './config.ts';
 import { formatDuration } from './duration.ts';
 import type { CacheKeyType, ImageRequest } from './protocol.ts';
@@ -25,7 +26,8 @@ const requestSchema = z.looseObject({
 
 /**
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
- * version that was asked for. A failure goes to stderr in one line, and ends the process with exit code 1.
+ * version that was asked for. A failure goes to stderr in one line, without what looks like a credential, and ends the process
+ * with the error's own `exitCode` (1 to 255), else with 1.
  *
  * @example
  * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));
@@ -33,31 +35,20 @@ const requestSchema = z.looseObject({
 export async function runImageCredentialPlugin(
   getAnswer: (request: ImageRequest) => Promise<ImagePluginAnswer> | ImagePluginAnswer,
 ): Promise<void> {
-  try {
+  await answerWith(async () => {
     const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
       await text(process.stdin),
     );
-    const {
-      auth,
-      cacheKeyType = 'Registry',
-      cacheDurationMs,
-    } = await getAnswer({
-      image,
-      serviceAccountToken,
-      serviceAccountAnnotations,
-    });
-    const answer = {
+    const answer = await getAnswer({ image, serviceAccountToken, serviceAccountAnnotations });
+    const { auth, cacheKeyType = 'Registry', cacheDurationMs } = answer;
+    return {
       kind: 'CredentialProviderResponse',
       apiVersion,
       cacheKeyType,
       ...(cacheDurationMs === undefined ? {} : { cacheDuration: formatDuration(cacheDurationMs) }),
       auth,
     };
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : 'the plugin failed'}\n`);
-    process.exitCode = 1;
-  }
+  });
 }
 
 function readRequest(data: string): z.output<typeof requestSchema> {

@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { writePlugin } from '../../src/testing/index.ts';
 import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
 import { heading, median, report, time } from '../bench/report.ts';
-import { findPrograms, goBuild, startControlPlane } from './control-plane.ts';
+import { CannotBuild, findPrograms, goBuild, startControlPlane } from './control-plane.ts';
 import { serviceAccount } from './fixture.ts';
 
 interface Round {
@@ -36,10 +36,19 @@ async function measure(peer: Peer | BarePeer, requests: number, workers: number)
   return { seconds, cpu: (user + system) / requests, p50, p99 };
 }
 
+/** The control plane's programs, and the client that stands on client-go. */
+async function build(): Promise<string> {
+  await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', goClient);
+  return findPrograms(console.log);
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'bench-e2e-'));
-const programs = await findPrograms(console.log);
 const goClient = join(folder, 'client-go');
-await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', goClient);
+const programs = await build().catch((error: unknown) => {
+  if (!(error instanceof CannotBuild)) throw error;
+  console.error(`nothing can be measured: ${error.message}`);
+  process.exit(1);
+});
 const plane = await startControlPlane(programs, 'bench');
 const { mint } = await serviceAccount(plane, 'bench');
 const plugin = await writePlugin({ token: await mint() });

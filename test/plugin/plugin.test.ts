@@ -98,4 +98,47 @@ describe('runCredentialPlugin', () => {
     assert.equal(alone.exitCode, 1);
     assert.match(alone.stderr, /KUBERNETES_EXEC_INFO is not set or empty/);
   });
+
+  const asked = { kind: 'ExecCredential', apiVersion: v1 };
+
+  test('ends with the exit code that an error has', async () => {
+    for (const [code, expected] of [
+      ['3', 3],
+      ['0', 1],
+      ['256', 1],
+      ['"x"', 1],
+    ] as const) {
+      const handler = `() => { throw Object.assign(new Error('log in first'), { exitCode: ${code} }); }`;
+      const { exitCode, stderr } = await run(handler, asked);
+      assert.deepEqual([exitCode, stderr], [expected, 'log in first']);
+    }
+    const { exitCode, stderr } = await run('() => { throw undefined; }', asked);
+    assert.deepEqual([exitCode, stderr], [1, 'the plugin failed']);
+  });
+
+  test('prints what looks like a credential on neither stream when it fails, and keeps to one line', async () => {
+    const secret = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJtZSJ9.c2ln';
+    const handler = `() => { throw new Error('the issuer said:\\n  Authorization: Bearer abc123\\n\\u001b[31m${secret}'); }`;
+    const { exitCode, stdout, stderr } = await run(handler, asked);
+    assert.deepEqual([exitCode, stdout], [1, '']);
+    assert.equal(stderr, 'the issuer said: Authorization: Bearer [redacted] [redacted JWT]');
+  });
+
+  for (const [what, status, expected] of [
+    ['nothing', '{}', /neither a token nor a client certificate/],
+    ['an empty token', `{ token: '' }`, /neither a token nor a client certificate/],
+    ['a key without its certificate', `{ token: 't', clientKeyData: 'k' }`, /a client key without its certificate/],
+    ['a certificate without its key', `{ clientCertificateData: 'c' }`, /a client certificate without its key/],
+    [
+      'an expiry that is no time',
+      `{ token: 't', expirationTimestamp: new Date('x') }`,
+      /expirationTimestamp that is no/,
+    ],
+  ] as const) {
+    test(`fails where it got ${what}, as the client would refuse it`, async () => {
+      const { exitCode, stdout, stderr } = await run(`() => (${status})`, asked);
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.match(stderr, expected);
+    });
+  }
 });
