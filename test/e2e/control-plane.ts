@@ -29,7 +29,11 @@ export class CannotBuild extends Error {}
 /** The folder of etcd, kube-apiserver and kubectl: `KUBEBUILDER_ASSETS`, or built once and kept in the user's cache. */
 export async function findPrograms(say: (line: string) => void): Promise<string> {
   const { KUBEBUILDER_ASSETS: assets, XDG_CACHE_HOME } = process.env;
-  if (assets) return assets;
+  if (assets) {
+    const missing = programs.filter((program) => !existsSync(join(assets, program)));
+    if (missing.length > 0) throw new Error(`KUBEBUILDER_ASSETS ${assets} has no ${missing.join(' and no ')}`);
+    return assets;
+  }
   const module = fileURLToPath(new URL('./control-plane/', import.meta.url));
   const digest = createHash('sha256')
     .update(await readFile(join(module, 'go.sum')))

@@ -52,11 +52,12 @@ async function exec(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  const versions = ['kube-apiserver', 'etcd'].map((name) =>
-    execa(join(programs, name), ['--version'], { lines: true }),
-  );
   await runFiles(programs, (name) => !name.startsWith('upstream-'));
-  proved.push(`clusters: ${(await Promise.all(versions)).map(({ stdout: [first] }) => first).join(', ')}`);
+  const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
+    const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
+    return stdout[0];
+  });
+  proved.push(`clusters: ${(await Promise.all(versions)).join(', ')}`);
 }
 
 /** Real API servers, and the CRD and plugins of the Go library. */
