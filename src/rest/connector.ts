@@ -2,7 +2,8 @@ import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { KeyPair } from '../exec/exec-credential.ts';
-import { type ProxyServer, unbracket } from './proxy.ts';
+import { unbracket } from './no-proxy.ts';
+import type { ProxyServer } from './proxy.ts';
 import { openTunnel } from './tunnel.ts';
 import { watchForSilence } from './watchdog.ts';
 

@@ -1,6 +1,7 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { inspect } from 'node:util';
 import { RequestError } from '../errors.ts';
+import { isExempt, unbracket } from './no-proxy.ts';
 
 /** A proxy, with what it takes to log in. Prints without the password. */
 export class ProxyServer {
@@ -61,44 +62,4 @@ export function parseProxy(text: string): ProxyServer {
     'PROXY_INVALID',
     'the proxy is not an http, https or socks5 URL: correct proxy-url, HTTPS_PROXY or HTTP_PROXY',
   );
-}
-
-/** Go's reading of NO_PROXY: `*`, addresses, CIDRs, domains with their subdomains, each with an optional port. */
-function isExempt(server: URL, noProxy: string): boolean {
-  const host = unbracket(server.hostname).toLowerCase();
-  const port = server.port || (server.protocol === 'https:' ? '443' : '80');
-  if (host === 'localhost' || (isIP(host) > 0 && loopback.check(host, family(host)))) return true;
-  return noProxy.split(',').some((entry) => matches(entry.trim().toLowerCase(), host, port));
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-function matches(entry: string, host: string, port: string): boolean {
-  if (entry === '') return false;
-  if (entry === '*') return true;
-  const cidr = /^([0-9a-f.:]+)\/(\d+)$/.exec(entry);
-  if (cidr) return isIP(host) > 0 && inSubnet(host, cidr[1] ?? '', Number(cidr[2]));
-  const [, name = '', onlyPort] = isIPv6(entry) ? ['', entry] : (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []);
-  if (onlyPort !== undefined && onlyPort !== port) return false;
-  const plain = unbracket(name);
-  if (isIP(plain) > 0) return plain === host;
-  const domain = plain.replace(/^\*\./, '.');
-  return domain.startsWith('.') ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
-}
-
-function inSubnet(host: string, network: string, prefix: number): boolean {
-  if (isIP(network) === 0 || prefix > (isIPv6(network) ? 128 : 32)) return false;
-  const list = new BlockList();
-  list.addSubnet(network, prefix, family(network));
-  return list.check(host, family(host));
-}
-
-function family(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
-}
-
-export function unbracket(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
 }

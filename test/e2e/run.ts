@@ -12,6 +12,7 @@ import { compareClientGo } from './client-go.ts';
 import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
 import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
+import { compareNoProxy } from './no-proxy.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const cases = 20_000;
@@ -49,6 +50,12 @@ async function exec(seed: number): Promise<void> {
   );
 }
 
+/** The environment's proxies beside Go's reading of them. */
+async function proxies(seed: number): Promise<void> {
+  tell(await compareNoProxy(cases, seed));
+  proved.push(`proxies: ${cases} servers with HTTPS_PROXY and NO_PROXY compared with golang.org/x/net/http/httpproxy`);
+}
+
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
@@ -77,7 +84,14 @@ async function runFiles(programs: string, wanted: (name: string) => boolean): Pr
   for await (const text of events.compose(spec)) process.stdout.write(String(text));
 }
 
-const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = { images, access, exec, clusters, upstream };
+const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
+  images,
+  access,
+  exec,
+  proxies,
+  clusters,
+  upstream,
+};
 const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;
 const { values } = readArguments();
 if (values.help) {
