@@ -10,6 +10,7 @@ import { execa } from 'execa';
 import { compareAccess } from './access.ts';
 import { compareClientGo } from './client-go.ts';
 import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
+import { compareKeyring } from './keyring.ts';
 import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 import { compareNoProxy } from './no-proxy.ts';
@@ -25,11 +26,13 @@ function tell(outcomes: ReadonlyMap<string, number>): void {
   }
 }
 
-/** matchImage beside the kubelet's own code. */
+/** matchImage and the order of credentials beside the kubelet's own code. */
 async function images(seed: number): Promise<void> {
   console.log("building the kubelet's credentialprovider: half a minute the first time, seconds later");
   const { compared, matched } = await compareMatchImage(30_000, seed);
+  tell(await compareKeyring(cases, seed));
   proved.push(`matchImage: ${compared} pairs compared with the kubelet's own code, ${matched} matches, no difference`);
+  proved.push(`keyring: answers for ${cases} images put together as the kubelet's own code does, no difference`);
 }
 
 /** resolve() beside the Go library. */

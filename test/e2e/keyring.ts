@@ -1,0 +1,62 @@
+// Compares how answers of several providers are put together with the kubelet's own keyring.
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { combine } from '../../src/image-credentials/keyring.ts';
+import { askGo, tally } from './differential.ts';
+
+interface Case {
+  readonly image: string;
+  /** A user name for each key, provider by provider. */
+  readonly answers: readonly Readonly<Record<string, string>>[];
+}
+
+const words = (text: string) => fc.constantFrom(...text.split('|'));
+// More of the likely ones, or hardly any key would match.
+const host = fc.oneof(
+  { weight: 4, arbitrary: words('|gcr.io|index.docker.io|docker.io|a.example.dev|*.example.dev|*') },
+  words('*.*|localhost:5000|gcr.io:443|10.0.0.1|library|ubuntu|é.io|x y|%zz'),
+);
+const path = words(
+  '||/|/v1/|/v2/|/v1|/v2/app|/app|/app/|/app/one|/ap|/v1/app|/%61pp|/app?q|/app#f|//app|/app@sha|/%zz|/é|/v1//|/a%2fb',
+);
+const key = fc.tuple(words('|||https://|http://|HTTPS://|ftp://|u:p@|https://u@'), host, path);
+const image = fc.tuple(host, path, words('|/app|/app/one|:tag|/team/app:1|@sha256:00'));
+const cases: fc.Arbitrary<Case> = fc
+  .record({ image, keys: fc.array(fc.uniqueArray(key, { maxLength: 4, selector: String }), { maxLength: 3 }) })
+  .map(({ image: parts, keys }) => ({
+    image: parts.join(''),
+    // Each user name tells where it comes from.
+    answers: keys.map((list, provider) =>
+      Object.fromEntries(list.map((one) => [one.join(''), `${provider} ${one.join('')}`])),
+    ),
+  }));
+
+/** The user names that we find, those of one provider for one pattern in a list of their own. */
+function ours({ image: name, answers }: Case): readonly (readonly string[])[] {
+  const given = answers.map((auth, provider) => ({
+    provider: String(provider),
+    auth: Object.fromEntries(Object.entries(auth).map(([one, username]) => [one, { username, password: 'x' }])),
+  }));
+  const groups = new Map<string, string[]>();
+  for (const { provider, pattern, username } of combine(name, given)) {
+    const group = `${provider} ${pattern}`;
+    groups.set(group, [...(groups.get(group) ?? []), username]);
+  }
+  return [...groups.values()];
+}
+
+/** How many cases came out how. */
+export async function compareKeyring(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
+  const generated = fc.sample(cases, { numRuns: count, seed });
+  const lines = await askGo('match-image', './keyring', generated);
+  return tally(seed, generated, lines, (given, theirs: readonly string[]) => {
+    // Keys of one provider that mean the same pattern come in Go's random order.
+    let start = 0;
+    for (const group of ours(given)) {
+      assert.deepEqual(group.toSorted(), theirs.slice(start, start + group.length).toSorted());
+      start += group.length;
+    }
+    assert.equal(start, theirs.length);
+    return start === 0 ? 'no credential' : start === 1 ? 'one credential' : 'several credentials';
+  });
+}
