@@ -71,6 +71,7 @@ const rules = {
   written: 'a server is told with a lower-case scheme and without its last slash',
   integer: 'an integer beyond 2^53 has lost digits',
   twice: 'of what stands twice in an answer of JSON, the last counts',
+  alpha: 'v1alpha1 is taken',
   yaml: 'the rarities of YAML are read as the library reads them',
 };
 /** Where we refuse what client-go takes: our message, and the rule. */
@@ -81,6 +82,7 @@ const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
 ];
 /** Where we take what client-go refuses: its message, and the rule. */
 const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
+  [/exec plugin: invalid apiVersion ".*\/v1alpha1"/, rules.alpha],
   [/yaml: (found incompatible YAML document|invalid map key|line \d+: found (a tab )?character)/, rules.yaml],
   [/cannot unmarshal number into Go struct field ExecCredentialStatus\.status\.token/, rules.yaml],
 ];

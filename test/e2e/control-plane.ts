@@ -82,6 +82,9 @@ async function go(args: readonly string[], cwd?: string): Promise<string> {
   const { exitCode, stdout, stderr, code } = await execa('go', args, { ...(cwd ? { cwd } : {}), reject: false });
   if (exitCode === 0) return stdout;
   if (code === 'ENOENT') throw new CannotBuild('Go is not installed: install Go 1.26 or later to run this part');
+  if (/requires go >= |toolchain not available/.test(stderr)) {
+    throw new CannotBuild(`Go is too old: install Go 1.26 or later to run this part\n${stderr}`);
+  }
   const network = /dial tcp|no such host|proxyconnect|timeout|connection refused|Forbidden|lookup /i;
   throw network.test(stderr) ? new CannotBuild(`Go cannot fetch its modules here:\n${stderr}`) : new Error(stderr);
 }

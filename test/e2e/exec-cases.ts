@@ -32,7 +32,7 @@ const word = fc.oneof(
 // What an operator writes.
 const exec = fc.record(
   {
-    apiVersion: mostly<unknown>(version, fc.constantFrom('', 'v1', `${group}v2`, null)),
+    apiVersion: mostly<unknown>(version, fc.constantFrom('', 'v1', `${group}v2`, `${group}v1alpha1`, null)),
     command: mostly<unknown>(fc.constantFrom('plugin', '/usr/bin/plugin', './plugin'), fc.constantFrom('', 7)),
     args: mostly<unknown>(fc.array(word, { maxLength: 3 }), fc.constantFrom(null, 'x', [7])),
     env: mostly<unknown>(
@@ -299,16 +299,14 @@ const good = {
 };
 /** Half of them are kubeconfigs with a good answer, half answers to a good kubeconfig. */
 export const cases: fc.Arbitrary<Case> = fc.oneof(
-  kubeconfig.chain((text) =>
-    // Answered in the version that is asked for, wherever there is one.
-    fc.constant({
-      kubeconfig: text,
-      answer: JSON.stringify({
-        apiVersion: /client\.authentication\.k8s\.io\/v1(beta1)?/.exec(text)?.[0] ?? v1,
-        kind: 'ExecCredential',
-        status: { token: 'token' },
-      }),
+  kubeconfig.map((text) => ({
+    kubeconfig: text,
+    // In the version that is asked for, wherever there is one.
+    answer: JSON.stringify({
+      apiVersion: /client\.authentication\.k8s\.io\/v1(beta1|alpha1)?/.exec(text)?.[0] ?? v1,
+      kind: 'ExecCredential',
+      status: { token: 'token' },
     }),
-  ),
+  })),
   answer.map((text) => ({ ...good, answer: text })),
 );
