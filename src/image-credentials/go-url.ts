@@ -18,8 +18,7 @@ export function parseGoUrl(text: string): GoUrl | { readonly problem: string } {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   const hash = bytes.indexOf('#');
   const beforeFragment = hash < 0 ? bytes : bytes.slice(0, hash);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
-  if (/[\x00-\x1f\x7f]/.test(beforeFragment)) return { problem: 'holds a control character' };
+  if (/[^\x20-\x7e\x80-\xff]/.test(beforeFragment)) return { problem: 'holds a control character' };
   if (hash >= 0 && decode(bytes.slice(hash + 1)) === undefined) return badEscape;
   const question = beforeFragment.indexOf('?');
   const rest = question < 0 ? beforeFragment : beforeFragment.slice(0, question);
