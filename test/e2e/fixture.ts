@@ -5,10 +5,27 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 /** The folder of the programs: run.ts has found or built them. */
 export const programs = process.env.CONTROL_PLANE_PROGRAMS ?? '';
 
+/** What ends with a test. */
+export interface Lifetime {
+  after(end: () => unknown): void;
+}
+
+/** Ends the last first, an informer before its server, and each whatever becomes of the others. */
+export function lifetimeOf(t: TestContext): Lifetime {
+  const stack = new AsyncDisposableStack();
+  t.after(() => stack.disposeAsync());
+  return {
+    after: (end) =>
+      stack.defer(async () => {
+        await end();
+      }),
+  };
+}
+
 /** A control plane that ends with the test. */
-export async function startPlane(t: TestContext, name: string, flags?: readonly string[]): Promise<ControlPlane> {
+export async function startPlane(life: Lifetime, name: string, flags?: readonly string[]): Promise<ControlPlane> {
   const plane = await startControlPlane(programs, name, flags);
-  t.after(() => plane.close());
+  life.after(() => plane.close());
   return plane;
 }
 

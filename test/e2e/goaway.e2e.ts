@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { CredentialProviders } from '../../src/index.ts';
+import { lifetimeOf } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('GOAWAY of a real API server', () => {
   test('loses no POST and sends none twice', async (t) => {
+    const life = lifetimeOf(t);
     // One request in fifty, the most that the server takes.
-    const { plane, plugin } = await startSpoke(t, 'goaway', kinds.token, ['--goaway-chance=0.02']);
+    const { plane, plugin } = await startSpoke(life, 'goaway', kinds.token, ['--goaway-chance=0.02']);
     const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
     const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-    t.after(() => providers.close());
+    life.after(() => providers.close());
     const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
     const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
     const core = config.makeApiClient(CoreV1Api);
@@ -21,6 +23,7 @@ describe('GOAWAY of a real API server', () => {
     const informer = makeInformer(config, '/api/v1/namespaces/default/configmaps', list);
     informer.on('add', ({ metadata }) => watched.add(metadata?.name ?? ''));
     await informer.start();
+    life.after(() => informer.stop());
     let next = 0;
     const worker = async () => {
       while (next < 2_000) {
@@ -35,7 +38,6 @@ describe('GOAWAY of a real API server', () => {
       .filter((name) => name.startsWith('map-'));
     assert.equal(names.length, 2_000);
     while (!names.every((name) => watched.has(name))) await pause(20);
-    await informer.stop();
     t.diagnostic(
       '2,000 POSTs of 32 callers with a GOAWAY for one in fifty: none failed, none doubled, the informer saw all',
     );

@@ -5,12 +5,13 @@ import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { CredentialProviders } from '../../src/index.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-import { programs } from './fixture.ts';
+import { lifetimeOf, programs } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 describe('kubectl', () => {
   test('takes what exportConfig gives, plugin, arguments and extension', async (t) => {
-    const { plane, plugin } = await startSpoke(t, 'kubectl', kinds.token);
+    const life = lifetimeOf(t);
+    const { plane, plugin } = await startSpoke(life, 'kubectl', kinds.token);
     const execConfig = {
       apiVersion: 'client.authentication.k8s.io/v1',
       command: plugin.command,
@@ -18,7 +19,7 @@ describe('kubectl', () => {
       provideClusterInfo: true,
     } as const;
     const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-    t.after(() => providers.close());
+    life.after(() => providers.close());
     const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'kubectl' } }];
     const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData, extensions };
     const config = providers.getConfig({

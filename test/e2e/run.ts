@@ -80,7 +80,9 @@ async function upstream(): Promise<void> {
 async function runFiles(programs: string, wanted: (name: string) => boolean): Promise<void> {
   const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
   process.env.CONTROL_PLANE_PROGRAMS = programs;
-  const events = run({ files: names.map((name) => join(folder, name)), concurrency: 1, timeout: 180_000 });
+  const files = names.map((name) => join(folder, name));
+  // A file that does not end, whatever its tests said, is a failure.
+  const events = run({ files, concurrency: 1, timeout: 180_000, signal: AbortSignal.timeout(900_000) });
   events.on('test:fail', () => {
     process.exitCode = 1;
   });

@@ -1,8 +1,7 @@
 // A cluster that a controller reaches with a plugin's credentials, one for each kind of credential.
-import type { TestContext } from 'node:test';
 import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { allow, serviceAccount, startPlane } from './fixture.ts';
+import { allow, type Lifetime, serviceAccount, startPlane } from './fixture.ts';
 
 /** A spoke, and the plugin whose issuer knows it. */
 export interface Spoke {
@@ -22,15 +21,15 @@ interface Issuer {
 
 /** A spoke with a plugin for its kind of credential. Both end with the test. `flags` are the API server's. */
 export async function startSpoke(
-  t: TestContext,
+  life: Lifetime,
   name: string,
   kind: (plane: ControlPlane) => Promise<Issuer>,
   flags: readonly string[] = [],
 ): Promise<Spoke> {
-  const plane = await startPlane(t, name, flags);
+  const plane = await startPlane(life, name, flags);
   const { next, revoke = async () => {} } = await kind(plane);
   const plugin = await writePlugin(await next());
-  t.after(() => plugin.remove());
+  life.after(() => plugin.remove());
   return { plane, plugin, revoke, issue: async () => plugin.answer(await next()) };
 }
 
@@ -49,7 +48,8 @@ export const kinds = {
     await allow(plane, { kind: 'User', name: 'controller' });
     return {
       next: async () => {
-        const notAfter = new Date(Date.now() + 8_000);
+        // Longer than an API server is away when it starts again: nobody issues a new one meanwhile.
+        const notAfter = new Date(Date.now() + 60_000);
         const { issue } = plane.certificateAuthority;
         const { certificate, key } = issue({ commonName: 'controller', client: true, notAfter });
         return { clientCertificateData: certificate, clientKeyData: key, expirationTimestamp: inSeconds(4) };
