@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { anyIo, respond, startImageProviders } from '../fixtures/image-plugins.ts';
+
+describe('the cache (F)', () => {
+  for (const [cacheKeyType, expected] of [
+    ['Image', 3],
+    ['Registry', 2],
+    ['Global', 1],
+  ] as const) {
+    test(`F.49, F.50: an answer for ${cacheKeyType} serves as far as that goes`, async (t) => {
+      const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo, { cacheKeyType }) }]);
+      for (const image of ['gcr.io/a', 'gcr.io/b', 'gcr.io/a:2', 'quay.io/a', 'quay.io/a'])
+        await providers.getCredentials(image);
+      assert.equal(await runs('p'), expected);
+    });
+  }
+
+  for (const [item, cacheDuration, defaultCacheDuration, expected] of [
+    ["F.52: the answer's own duration counts", '1h', '0s', 1],
+    ['F.52: zero is none, whatever the default', '0s', '1h', 3],
+    ['F.52: a negative one has expired', '-5m', '1h', 3],
+    ['F.52: without one the default counts', undefined, '1h', 1],
+    ['F.52: and zero there is none', undefined, '0s', 3],
+  ] as const) {
+    test(item, async (t) => {
+      const plugin = { name: 'p', code: respond(anyIo, { cacheDuration }), config: { defaultCacheDuration } };
+      const { users, runs } = await startImageProviders(t, [plugin]);
+      for (let i = 0; i < 3; i++) assert.deepEqual(await users('gcr.io/a'), ['p u']);
+      assert.equal(await runs('p'), expected);
+    });
+  }
+
+  test('F.53: expires strictly after its time, a hit does not extend it', async (t) => {
+    const clock = { now: 0 };
+    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }], {
+      clock: () => clock.now,
+    });
+    for (const now of [0, 300_000, 600_000]) {
+      clock.now = now;
+      await providers.getCredentials('gcr.io/a');
+    }
+    assert.equal(await runs('p'), 1);
+    clock.now = 600_001;
+    await providers.getCredentials('gcr.io/a');
+    assert.equal(await runs('p'), 2);
+  });
+
+  test('F.54: an empty answer is kept too', async (t) => {
+    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond({}) }]);
+    for (let i = 0; i < 3; i++) await providers.getCredentials('gcr.io/a');
+    assert.equal(await runs('p'), 1);
+  });
+
+  test('F.57: concurrent pulls of an image share one run, those of two images do not', async (t) => {
+    const { providers, runs } = await startImageProviders(t, [
+      { name: 'p', code: `sleep 0.2\n${respond(anyIo, { cacheKeyType: 'Registry' })}` },
+    ]);
+    const images = Array.from({ length: 50 }, (_, index) => `gcr.io/${index % 2 === 0 ? 'a' : 'b'}`);
+    await Promise.all(images.map((image) => providers.getCredentials(image)));
+    assert.equal(await runs('p'), 2);
+  });
+
+  test('a caller who gives up leaves the run to those who ask next', async (t) => {
+    const { providers, users, runs } = await startImageProviders(t, [
+      { name: 'p', code: `sleep 0.2\n${respond(anyIo)}` },
+    ]);
+    const controller = new AbortController();
+    const asked = providers.getCredentials('gcr.io/a', { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await assert.rejects(asked, /enough/);
+    assert.deepEqual(await users('gcr.io/a'), ['p u']);
+    assert.equal(await runs('p'), 1);
+  });
+});

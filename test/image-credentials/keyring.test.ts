@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import { anyIo, respond, startImageProviders, user } from '../fixtures/image-plugins.ts';
+
+describe('several providers (H)', () => {
+  test('H.64: one that fails does not take the others down, and is reported', async (t) => {
+    const { providers } = await startImageProviders(t, [
+      { name: 'bad', code: 'exit 1' },
+      { name: 'good', code: respond(anyIo) },
+    ]);
+    const { credentials, failures } = await providers.getCredentials('gcr.io/a');
+    assert.deepEqual(
+      credentials.map(({ provider, pattern }) => [provider, pattern]),
+      [['good', '*.io']],
+    );
+    assert.deepEqual(
+      failures.map(({ provider }) => provider),
+      ['bad'],
+    );
+  });
+
+  test('H.66, H.67: patterns in descending order, and for one pattern the earlier provider first', async (t) => {
+    const first = { '*.io': user('1'), 'gcr.io': user('2'), 'gcr.io/a': user('3'), 'other.io': user('x') };
+    const second = { 'gcr.io/a/b': user('4'), 'gcr.io': user('5'), 'g*.io': user('6') };
+    const { users } = await startImageProviders(t, [
+      { name: 'p', code: respond(first) },
+      { name: 'q', code: respond(second) },
+    ]);
+    assert.deepEqual(await users('gcr.io/a/b'), ['q 4', 'p 3', 'p 2', 'q 5', 'q 6', 'p 1']);
+  });
+
+  test('H.65: keys lose scheme, user and API version; what is no URL is passed over', async (t) => {
+    const auth = {
+      'https://gcr.io/v1/a': user('1'),
+      'http://u:p@gcr.io/v2/': user('2'),
+      'Https://gcr.io': user('x'),
+      'g cr.io': user('x'),
+    };
+    const { providers } = await startImageProviders(t, [{ name: 'p', code: respond(auth) }]);
+    const { credentials } = await providers.getCredentials('gcr.io/a');
+    assert.deepEqual(
+      credentials.map(({ pattern, username }) => [pattern, username]),
+      [
+        ['gcr.io/a', '1'],
+        ['gcr.io', '2'],
+      ],
+    );
+  });
+
+  test('H.68: the default registry has a key of its own, which counts where nothing else matches', async (t) => {
+    const hub = { 'https://index.docker.io/v1/': user('hub') };
+    const { users } = await startImageProviders(t, [{ name: 'p', code: respond(hub) }]);
+    assert.deepEqual(await users('nginx'), ['p hub']);
+    const other = await startImageProviders(t, [{ name: 'p', code: respond({ ...hub, 'docker.io': user('own') }) }]);
+    assert.deepEqual(await other.users('nginx'), ['p own']);
+    assert.deepEqual(await users('gcr.io/a'), []);
+  });
+
+  test('toDockerConfig has registries, and repositories where they differ', async (t) => {
+    const auth = { 'gcr.io/a': user('a'), 'gcr.io': user('all'), 'quay.io': user('quay'), 'docker.io': user('hub') };
+    const { providers } = await startImageProviders(t, [{ name: 'p', code: respond(auth) }]);
+    const encode = (text: string) => ({ auth: Buffer.from(`${text}:pw`).toString('base64') });
+    assert.deepEqual(await providers.toDockerConfig('quay.io/x:1'), { auths: { 'quay.io': encode('quay') } });
+    assert.deepEqual(
+      await providers.toDockerConfig(['gcr.io/a', 'gcr.io/b', 'nginx', 'quay.io/x', 'quay.io/y', 'none.example.com/x']),
+      {
+        auths: {
+          'gcr.io/a': encode('a'),
+          'gcr.io/b': encode('all'),
+          'https://index.docker.io/v1/': encode('hub'),
+          'quay.io': encode('quay'),
+        },
+      },
+    );
+  });
+
+  test('a credential prints without its password, and a failure without what the plugin printed', async (t) => {
+    const secret = 'SECRET-5d1f';
+    const said: string[] = [];
+    const logger = { warn: (fields: object, message: string) => said.push(JSON.stringify(fields), message) };
+    const { providers } = await startImageProviders(
+      t,
+      [
+        { name: 'p', code: respond({ '*.io': user('u', secret) }) },
+        { name: 'q', code: `${respond({ '*.io': user('u', secret) }, { extra: secret })}\necho ${secret} >&2` },
+      ],
+      { logger },
+    );
+    const result = await providers.getCredentials('gcr.io/a');
+    assert.equal(result.credentials[0]?.password, secret);
+    assert.equal(result.failures.length, 1);
+    for (const text of [
+      ...said,
+      inspect(result, { depth: 9 }),
+      JSON.stringify(result),
+      inspect(providers, { depth: 9 }),
+    ]) {
+      assert.ok(!text.includes(secret), text);
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import {
+  AuthenticationV1Api,
+  CoreV1Api,
+  KubernetesObjectApi,
+  makeInformer,
+  PatchStrategy,
+  setHeaderOptions,
+  VersionApi,
+  Watch,
+} from '@kubernetes/client-node';
+import { fetch, request } from 'undici';
+import { startFleet } from '../fixtures/fleet.ts';
+
+describe('every kind of client', () => {
+  for (const http2 of [true, false]) {
+    const protocol = http2 ? 'HTTP/2' : 'HTTP/1.1';
+
+    test(`generated APIs are authenticated over ${protocol}`, async (t) => {
+      const { cluster, plugin, config } = await startFleet(t, { cluster: { http2 } });
+      const core = config.makeApiClient(CoreV1Api);
+      assert.deepEqual(
+        (await core.listNamespace()).items.map(({ metadata }) => metadata?.name),
+        ['default', 'kube-system'],
+      );
+      const created = await core.createNamespace({ body: { metadata: { name: 'new' } } });
+      assert.equal(created.metadata?.name, 'new');
+      const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} });
+      assert.equal(review.status?.userInfo?.username, 'me');
+      assert.equal((await config.makeApiClient(VersionApi).getCode()).major, '1');
+      assert.equal(await plugin.runs(), 1);
+      assert.equal(cluster.stats.unauthorized, 0);
+      if (http2) assert.equal(cluster.stats.connections, 1);
+    });
+
+    test(`Watch sees events over ${protocol}`, async (t) => {
+      const { cluster, config } = await startFleet(t, { cluster: { http2 } });
+      const names: (string | undefined)[] = [];
+      let got: () => void = () => {};
+      const three = new Promise<void>((resolve) => {
+        got = () => names.length >= 3 && resolve();
+      });
+      const controller = await new Watch(config).watch(
+        '/api/v1/namespaces',
+        {},
+        (type, object) => {
+          names.push(`${type} ${object.metadata.name}`);
+          if (names.length === 2) cluster.emit('ADDED', 'later');
+          got();
+        },
+        () => {},
+      );
+      await three;
+      controller.abort();
+      assert.deepEqual(names, ['ADDED default', 'ADDED kube-system', 'ADDED later']);
+    });
+  }
+
+  test('an informer sees what changes', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());
+    const seen: string[] = [];
+    const added = new Promise<void>((resolve) => {
+      informer.on('add', (namespace) => {
+        seen.push(namespace.metadata?.name ?? '');
+        if (seen.includes('later')) resolve();
+      });
+    });
+    informer.on('connect', () => cluster.emit('ADDED', 'later'));
+    await informer.start();
+    await added;
+    await informer.stop();
+    assert.deepEqual(seen, ['default', 'kube-system', 'later']);
+  });
+
+  test('KubernetesObjectApi creates, applies, reads, lists and deletes', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const objects = KubernetesObjectApi.makeApiClient(config);
+    const namespace = (name: string, labels: Record<string, string> = {}) => ({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels },
+    });
+    await objects.create(namespace('one'));
+    const applied = await objects.patch(
+      namespace('two', { a: 'b' }),
+      undefined,
+      undefined,
+      'me',
+      true,
+      PatchStrategy.ServerSideApply,
+    );
+    assert.deepEqual(applied.metadata?.labels, { a: 'b' });
+    assert.equal((await objects.read(namespace('two'))).metadata?.name, 'two');
+    await objects.delete(namespace('one'));
+    const names = (await objects.list('v1', 'Namespace')).items.map(({ metadata }) => metadata?.name);
+    assert.deepEqual(names, ['default', 'kube-system', 'two']);
+    assert.equal(cluster.stats.unauthorized, 0);
+  });
+
+  test('server-side apply through a generated API, replayed after a 401', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2' });
+    const seen: unknown[] = [];
+    cluster.onRequest = ({ method, url, headers }) => seen.push([method, url, headers['content-type']]);
+    const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'applied', labels: { team: 'x' } } };
+    const applied = await core.patchNamespace(
+      { name: 'applied', body, fieldManager: 'me', force: true },
+      setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply),
+    );
+    assert.deepEqual(applied.metadata?.labels, { team: 'x' });
+    const request = ['PATCH', '/api/v1/namespaces/applied?fieldManager=me&force=true', 'application/apply-patch+yaml'];
+    assert.deepEqual(seen, [request, request]);
+  });
+
+  test('a body of 1 MB arrives whole, and comes back whole', async (t) => {
+    const { config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    const label = 'x'.repeat(1024 * 1024);
+    await core.createNamespace({ body: { metadata: { name: 'large', labels: { label } } } });
+    assert.equal((await core.readNamespace({ name: 'large' })).metadata?.labels?.label, label);
+  });
+
+  test('undici itself, through config.dispatcher, with fetch and with request', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const url = `${cluster.url}/api/v1/namespaces`;
+    assert.equal((await fetch(url, { dispatcher: config.dispatcher })).status, 200);
+    const { statusCode, body } = await request(url, { dispatcher: config.dispatcher });
+    await body.dump();
+    assert.equal(statusCode, 200);
+  });
+});
+
+describe('a path prefix', () => {
+  test('is kept on every request', async (t) => {
+    const { cluster, config } = await startFleet(t, { cluster: { pathPrefix: '/v1/projects/1' } });
+    const urls: string[] = [];
+    cluster.onRequest = ({ url }) => urls.push(url);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    const { body } = await request(`${config.access.cluster.server}/api/v1/namespaces?watch=true`, {
+      dispatcher: config.dispatcher,
+    });
+    await once(body, 'readable');
+    body.on('error', () => {}).destroy();
+    assert.ok(
+      urls.every((url) => url.startsWith('/v1/projects/1/api/v1/namespaces')),
+      urls.join(),
+    );
+  });
+});

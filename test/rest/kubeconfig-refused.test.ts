@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ConfigurationError, RestConfig } from '../../src/index.ts';
+import { caData } from '../fixtures/ca.ts';
+import { kubeconfig, problemsOf } from '../fixtures/kubeconfigs.ts';
+
+describe('a kubeconfig that cannot be used', () => {
+  for (const [name, parts, message] of [
+    ['is no YAML', '{', /^kubeconfig: line 1: is neither JSON nor YAML/],
+    ['is empty', '', /is empty/],
+    ['is a list', '[]', /must be an object/],
+    ['has no context', { more: { 'current-context': '' } }, /line 1: current-context: is missing; there are c/],
+    [
+      'has two users of one name',
+      { more: { users: [{ name: 'bob' }, { name: 'bob' }] } },
+      /users\[1\]\.name: "bob" already stands at users\[0\]/,
+    ],
+    ['has no server', { cluster: { server: '' } }, /clusters\[0\]\.cluster\.server: is missing/],
+    ['has a server without TLS (A.8)', { cluster: { server: 'http://h' } }, /credentials are sent over https only/],
+    ['has a server without a scheme (A.8)', { cluster: { server: 'h:443' } }, /is not an https:\/\/ URL/],
+    [
+      'has an authority and no verification (L.89)',
+      { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority-data': caData } },
+      /cannot stand beside insecure-skip-tls-verify/,
+    ],
+    [
+      'has an authority that cannot be read (C.28)',
+      { cluster: { 'certificate-authority': '/nowhere/ca' } },
+      /\/nowhere\/ca cannot be read \(ENOENT\)/,
+    ],
+    [
+      'has an ftp proxy (A.13)',
+      { cluster: { 'proxy-url': 'ftp://p' } },
+      /proxy-url: must be an http:\/\/, https:\/\/ or socks5:\/\/ URL/,
+    ],
+    ['has no exec', { exec: null }, /users\[0\]\.user: has no exec/],
+    [
+      'has an auth-provider beside exec (A.4)',
+      { user: { 'auth-provider': { name: 'gcp' } } },
+      /auth-provider: cannot stand beside exec/,
+    ],
+    ['has no command (A.4)', { exec: { command: '' } }, /users\[0\]\.user\.exec\.command: must be/],
+    ['has no version (A.4)', { exec: { apiVersion: '' } }, /users\[0\]\.user\.exec\.apiVersion: must be one of/],
+    [
+      'has a variable without a name (A.4)',
+      { exec: { env: [{ name: '', value: 'x' }] } },
+      /env\[0\]\.name: is an empty name/,
+    ],
+    ['has an exec of nothing (A.6)', { user: { exec: {} } }, /exec\.apiVersion: .*[\s\S]*exec\.command: /],
+    [
+      'has a token and a user name (A.7)',
+      { user: { token: 't', username: 'u' } },
+      /username: cannot stand beside a token/,
+    ],
+    ['has a certificate without a key', { user: { 'client-certificate': '/c' } }, /stands without client-key/],
+    ['has a key that is no base64', { user: { 'client-key-data': '%' } }, /client-key-data: is not base64/],
+    ['has groups and nobody to impersonate', { user: { 'as-groups': ['g'] } }, /user\.as: is missing/],
+    [
+      'has two extensions of one name (A.11)',
+      { cluster: { extensions: [{ name: 'a' }, { name: 'a' }] } },
+      /extensions\[1\]\.name: "a" stands here a second time/,
+    ],
+    [
+      'has a number that lost digits',
+      kubeconfig({}).replace(
+        '"https://h:1"',
+        '"https://h:1","extensions":[{"name":"client.authentication.k8s.io/exec","extension":{"n":12345678901234567890}}]',
+      ),
+      /extension\.n: is an integer beyond 2\^53/,
+    ],
+  ] as const) {
+    test(`because it ${name} is refused, with the place`, () => assert.match(problemsOf(parts), message));
+  }
+
+  test('is reported with every problem at once, and its lines', () => {
+    const text = [
+      'current-context: c',
+      'contexts: [{name: c, context: {cluster: k, user: u}}]',
+      'clusters:',
+      '- name: k',
+      '  cluster: {server: "https://h", proxy-url: 5}',
+      'users:',
+      '- name: u',
+      '  user:',
+      '    exec: {apiVersion: v9, args: {}}',
+      '    as-groups: x',
+    ].join('\n');
+    const message = problemsOf(text);
+    assert.match(message, /^kubeconfig: 5 problems:/);
+    assert.match(message, /line 5: clusters\[0\]\.cluster\.proxy-url: /);
+    assert.match(message, /line 9: users\[0\]\.user\.exec\.args: /);
+    assert.match(message, /line 10: users\[0\]\.user\.as-groups: /);
+  });
+
+  test('or is not there is said at once, and a wrong argument too', () => {
+    const thrown = (source: object, options: object = {}) => {
+      try {
+        Reflect.apply(RestConfig.fromKubeConfig, RestConfig, [source, options]);
+      } catch (error) {
+        assert.ok(error instanceof ConfigurationError);
+        return `${error.code}: ${error.message}`;
+      }
+      return assert.fail('taken');
+    };
+    assert.match(
+      thrown({ path: '/nowhere/config' }),
+      /^KUBECONFIG_UNREADABLE: kubeconfig \/nowhere\/config: does not exist/,
+    );
+    assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \} or \{ text, directory \}/);
+    assert.match(thrown({ pat: 'x' }), /did you mean path\?/);
+    assert.match(thrown({ text: kubeconfig({}) }, { timeoutMS: 1 }), /did you mean timeoutMs\?/);
+    assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
+  });
+});

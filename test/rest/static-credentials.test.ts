@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { ConfigurationError } from '../../src/index.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+describe('what stands beside exec (A.7, B.17)', () => {
+  const token = (user: object) => ({ user, exec: { command: '/never/run' } });
+
+  test('a token, a token file and a user name keep the plugin from being run', async (t) => {
+    const cluster = await startCluster(t, { tokens: { static: 'by-token', 'from file': 'by-file' } });
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'token'), ' from file\n');
+    for (const [user, authorization] of [
+      [{ token: 'static' }, 'Bearer static'],
+      [{ tokenFile: join(folder, 'token') }, 'Bearer from file'],
+      [{ token: 'static', tokenFile: join(folder, 'token') }, 'Bearer from file'],
+      [{ username: 'u', password: 'p:w' }, `Basic ${Buffer.from('u:p:w').toString('base64')}`],
+    ] as const) {
+      const config = load(t, { cluster: clusterOf(cluster), ...token(user) });
+      assert.equal((await headersOf(cluster, config)).authorization, authorization);
+      assert.match(config.access.ignored[0]?.reason ?? '', /has a credential of its own/);
+    }
+  });
+
+  test('a certificate with its key does, from files and from data; its files are read again', async (t) => {
+    const cluster = await startCluster(t);
+    const folder = await temporaryFolder(t);
+    const write = async (commonName: string) => {
+      const pair = cluster.certificateAuthority.issue({ commonName, client: true });
+      await writeFile(join(folder, 'cert'), pair.certificate);
+      await writeFile(join(folder, 'key'), pair.key);
+      return pair;
+    };
+    const pair = await write('one');
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const data = { 'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key) };
+    const config = load(t, { cluster: clusterOf(cluster), ...token(data) });
+    await namespaces(config);
+    assert.equal(cluster.stats.byIdentity.get('one'), 1);
+
+    const clock = { now: 0 };
+    const files = { 'client-certificate': join(folder, 'cert'), 'client-key': join(folder, 'key') };
+    const text = kubeconfig({ cluster: clusterOf(cluster), ...token(files) });
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const rotating = load(t, text, { clock: () => clock.now, logger });
+    await namespaces(rotating);
+    await write('two');
+    await namespaces(rotating);
+    assert.equal(cluster.stats.byIdentity.get('one'), 3);
+    clock.now += 60_001;
+    while (!cluster.stats.byIdentity.has('two')) await namespaces(rotating);
+    await rm(join(folder, 'key'));
+    clock.now += 60_001;
+    while (warnings.length === 0) await namespaces(rotating);
+    assert.match(warnings[0] ?? '', /kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\); .* serves on/);
+  });
+
+  test('a certificate file that is a symbolic link into a mount follows the mount', async (t) => {
+    const folder = await temporaryFolder(t);
+    const cluster = await startCluster(t, { tokens: { new: 'n', old: 'o' } });
+    for (const name of ['old', 'new']) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, 'token'), name);
+    }
+    await symlink('old', join(folder, 'data'));
+    const clock = { now: 0 };
+    const options = { clock: () => clock.now };
+    const config = load(
+      t,
+      { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'data/token') }) },
+      options,
+    );
+    await namespaces(config);
+    await rm(join(folder, 'data'));
+    await symlink('new', join(folder, 'data'));
+    clock.now += 60_001;
+    while (!cluster.stats.byIdentity.has('n')) await namespaces(config);
+    assert.equal(cluster.stats.unauthorized, 0);
+  });
+
+  test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
+    const folder = await temporaryFolder(t);
+    const cluster = await startCluster(t, { tokens: { good: 'me' } });
+    await writeFile(join(folder, 'token'), 'good');
+    const clock = { now: 0 };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
+    const config = load(t, parts, { clock: () => clock.now });
+    await config.ready();
+    await rm(join(folder, 'token'));
+    clock.now += 60_001;
+    // The old one is given at once, and the file is read behind it.
+    await config.ready();
+    config.invalidate();
+    // By the time that twenty others have failed, that one has.
+    for (let i = 0; i < 20; i++) await assert.rejects(readFile(join(folder, 'token')));
+    await assert.rejects(config.ready(), /cannot be read \(ENOENT\)/);
+  });
+
+  test('is read again when the clock is set back', async (t) => {
+    const folder = await temporaryFolder(t);
+    const cluster = await startCluster(t, { tokens: { one: '1', two: '2' } });
+    await writeFile(join(folder, 'token'), 'one');
+    const clock = { now: 1_000_000_000 };
+    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
+    const config = load(t, parts, { clock: () => clock.now });
+    await namespaces(config);
+    await writeFile(join(folder, 'token'), 'two');
+    clock.now = 0;
+    while (!cluster.stats.byIdentity.has('2')) await namespaces(config);
+  });
+
+  test('a password alone, or a key alone, does not', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    for (const user of [{ password: 'p' }, { 'client-key': '/nowhere' }]) {
+      const before = await plugin.runs();
+      await namespaces(load(t, { cluster: clusterOf(cluster), user, exec: { command: plugin.command } }));
+      assert.equal(await plugin.runs(), before + 1);
+    }
+  });
+
+  test('a 401 to a static credential starts nothing', async (t) => {
+    const cluster = await startCluster(t);
+    const config = load(t, { cluster: clusterOf(cluster), ...token({ token: 'refused' }) });
+    await assert.rejects(namespaces(config), { code: 401 });
+    assert.equal(cluster.stats.requests, 1);
+  });
+
+  test('a file that is missing, and a pair that does not fit, reject the request and say which', async (t) => {
+    const rejected = async (user: object) => {
+      const error: unknown = await load(t, token(user))
+        .ready()
+        .then(
+          () => undefined,
+          (reason) => reason,
+        );
+      assert.ok(error instanceof ConfigurationError);
+      return error.message;
+    };
+    assert.match(
+      await rejected({ tokenFile: '/nowhere/token' }),
+      /user bob: tokenFile: \/nowhere\/token cannot be read/,
+    );
+    const authority = createCertificateAuthority();
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const pair = {
+      'client-certificate-data': base64(authority.issue({ commonName: 'a' }).certificate),
+      'client-key-data': base64(authority.issue({ commonName: 'b' }).key),
+    };
+    assert.match(await rejected(pair), /client-certificate: it has a client key that does not fit its certificate/);
+  });
+});

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { fetch } from 'undici';
+import { PluginError } from '../../src/index.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+
+describe('a 401', () => {
+  test('refreshes the credential once and replays the request once', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    cluster.setTokens({ 'token-2': 'me again' });
+    await plugin.answer({ token: 'token-2' });
+    const results = await Promise.all(Array.from({ length: 20 }, () => core.listNamespace()));
+    assert.ok(results.every(({ items }) => items.length === 2));
+    assert.equal(await plugin.runs(), 2);
+    assert.equal(cluster.stats.connections, 1);
+  });
+
+  test('replays a body, from a generated client, from text, and from a stream that has been sent', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    async function* streamed() {
+      yield Buffer.from('{"metadata":');
+      yield Buffer.from('{"name":"c"}}');
+    }
+    const post = (body: string | AsyncGenerator<Buffer>) =>
+      fetch(`${cluster.url}/api/v1/namespaces`, {
+        method: 'POST',
+        body,
+        duplex: 'half',
+        dispatcher: config.dispatcher,
+      });
+    const creations = [
+      () => core.createNamespace({ body: { metadata: { name: 'a' } } }),
+      async () => assert.equal((await post('{"metadata":{"name":"b"}}')).status, 201),
+      async () => assert.equal((await post(streamed())).status, 201),
+    ];
+    for (const [index, create] of creations.entries()) {
+      cluster.setTokens({ [`rotated-${index}`]: 'me' });
+      await plugin.answer({ token: `rotated-${index}` });
+      await create();
+    }
+    assert.deepEqual((await core.listNamespace()).items.map(({ metadata }) => metadata?.name).slice(2), [
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
+  test("is the caller's when the replay is refused too, and that starts nothing", async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    cluster.setTokens({});
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 401 });
+    assert.equal(cluster.stats.requests, 2);
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test("is the caller's, body and all, when the refresh fails, and the old credential stays", async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const url = `${cluster.url}/api/v1/namespaces`;
+    await (await fetch(url, { dispatcher: config.dispatcher })).text();
+    cluster.setTokens({});
+    await plugin.answer({ exitCode: 1 });
+    const response = await fetch(url, { dispatcher: config.dispatcher });
+    assert.equal(response.status, 401);
+    assert.deepEqual(
+      [response.headers.get('content-type'), JSON.parse(await response.text()).reason],
+      ['application/json', 'Unauthorized'],
+    );
+    cluster.setTokens({ 'token-1': 'me' });
+    assert.equal((await fetch(url, { dispatcher: config.dispatcher })).status, 200);
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('to a body over 4 MiB is not replayed, and the next request works', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    const post = (size: number) => {
+      async function* body() {
+        yield Buffer.from('{"metadata":{"name":"big"},"x":"');
+        for (let sent = 0; sent < size; sent += 65_536) yield Buffer.alloc(65_536, 'x');
+        yield Buffer.from('"}');
+      }
+      return fetch(`${cluster.url}/api/v1/namespaces`, {
+        method: 'POST',
+        body: body(),
+        duplex: 'half',
+        dispatcher: config.dispatcher,
+      });
+    };
+    cluster.setTokens({ 'token-2': 'me' });
+    await config.ready();
+    await plugin.answer({ token: 'token-2' });
+    assert.equal((await post(5 * 1024 * 1024)).status, 401);
+    assert.equal((await post(1024 * 1024)).status, 201);
+  });
+
+  test('does not become a hot loop, and leaves a second cluster that shares the credential undisturbed', async (t) => {
+    const { cluster: good, plugin, providers, config } = await startFleet(t);
+    const bad = await startCluster(t, { tokens: {} });
+    const core = config.makeApiClient(CoreV1Api);
+    const badCore = providers.getConfig(profileFor(bad)).makeApiClient(CoreV1Api);
+    let stop = false;
+    let served = 0;
+    const undisturbed = (async () => {
+      while (!stop) {
+        assert.equal((await core.listNamespace()).items.length, 2);
+        served += 1;
+      }
+    })();
+    const until = Date.now() + 2_000;
+    const retrying = async () => {
+      while (Date.now() < until) await assert.rejects(badCore.listNamespace(), { code: 401 });
+    };
+    await Promise.all(Array.from({ length: 100 }, retrying));
+    stop = true;
+    await undisturbed;
+    const runs = await plugin.runs();
+    assert.ok(runs <= 4, `${runs} runs`);
+    assert.ok(served > 20 && good.stats.unauthorized === 0);
+  });
+});
+
+describe('earlier versions of the protocol', () => {
+  test('v1alpha1: the plugin is told of the response that made a refresh necessary, and of no cluster', async (t) => {
+    const cluster = await startCluster(t);
+    const apiVersion = 'client.authentication.k8s.io/v1alpha1';
+    const plugin = await startPlugin(t, { token: 'token-1', apiVersion });
+    const execConfig = { apiVersion, command: plugin.command, provideClusterInfo: true } as const;
+    const config = startProviders(t, plugin, {}, { execConfig }).getConfig(profileFor(cluster));
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    assert.deepEqual(await plugin.lastInput(), { kind: 'ExecCredential', apiVersion, spec: { interactive: false } });
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ token: 'token-2', apiVersion });
+    await core.listNamespace();
+    const input = JSON.stringify(await plugin.lastInput());
+    assert.match(input, /"response":\{"code":401,"header":\{.*"content-type":\["application\/json"\]/);
+  });
+
+  test('refreshOnForbidden: a 403 refreshes too, and RBAC denials do not become a stream of runs', async (t) => {
+    const start = Date.now();
+    const { cluster, plugin, config } = await startFleet(t, {
+      options: { refreshOnForbidden: true, clock: () => start },
+    });
+    const core = config.makeApiClient(CoreV1Api);
+    cluster.failNext(403);
+    await core.listNamespace();
+    assert.equal(await plugin.runs(), 2);
+    cluster.failNext(403, 101);
+    for (let i = 0; i < 100; i++) await assert.rejects(core.listNamespace(), { code: 403 });
+    assert.equal(await plugin.runs(), 3);
+  });
+
+  test('without it a 403 starts nothing', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    cluster.failNext(403);
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 403 });
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('a failing plugin', () => {
+  test('under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
+    const { cluster, plugin, config } = await startFleet(t, { answer: { exitCode: 1, stderr: 'no metadata server' } });
+    const core = config.makeApiClient(CoreV1Api);
+    const until = Date.now() + 2_000;
+    const retrying = async () => {
+      while (Date.now() < until) {
+        await assert.rejects(core.listNamespace(), (error: Error) => {
+          assert.ok(error.cause instanceof PluginError && error.cause.exitCode === 1);
+          return true;
+        });
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await Promise.all(Array.from({ length: 100 }, retrying));
+    const runs = await plugin.runs();
+    assert.ok(runs >= 1 && runs <= 4, `${runs} runs`);
+    assert.equal(cluster.stats.requests, 0);
+  });
+});
