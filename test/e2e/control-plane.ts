@@ -217,7 +217,17 @@ export async function startControlPlane(
     await child;
     clearTimeout(timer);
   };
-  await ready();
+  const close = async () => {
+    await stop(server);
+    await stop(etcd);
+    await rm(data, { recursive: true, force: true });
+  };
+  try {
+    await ready();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   record('control plane with an authority, etcd and API server of its own');
   return {
     name,
@@ -231,11 +241,7 @@ export async function startControlPlane(
       await ready();
       record('restart of an API server under a controller');
     },
-    close: async () => {
-      await stop(server);
-      await stop(etcd);
-      await rm(data, { recursive: true, force: true });
-    },
+    close,
   };
 }
 
