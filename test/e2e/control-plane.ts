@@ -112,6 +112,9 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
+/** Ports that were given to somebody who may not listen yet. */
+const taken = new Set<number>();
+
 /**
  * A port that nobody listens on, from below the range that systems take for outgoing connections: one of those could have it
  * before a program that is told of it has begun to listen.
@@ -119,6 +122,8 @@ export interface ControlPlane {
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 30_000);
+    if (taken.has(port)) continue;
+    taken.add(port);
     const server = createServer();
     const listens = once(server, 'listening').then(
       () => true,
