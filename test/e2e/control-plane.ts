@@ -258,7 +258,7 @@ type Child = ReturnType<typeof startProgram>;
 /** An API server is ready when it says so to anybody. Throws with what the programs have logged where one of them ends. */
 async function waitUntilReady(url: string, ca: string, children: readonly Child[], data: string): Promise<void> {
   const agent = new Agent({ connect: { ca } });
-  const patience = performance.now() + 60_000;
+  const patience = performance.now() + 120_000;
   try {
     while (performance.now() < patience && children.every(({ nodeChildProcess: { exitCode } }) => exitCode === null)) {
       const status = await request(`${url}/readyz`, { dispatcher: agent }).then(

@@ -82,7 +82,7 @@ async function runFiles(programs: string, wanted: (name: string) => boolean): Pr
   process.env.CONTROL_PLANE_PROGRAMS = programs;
   const files = names.map((name) => join(folder, name));
   // A file that does not end, whatever its tests said, is a failure.
-  const events = run({ files, concurrency: 1, timeout: 180_000, signal: AbortSignal.timeout(900_000) });
+  const events = run({ files, concurrency: 1, timeout: 300_000, signal: AbortSignal.timeout(900_000) });
   events.on('test:fail', () => {
     process.exitCode = 1;
   });
