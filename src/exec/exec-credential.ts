@@ -67,7 +67,6 @@ export function encodeExecCredential(
 
 /** What a plugin returned. Prints as `[credential]`: nothing of it belongs in a log. */
 export class Credential {
-  /** The value of the `Authorization` header, where there is a token. */
   readonly #authorization: string | undefined;
   readonly #token: string | undefined;
   readonly #keyPair: KeyPair | undefined;
@@ -87,6 +86,7 @@ export class Credential {
     this.expiresAt = expiresAt;
   }
 
+  /** The value of the `Authorization` header, where there is a token. */
   get authorization(): string | undefined {
     return this.#authorization;
   }
