@@ -12,6 +12,7 @@ import {
 } from '../src/index.ts';
 import type { PluginAnswer } from '../src/testing/index.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from './fixtures/fleet.ts';
+import { until } from './fixtures/until.ts';
 
 /** A measured cluster; `value` reads a metric from what a scrape would see. */
 async function startMeasured(t: TestContext, answer?: PluginAnswer, options: CredentialProvidersOptions = {}) {
@@ -56,10 +57,10 @@ describe('metrics of plugin runs', () => {
   for (const [what, answer, state, call] of [
     ['fails', { exitCode: 3 }, 'exec_error', ['3', 'plugin_execution_error']],
     ['answers nonsense', { stdout: '{' }, 'invalid_response', ['0', 'no_error']],
-    ['does not answer in time', { delayMs: 5_000 }, 'timeout', ['-1', 'plugin_execution_error']],
+    ['does not answer in time', { delayMs: 600_000 }, 'timeout', ['-1', 'plugin_execution_error']],
   ] as const) {
     test(`count one that ${what}`, async (t) => {
-      const { config, value } = await startMeasured(t, answer, { timeoutMs: 300 });
+      const { config, value } = await startMeasured(t, answer, state === 'timeout' ? { timeoutMs: 300 } : {});
       await assert.rejects(config.ready());
       assert.equal(await value(requests(state)), 1);
       assert.equal(await value(calls(call[0], call[1])), 1);
@@ -83,11 +84,13 @@ describe('metrics of plugin runs', () => {
   });
 
   test('show one under way', async (t) => {
-    const { config, plugin, value } = await startMeasured(t, { token: 'token-1', delayMs: 300 });
+    const { config, plugin, value, providers } = await startMeasured(t, { token: 'token-1', delayMs: 600_000 });
     const ready = config.ready();
-    while ((await plugin.runs()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, async () => (await plugin.runs()) > 0);
     assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 1);
-    await ready;
+    const stopped = assert.rejects(ready, { code: 'PLUGIN_STOPPED' });
+    await providers.close();
+    await stopped;
     assert.equal(await value('clusterprofile_plugin_runs_in_progress{provider="fake"}'), 0);
   });
 });

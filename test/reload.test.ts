@@ -13,6 +13,7 @@ import {
 } from '../src/index.ts';
 import { profileFor, startCluster, startPlugin } from './fixtures/fleet.ts';
 import { temporaryFolder } from './fixtures/script.ts';
+import { until } from './fixtures/until.ts';
 
 const apiVersion = 'client.authentication.k8s.io/v1';
 const fileWith = (...providers: object[]) => JSON.stringify({ providers });
@@ -89,7 +90,7 @@ describe('a watched provider file', () => {
     const ended = assert.rejects(watch.body.text());
     await providers.close();
     await ended;
-    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, () => cluster.stats.openConnections <= 0);
   });
 
   test('that is replaced by rename is read, and says what was added and removed', async (t) => {

@@ -8,7 +8,8 @@ import type { ResolvedExec } from '../../src/access/resolve.ts';
 import { PluginError, type PluginErrorCode } from '../../src/errors.ts';
 import { type PluginCall, runPlugin } from '../../src/exec/plugin.ts';
 import { writePlugin } from '../../src/testing/index.ts';
-import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { ended, print, shellPlugin, temporaryFolder, withTimeLimit } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 const secret = 'SECRET-5bd2f1e0a9';
 
@@ -36,7 +37,7 @@ function options(t: TestContext, settings: { timeoutMs?: number; logs?: string[]
   t.after(() => stop.abort());
   const log = (_fields: object, message: string) => settings.logs?.push(message);
   return {
-    timeoutMs: settings.timeoutMs ?? 10_000,
+    timeoutMs: settings.timeoutMs ?? 60_000,
     maxConcurrentRuns: 4,
     cleanEnvironment: false,
     pluginPolicy: { policyType: 'AllowAll' as const },
@@ -255,22 +256,21 @@ exit 1`;
   });
 
   test('that hangs is killed with its whole group when its time is over', async (t) => {
-    const plugin = await shellPlugin(
-      t,
-      `trap '' TERM\nsleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`,
-    );
-    const error = await failure(
-      runPlugin(call({ command: plugin.command }), options(t, { timeoutMs: 300 })),
-      'PLUGIN_TIMEOUT',
-    );
-    assert.match(error.message, /within 300 ms/);
-    for (const name of ['pid', 'child']) await ended(Number(await readFile(join(plugin.folder, name), 'utf8')));
+    const code = `trap '' TERM\nsleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`;
+    const plugin = await shellPlugin(t, code);
+    await withTimeLimit(join(plugin.folder, 'pid'), async (timeoutMs) => {
+      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
+      const error = await failure(run, 'PLUGIN_TIMEOUT');
+      assert.ok(error.message.includes(`within ${timeoutMs} ms`), error.message);
+    });
+    for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
   });
 
   test('whose grandchild holds stdout in a session of its own settles all the same', async (t) => {
     const plugin = await shellPlugin(t, `setsid sh -c 'echo $$ > "'$DIR'/child"; exec sleep 1000' &\nexit 0`);
-    const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs: 300 }));
-    await failure(run, 'PLUGIN_TIMEOUT');
+    await withTimeLimit(join(plugin.folder, 'child'), (timeoutMs) =>
+      failure(runPlugin(call({ command: plugin.command }), options(t, { timeoutMs })), 'PLUGIN_TIMEOUT'),
+    );
     process.kill(Number(await readFile(join(plugin.folder, 'child'), 'utf8')), 'SIGKILL');
   });
 
@@ -353,7 +353,7 @@ describe('many runs', () => {
         const poll = () => (existsSync('${plugin.folder}/pid') ? ${ending} : setImmediate(poll));
         poll();`;
       await execa(process.execPath, ['--input-type=module', '--eval', program], { reject: false });
-      for (const name of ['pid', 'child']) await ended(Number(await readFile(join(plugin.folder, name), 'utf8')));
+      for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
     });
   }
 
@@ -363,9 +363,12 @@ describe('many runs', () => {
     const run = runPlugin(call({ command: plugin.command }), { ...options(t), signal: stop.signal });
     const failed = failure(run, 'PLUGIN_STOPPED');
     let pid = '';
-    while (pid === '') pid = await readFile(join(plugin.folder, 'pid'), 'utf8').catch(() => '');
+    await until(t, async () => {
+      pid = await readFile(join(plugin.folder, 'pid'), 'utf8').catch(() => '');
+      return pid !== '';
+    });
     stop.abort();
     await failed;
-    await ended(Number(pid));
+    await ended(t, Number(pid));
   });
 });

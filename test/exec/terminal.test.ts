@@ -78,6 +78,6 @@ echo "$code-$pin" > "$DIR/answer"; printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/i
     terminal.type('\u0003');
     await terminal.closed;
     const pid = Number(await readFile(join(plugin.folder, 'pid'), 'utf8'));
-    await ended(pid);
+    await ended(t, pid);
   });
 });

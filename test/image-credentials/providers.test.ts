@@ -9,6 +9,7 @@ import { ImageError, PluginError } from '../../src/errors.ts';
 import { repositoryOf } from '../../src/image-credentials/image-name.ts';
 import { ImageCredentialMetrics, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { anyIo, respond, startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('the name that a plugin sees (C.23)', () => {
   for (const [image, repository] of [
@@ -134,7 +135,11 @@ describe('a run (E)', () => {
     ],
   ] as const) {
     test(`${item}: is an error, and no credential`, async (t) => {
-      const { providers } = await startImageProviders(t, [{ name: 'p', code }], { timeoutMs: 400 });
+      const { providers } = await startImageProviders(
+        t,
+        [{ name: 'p', code }],
+        expected === 'PLUGIN_TIMEOUT' ? { timeoutMs: 400 } : {},
+      );
       const { credentials, failures } = await providers.getCredentials('gcr.io/a');
       assert.deepEqual(credentials, []);
       const [failure] = failures;
@@ -221,11 +226,15 @@ describe('metrics (I)', () => {
       [
         { name: 'good', code: respond(anyIo) },
         { name: 'failing', code: 'exit 1' },
-        { name: 'slow', code: 'sleep 60' },
         { name: 'nonsense', code: 'echo {' },
       ],
-      { metrics, timeoutMs: 500 },
+      { metrics },
     );
+    const { providers: slow } = await startImageProviders(t, [{ name: 'slow', code: 'sleep 60' }], {
+      metrics,
+      timeoutMs: 500,
+    });
+    await slow.getCredentials('gcr.io/a');
     await providers.getCredentials('gcr.io/a');
     await providers.getCredentials('gcr.io/a');
     const text = await registry.metrics();
@@ -250,7 +259,7 @@ describe('close()', () => {
   test('ends the plugins that run', async (t) => {
     const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: 'sleep 60' }]);
     const asked = providers.getCredentials('gcr.io/a');
-    while ((await runs('p')) === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, async () => (await runs('p')) > 0);
     await providers.close();
     assert.equal((await asked).failures[0]?.error.code, 'PLUGIN_STOPPED');
   });

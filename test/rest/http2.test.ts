@@ -7,6 +7,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/watchdog.ts';
 import { startFleet } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
   test('carries 100 streams; 1,000 watches need no more than a dozen connections', async (t) => {
@@ -78,15 +79,15 @@ describe('one HTTP/2 connection for many', () => {
     }
     cluster.emit('ADDED', 'later');
     const alive = Array.from({ length: 20 }, (_, round) => `${round} true`);
-    while (!alive.every((line) => seen.includes(line))) {
+    await until(t, () => {
       assert.deepEqual(
         seen.filter((line) => !/true|false/.test(line)),
         [],
       );
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+      return alive.every((line) => seen.includes(line));
+    });
     for (const { body } of watches) body.destroy();
-    while (cluster.stats.openConnections > 1) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, () => cluster.stats.openConnections <= 1);
   });
 
   test('a reset stream fails its own request only', async (t) => {
@@ -105,7 +106,15 @@ describe('one HTTP/2 connection for many', () => {
     await core.listNamespace();
     await cluster.restart();
     let failures = 0;
-    while ((await core.listNamespace().catch(() => undefined)) === undefined) failures += 1;
+    await until(t, () =>
+      core.listNamespace().then(
+        () => true,
+        () => {
+          failures += 1;
+          return false;
+        },
+      ),
+    );
     assert.ok(failures <= 2, `${failures} failures`);
     assert.equal(await plugin.runs(), 1);
   });

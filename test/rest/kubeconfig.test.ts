@@ -10,6 +10,7 @@ import { startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, kubeconfig, load, namespaces, problemsOf, v1 } from '../fixtures/kubeconfigs.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('a kubeconfig with user.exec', () => {
   test('authenticates: one run, one connection for 50 first requests', async (t) => {
@@ -83,7 +84,7 @@ describe('a kubeconfig with user.exec', () => {
     await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
     cluster.emit('ADDED', 'after-close');
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
-    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, () => cluster.stats.openConnections <= 0);
   });
 
   test('a context may be chosen; others may be broken', async (t) => {

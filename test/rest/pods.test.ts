@@ -11,6 +11,7 @@ import type { PluginAnswer } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { startPodServer } from '../fixtures/pod-server.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 async function startPods(t: TestContext, answer?: PluginAnswer) {
   const server = await startPodServer(t);
@@ -76,9 +77,9 @@ describe('a pod', () => {
     await writeFile(join(folder, 'from', 'file'), 'content');
     const cp = new Cp(config);
     await cp.cpToPod('ns', 'pod', 'main', join(folder, 'from'), join(folder, 'pod'));
-    while ((await readFile(join(folder, 'pod', 'file'), 'utf8').catch(() => '')) !== 'content') await tick();
+    await until(t, async () => (await readFile(join(folder, 'pod', 'file'), 'utf8').catch(() => '')) === 'content');
     await cp.cpFromPod('ns', 'pod', 'main', 'file', join(folder, 'back'), join(folder, 'pod'));
-    while ((await readFile(join(folder, 'back', 'file'), 'utf8').catch(() => '')) !== 'content') await tick();
+    await until(t, async () => (await readFile(join(folder, 'back', 'file'), 'utf8').catch(() => '')) === 'content');
   });
 
   test('Log with follow: lines come while the stream is open', async (t) => {
@@ -92,8 +93,6 @@ describe('a pod', () => {
     await once(out, 'end');
   });
 });
-
-const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a handshake', () => {
   test('that gets a 401 has the next one use a new credential', async (t) => {

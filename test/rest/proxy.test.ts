@@ -11,6 +11,7 @@ import { openTunnel } from '../../src/rest/tunnel.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { startHttpProxy, startSilentProxy, startSocksProxy, type TestProxy } from '../fixtures/proxies.ts';
+import { until } from '../fixtures/until.ts';
 
 const secret = 'SECRET-p4ssw0rd';
 
@@ -229,7 +230,7 @@ describe('a WebSocket', () => {
     echo.setToken('token-2');
     await plugin.answer({ token: 'token-2' });
     await assert.rejects(say('refused'), /401/);
-    while ((await plugin.runs()) < 2) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, async () => (await plugin.runs()) >= 2);
     assert.equal(await say('again'), 'again');
   });
 });

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, test } from 'node:test';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import { RequestError } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('where a credential goes', () => {
   test("is the cluster's own origin only: a redirect to another gets none", async (t) => {
@@ -107,14 +111,23 @@ describe('compression', () => {
 });
 
 describe('a caller who gives up', () => {
+  /** A cluster whose plugin answers after `go`. */
+  async function startSlow(t: TestContext) {
+    const cluster = await startCluster(t);
+    const plugin = await shellPlugin(t, `${waitForGo}\n${print({ token: 'token-1' })}`);
+    const config = startProviders(t, plugin).getConfig(profileFor(cluster));
+    return { cluster, plugin, config, go: () => writeFile(join(plugin.folder, 'go'), '') };
+  }
+
   test('while the plugin runs is released at once; the run goes on and serves the next', async (t) => {
-    const { plugin, config, cluster } = await startFleet(t, { answer: { token: 'token-1', delayMs: 300 } });
+    const { plugin, config, cluster, go } = await startSlow(t);
     const controller = new AbortController();
     const gaveUp = fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher, signal: controller.signal });
-    while ((await plugin.runs()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, async () => (await plugin.runs()) > 0);
     controller.abort(new Error('enough'));
     await assert.rejects(gaveUp, /enough/);
     assert.equal(cluster.stats.requests, 0);
+    await go();
     assert.equal((await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher })).status, 200);
     assert.equal(await plugin.runs(), 1);
   });
@@ -135,12 +148,13 @@ describe('a caller who gives up', () => {
   });
 
   test('while ready() waits is released too', async (t) => {
-    const { plugin, config } = await startFleet(t, { answer: { token: 'token-1', delayMs: 300 } });
+    const { plugin, config, go } = await startSlow(t);
     const controller = new AbortController();
     const waiting = config.ready({ signal: controller.signal });
-    while ((await plugin.runs()) === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, async () => (await plugin.runs()) > 0);
     controller.abort();
     await assert.rejects(waiting, { name: 'AbortError' });
+    await go();
     await config.ready();
     assert.equal(await plugin.runs(), 1);
   });

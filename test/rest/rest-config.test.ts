@@ -7,6 +7,7 @@ import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { type CredentialProviders, RequestError, type RestConfig } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
 
 async function list(config: RestConfig): Promise<number> {
   return (await config.makeApiClient(CoreV1Api).listNamespace()).items.length;
@@ -157,17 +158,17 @@ describe('a lease', () => {
     now += 61_000;
     providers.getConfig(profile);
     assert.match(kept(providers), /connections: 0, sources: 0/);
-    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, () => cluster.stats.openConnections <= 0);
   });
 
   test('that is never given back ends with the garbage collector', async (t) => {
     const { providers, profile } = await startFleet(t, { options: { idleTimeoutMs: 0 } });
     assert.ok(globalThis.gc, 'tests run with --expose-gc');
     await (async () => list(providers.getConfig(profile)))();
-    while (!kept(providers).includes('connections: 0')) {
-      globalThis.gc();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await until(t, () => {
+      globalThis.gc?.();
+      return kept(providers).includes('connections: 0');
+    });
   });
 
   test('can be used with await using', async (t) => {
@@ -198,7 +199,7 @@ describe('close() of the providers', () => {
     const { cluster, providers, profile, config } = await startFleet(t);
     await list(config);
     await providers.close();
-    while (cluster.stats.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(t, () => cluster.stats.openConnections <= 0);
     await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
     assert.throws(() => providers.getConfig(profile), { code: 'CONFIG_CLOSED' });
     await assert.rejects(list(config), /fetch failed/);

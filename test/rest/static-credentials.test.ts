@@ -7,6 +7,7 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('what stands beside exec (A.7, B.17)', () => {
   const token = (user: object) => ({ user, exec: { command: '/never/run' } });
@@ -54,10 +55,16 @@ describe('what stands beside exec (A.7, B.17)', () => {
     await namespaces(rotating);
     assert.equal(cluster.stats.byIdentity.get('one'), 3);
     clock.now += 60_001;
-    while (!cluster.stats.byIdentity.has('two')) await namespaces(rotating);
+    await until(t, async () => {
+      await namespaces(rotating);
+      return cluster.stats.byIdentity.has('two');
+    });
     await rm(join(folder, 'key'));
     clock.now += 60_001;
-    while (warnings.length === 0) await namespaces(rotating);
+    await until(t, async () => {
+      await namespaces(rotating);
+      return warnings.length > 0;
+    });
     assert.match(warnings[0] ?? '', /kubeconfig, user bob: client-key: .* cannot be read \(ENOENT\); .* serves on/);
   });
 
@@ -80,7 +87,10 @@ describe('what stands beside exec (A.7, B.17)', () => {
     await rm(join(folder, 'data'));
     await symlink('new', join(folder, 'data'));
     clock.now += 60_001;
-    while (!cluster.stats.byIdentity.has('n')) await namespaces(config);
+    await until(t, async () => {
+      await namespaces(config);
+      return cluster.stats.byIdentity.has('n');
+    });
     assert.equal(cluster.stats.unauthorized, 0);
   });
 
@@ -112,7 +122,10 @@ describe('what stands beside exec (A.7, B.17)', () => {
     await namespaces(config);
     await writeFile(join(folder, 'token'), 'two');
     clock.now = 0;
-    while (!cluster.stats.byIdentity.has('2')) await namespaces(config);
+    await until(t, async () => {
+      await namespaces(config);
+      return cluster.stats.byIdentity.has('2');
+    });
   });
 
   test('a password alone, or a key alone, does not', async (t) => {

