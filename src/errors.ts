@@ -18,6 +18,7 @@ export type ConfigurationErrorCode =
 /** Codes of a ClusterProfile that cannot be served: thrown by `resolve` and `getConfig`. */
 export type ProfileErrorCode =
   | 'PROFILE_INVALID'
+  | 'PROFILE_TOO_LARGE'
   | 'NO_MATCHING_PROVIDER'
   | 'CLUSTER_MISSING'
   | 'CLUSTER_INVALID'

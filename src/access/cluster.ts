@@ -1,7 +1,8 @@
 /** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
-import { X509Certificate } from 'node:crypto';
+import { hash, X509Certificate } from 'node:crypto';
 import type { ParsedCluster } from './cluster-profile.ts';
 import type { Refuse } from './extensions.ts';
+import { withoutLastSlashes } from './url-pattern.ts';
 
 export interface ResolvedCluster {
   /** `https://host[:port][/prefix]`, without a trailing slash. */
@@ -56,27 +57,49 @@ function readServer(server: string | undefined, path: string, refuse: Refuse): s
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return bad(`has the scheme ${scheme}://, and only https:// is supported`);
   }
-  return `${url.protocol}//${rest.replace(/\/+$/, '')}`;
+  return `${url.protocol}//${withoutLastSlashes(rest)}`;
 }
+
+/** No bundle of a system has more; each takes a while to read. */
+const maxCertificates = 500;
 
 /** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
 function readCertificates(data: string, at: string, refuse: Refuse): string {
-  const path = `${at}.certificate-authority-data`;
   const base64 = data.replace(/[\r\n]/g, '');
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
-    return refuse('CA_INVALID', path, 'is not base64');
-  }
+  const problem = remembered(base64, certificatesProblem);
+  return problem ? refuse('CA_INVALID', `${at}.certificate-authority-data`, problem) : base64;
+}
+
+function certificatesProblem(base64: string): string | undefined {
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return 'is not base64';
   const pem = Buffer.from(base64, 'base64').toString('latin1');
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (!blocks) return refuse('CA_INVALID', path, 'holds no PEM certificate: it must be the base64 of a PEM file');
+  if (!blocks) return 'holds no PEM certificate: it must be the base64 of a PEM file';
+  if (blocks.length > maxCertificates) {
+    return `holds ${blocks.length} certificates: keep those that sign the server's own, ${maxCertificates} at most`;
+  }
   for (const [index, block] of blocks.entries()) {
     try {
       new X509Certificate(block);
     } catch {
-      return refuse('CA_INVALID', path, `certificate ${index + 1} of ${blocks.length} cannot be read`);
+      return `certificate ${index + 1} of ${blocks.length} cannot be read`;
     }
   }
-  return base64;
+  return undefined;
+}
+
+/** What was found wrong with a text, by its digest: controllers resolve the same profiles again and again. */
+const verdicts = new Map<string, string | undefined>();
+const maxVerdicts = 10_000;
+
+function remembered(text: string, problem: (text: string) => string | undefined): string | undefined {
+  const digest = hash('sha256', text, 'base64');
+  if (verdicts.has(digest)) return verdicts.get(digest);
+  const verdict = problem(text);
+  const [oldest] = verdicts.size < maxVerdicts ? [] : verdicts.keys();
+  if (oldest !== undefined) verdicts.delete(oldest);
+  verdicts.set(digest, verdict);
+  return verdict;
 }
 
 function checkProxy(text: string, path: string, refuse: Refuse): void {

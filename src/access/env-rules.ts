@@ -1,80 +1,80 @@
 /** Which environment variables and arguments a profile may set. */
+import { matchesGlob } from './glob.ts';
+
+/** Names of variables that do the same harm in a profile's hands. */
+export interface DangerousEnvVars {
+  /** What such a variable does: `says which files the plugin reads`. */
+  readonly does: string;
+  /** `*` stands for any characters, and case makes no difference. */
+  readonly names: readonly string[];
+}
 
 /**
- * Names that make a process run other code, read other configuration, trust other roots or take another way. Refused to
- * profiles, without regard to case, unless the operator's `allowedEnvVars` has the exact name. `*` stands for any characters.
+ * Refused to profiles, unless the operator's `allowedEnvVars` has the exact name. Kinds of names rather than a list of
+ * products: whoever writes the next SDK calls its variables by what they are, too.
  */
-export const dangerousEnvVars: readonly string[] = [
-  // other code
-  'LD_*',
-  'DYLD_*',
-  'PATH',
-  'NODE_*',
-  'PYTHON*',
-  'PERL5*',
-  'PERLLIB',
-  'RUBYOPT',
-  'RUBYLIB',
-  'CLASSPATH',
-  'JAVA_TOOL_OPTIONS',
-  'JDK_JAVA_OPTIONS',
-  '_JAVA_OPTIONS',
-  'DOTNET_*',
-  'CORECLR_*',
-  'GCONV_PATH',
-  'GLIBC_TUNABLES',
-  'BASH_ENV',
-  'BASH_FUNC_*',
-  'BASHOPTS',
-  'SHELLOPTS',
-  'ENV',
-  'IFS',
-  'PS4',
-  'GIT_*',
-  // other roots
-  'SSL_CERT_*',
-  '*_CA_BUNDLE',
-  'OPENSSL_*',
-  // other configuration, other identities
-  'HOME',
-  'XDG_*',
-  'CURL_HOME',
-  'NETRC',
-  'KUBECONFIG',
-  'CLOUDSDK_*',
-  'AWS_CONFIG_FILE',
-  'AWS_SHARED_CREDENTIALS_FILE',
-  'AZURE_CONFIG_DIR',
-  'GOOGLE_APPLICATION_CREDENTIALS',
-  'KUBERNETES_EXEC_INFO',
-  // another way
-  'HTTP_PROXY',
-  'HTTPS_PROXY',
-  'ALL_PROXY',
-  'FTP_PROXY',
-  'NO_PROXY',
+export const dangerousEnvVars: readonly DangerousEnvVars[] = [
+  {
+    does: 'makes the plugin run other code',
+    names: [
+      ...['LD_*', 'DYLD_*', '*PRELOAD*', '*PLUGIN*', '*MODULE*', '*COMMAND*', '*EXECUTABLE*', '*_EXEC', '*_EXEC_*'],
+      ...['*OPTIONS', '*OPTS', '*FLAGS', '*DEBUG*', '*TRACE*', 'GLIBC_*', 'MALLOC_*', 'GHCRTS', 'OCAMLRUNPARAM'],
+      ...['NODE_*', 'BUN_*', 'DENO_*', 'PYTHON*', 'PERL*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'JAVA_*', '_JAVA_*'],
+      ...['DOTNET_*', 'CORECLR_*', 'COMPLUS_*', 'GIT_*', 'BASH*', 'SHELL*', 'ENV', 'IFS', 'PS4', 'LESS*'],
+      ...['BROWSER', 'VISUAL', '*EDITOR', '*PAGER', '*ASKPASS'],
+    ],
+  },
+  {
+    does: 'says which files the plugin reads or writes, and so whose identity it uses',
+    names: [
+      ...[
+        '*FILE*',
+        '*PATH*',
+        '*DIR',
+        '*DIRS',
+        '*DIRECTORY',
+        '*FOLDER',
+        '*HOME',
+        '*ROOT',
+        '*ROOTS*',
+        '*CONF',
+        '*CONFIG*',
+      ],
+      ...['*RC', '*STORE', '*CREDENTIALS*', 'TMP', 'TEMP', 'XDG_*', 'CLOUDSDK_*', 'KRB5*'],
+    ],
+  },
+  {
+    does: 'says which server the plugin talks to',
+    names: [
+      ...['*URL*', '*URI', '*URIS', '*URI_*', '*ENDPOINT*', '*HOST*', '*ADDR*', '*AUTHORITY*', '*ISSUER*', '*DOMAIN*'],
+      ...['*SERVER', '*SERVERS', '*SERVER_NAME', '*SOCK*', '*PROXY*', '*GATEWAY*', '*DNS*', '*_SNI*', '*_IP', '*_IPS'],
+      ...['PORT', '*_PORT', '*_PORT_*', 'KUBERNETES_*'],
+    ],
+  },
+  {
+    does: 'says which certificates the plugin trusts, or whether it looks at them',
+    names: [
+      ...['*CERT*', 'CA', 'CA_*', '*_CA', '*_CA_*', '*SSL*', '*TLS*', '*TRUST*', '*VERIFY*', '*INSECURE*', '*UNSAFE*'],
+      ...['*BUNDLE'],
+    ],
+  },
 ];
-
-const dangerous = dangerousEnvVars.map((pattern) => toRegExp(pattern, 'i'));
 
 /** Why a profile may not set a variable, or `undefined`. `allowed` are the provider's `allowedEnvVars`. */
 export function envVarRefusal(name: string, allowed: readonly string[] | undefined): string | undefined {
   if (allowed?.includes(name)) return undefined;
-  if (dangerous.some((pattern) => pattern.test(name))) {
-    return 'is a name that can change what the plugin runs, reads or trusts: only its exact name in allowedEnvVars opens it';
+  const upper = name.toUpperCase();
+  for (const { does, names } of dangerousEnvVars) {
+    const pattern = names.find((known) => matchesGlob(known, upper));
+    if (pattern === undefined) continue;
+    return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
   }
-  if (!allowed || allowed.some((pattern) => toRegExp(pattern).test(name))) return undefined;
+  if (!allowed || allowed.some((pattern) => matchesGlob(pattern, name))) return undefined;
   return `is not in allowedEnvVars (${allowed.join(', ') || 'empty'})`;
 }
 
 /** Why a profile may not add an argument, or `undefined`. `allowed` are the provider's `allowedArgs`. */
 export function argRefusal(argument: string, allowed: readonly string[] | undefined): string | undefined {
-  if (!allowed || allowed.some((pattern) => toRegExp(pattern).test(argument))) return undefined;
+  if (!allowed || allowed.some((pattern) => matchesGlob(pattern, argument))) return undefined;
   return `matches none of allowedArgs (${allowed.join(', ') || 'empty'})`;
-}
-
-/** The whole text has to match; `*` stands for any characters. */
-function toRegExp(pattern: string, flags = ''): RegExp {
-  const escaped = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${escaped.join('.*')}$`, `s${flags}`);
 }

@@ -1,6 +1,7 @@
 import type { ProfileErrorCode } from '../errors.ts';
 import { argRefusal, envVarRefusal } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
+import { checkCount, checkItem } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
 
 /** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
@@ -21,6 +22,8 @@ export interface Ignored {
 export interface AppliedExtensions {
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
+  /** Names in `env` that come from the profile, and stand back where the process's own environment has them. */
+  readonly appendIfNotExists: readonly string[];
   readonly config?: Json;
 }
 
@@ -43,6 +46,7 @@ export function applyExtensions(
   const { execConfig } = provider;
   let args = execConfig.args;
   let env = execConfig.env;
+  let appendIfNotExists: readonly string[] = [];
   let config: Json | undefined;
   const seen = new Map<string, number>();
   for (const [index, { name, extension }] of extensions.entries()) {
@@ -68,13 +72,17 @@ export function applyExtensions(
       if (provider.profileSourcedEnvVarsPolicy === 'Ignore') {
         ignored.push({ path: value, reason: `profileSourcedEnvVarsPolicy of provider ${provider.name} is Ignore` });
       } else {
-        env = mergeEnv(readEnvs(extension, value, refuse), provider, value, ignored, refuse);
+        const added = allowedEnvs(readEnvs(extension, value, refuse), provider, value, ignored, refuse);
+        env = mergeEnv(env, added);
+        if (provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
+          appendIfNotExists = added.map((variable) => variable.name);
+        }
       }
     } else {
       ignored.push({ path: at, reason: `"${name}" is not an extension that this library reads` });
     }
   }
-  return { args, env, ...(config === undefined ? {} : { config }) };
+  return { args, env, appendIfNotExists, ...(config === undefined ? {} : { config }) };
 }
 
 function readArgs(
@@ -85,11 +93,14 @@ function readArgs(
 ): readonly string[] {
   if (!Array.isArray(extension)) return refuse('ARG_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
+  checkCount(items.length, 'arguments', path, refuse);
   return items.map((item, index) => {
+    const at = `${path}[${index}]`;
     const result = toText(item);
-    if ('problem' in result) return refuse('ARG_INVALID', `${path}[${index}]`, result.problem);
+    if ('problem' in result) return refuse('ARG_INVALID', at, result.problem);
+    checkItem(result.text, at, refuse);
     const refusal = argRefusal(result.text, allowedArgs);
-    return refusal ? refuse('ARG_NOT_ALLOWED', `${path}[${index}]`, refusal) : result.text;
+    return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : result.text;
   });
 }
 
@@ -97,13 +108,17 @@ function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly En
   if (typeof extension !== 'object' || extension === null || Array.isArray(extension)) {
     return refuse('ENV_INVALID', path, 'must be an object that maps names of environment variables to values');
   }
-  return Object.entries(extension)
+  const variables = Object.entries(extension);
+  checkCount(variables.length, 'variables', path, refuse);
+  return variables
     .map(([name, item]) => {
       const at = `${path}[${JSON.stringify(name)}]`;
       const problem = envNameProblem(name);
       if (problem) return refuse('ENV_INVALID', at, problem);
       const result = toText(item);
-      return 'text' in result ? { name, value: result.text } : refuse('ENV_INVALID', at, result.problem);
+      if ('problem' in result) return refuse('ENV_INVALID', at, result.problem);
+      checkItem(`${name}=${result.text}`, at, refuse);
+      return { name, value: result.text };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -131,24 +146,30 @@ function describe(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
-/** KEP-5339: each name once. Configured variables keep their order, added ones follow, sorted. */
-function mergeEnv(
-  added: readonly EnvVar[],
-  provider: ConfiguredProvider,
+/** The variables that the provider's rules let in. */
+function allowedEnvs(
+  given: readonly EnvVar[],
+  { name: provider, execConfig, profileSourcedEnvVarsPolicy, allowedEnvVars }: ConfiguredProvider,
   path: string,
   ignored: Ignored[],
   refuse: Refuse,
-): EnvVar[] {
-  const merged = new Map(provider.execConfig.env.map(({ name, value }) => [name, value]));
-  for (const { name, value } of added) {
-    if (merged.has(name) && provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
-      const reason = `provider ${provider.name} sets it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
-      ignored.push({ path: `${path}[${JSON.stringify(name)}]`, reason });
-    } else {
-      const refusal = envVarRefusal(name, provider.allowedEnvVars);
-      if (refusal) refuse('ENV_NOT_ALLOWED', `${path}[${JSON.stringify(name)}]`, refusal);
-      merged.set(name, value);
+): readonly EnvVar[] {
+  const configured = new Set(execConfig.env.map(({ name }) => name));
+  return given.filter(({ name }) => {
+    const at = `${path}[${JSON.stringify(name)}]`;
+    if (configured.has(name) && profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
+      const reason = `provider ${provider} sets it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
+      ignored.push({ path: at, reason });
+      return false;
     }
-  }
+    const refusal = envVarRefusal(name, allowedEnvVars);
+    if (refusal) refuse('ENV_NOT_ALLOWED', at, refusal);
+    return true;
+  });
+}
+
+/** KEP-5339: each name once. Configured variables keep their order, added ones follow, sorted. */
+function mergeEnv(configured: readonly EnvVar[], added: readonly EnvVar[]): readonly EnvVar[] {
+  const merged = new Map([...configured, ...added].map(({ name, value }) => [name, value]));
   return [...merged].map(([name, value]) => ({ name, value }));
 }

@@ -13,6 +13,7 @@ import {
 } from './cluster-profile.ts';
 import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import type { Json } from './json.ts';
+import { checkSize, maxIgnored } from './limits.ts';
 import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
 import { matchesAny, type UrlPattern } from './url-pattern.ts';
 
@@ -31,6 +32,11 @@ export interface ResolvedExec {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
+  /**
+   * Names of variables in `env` that a profile adds under `AppendIfNotExists`: each is left out of a run for which the
+   * process's own environment has it. That is looked at when the plugin runs, and so stands in no `ignored`.
+   */
+  readonly appendIfNotExists?: readonly string[];
   readonly provideClusterInfo: boolean;
   /** The exec extension, verbatim. */
   readonly config?: Json;
@@ -72,8 +78,10 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
     const reason = 'a ClusterProfile has no file system: use certificate-authority-data';
     ignored.push({ path: `${at}.certificate-authority`, reason });
   }
+  checkSize(cluster, at, refuse);
   const resolvedCluster = readCluster(cluster, provider, at, refuse);
-  const { args, env, config } = applyExtensions(cluster.extensions, provider, `${at}.extensions`, ignored, refuse);
+  const applied = applyExtensions(cluster.extensions, provider, `${at}.extensions`, ignored, refuse);
+  const { args, env, appendIfNotExists, config } = applied;
   const { apiVersion, command, provideClusterInfo, installHint, interactiveMode } = provider.execConfig;
   return {
     provider: provider.name,
@@ -83,13 +91,21 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
       command,
       args: [...args],
       env: env.map(({ name, value }) => ({ name, value })),
+      ...(appendIfNotExists.length === 0 ? {} : { appendIfNotExists }),
       provideClusterInfo,
       ...(config === undefined ? {} : { config }),
       ...(installHint === undefined ? {} : { installHint }),
       interactiveMode,
     },
-    ignored,
+    ignored: firstOf(ignored),
   };
+}
+
+/** One profile must not fill a log. */
+function firstOf(ignored: readonly Ignored[]): readonly Ignored[] {
+  if (ignored.length <= maxIgnored) return ignored;
+  const more = { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` };
+  return [...ignored.slice(0, maxIgnored), more];
 }
 
 interface Match {

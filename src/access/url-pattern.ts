@@ -65,11 +65,18 @@ function partsOf(text: string): Parts | undefined {
   const hostname = url.hostname.toLowerCase().replace(/\.$/, '');
   const labels = hostname.startsWith('[') ? [hostname] : hostname.split('.');
   if (labels.includes('')) return undefined;
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = withoutLastSlashes(url.pathname);
   return {
     protocol: url.protocol,
     labels,
     port: url.port || (defaultPorts[url.protocol] ?? ''),
     segments: path === '' ? [] : path.slice(1).split('/'),
   };
+}
+
+/** A regular expression that is not bound to the beginning would try at each of many slashes anew. */
+export function withoutLastSlashes(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
 }

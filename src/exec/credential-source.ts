@@ -51,8 +51,9 @@ export class Rejections {
 
 /** Everything that distinguishes one plugin input from another. The process's environment is never part of it. */
 export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
-  const { apiVersion, command, args, env, interactiveMode } = exec;
-  return JSON.stringify([provider, apiVersion, acceptedVersions, command, args, env, interactiveMode, cluster ?? null]);
+  const { apiVersion, command, args, env, appendIfNotExists = [], interactiveMode } = exec;
+  const run = [command, args, env, appendIfNotExists, interactiveMode];
+  return JSON.stringify([provider, apiVersion, acceptedVersions, ...run, cluster ?? null]);
 }
 
 export class CredentialSource implements CredentialSupply {

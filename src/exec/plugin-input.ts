@@ -1,4 +1,4 @@
-import type { EnvVar } from '../access/provider.ts';
+import type { ResolvedExec } from '../access/resolve.ts';
 import type { ExecCluster } from './exec-credential.ts';
 
 /** The most that Linux takes in one string, in bytes with its final NUL (MAX_ARG_STRLEN). */
@@ -7,14 +7,18 @@ const kernelStringLimit = 131_072;
 /** What is left of the process's environment where a clean one is asked for (KEP-541, version of 2019). */
 const cleanNames: ReadonlySet<string> = new Set(['PATH', 'HOME']);
 
-/** The environment of a run: the process's, then the configured one; later wins. */
-export function environmentOf(env: readonly EnvVar[], clean: boolean): Record<string, string> {
+/** The environment of a run: the process's, then the configured one; later wins, but for what is only to be appended. */
+export function environmentOf(
+  { env, appendIfNotExists = [] }: Pick<ResolvedExec, 'env' | 'appendIfNotExists'>,
+  clean: boolean,
+): Record<string, string> {
   // Without a prototype, so that a variable named __proto__ is one like any other.
   const environment: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(process.env)) {
     if (value !== undefined && (!clean || cleanNames.has(name))) environment[name] = value;
   }
-  for (const { name, value } of env) environment[name] = value;
+  const existing = new Set(appendIfNotExists.filter((name) => name in environment));
+  for (const { name, value } of env) if (!existing.has(name)) environment[name] = value;
   return environment;
 }
 

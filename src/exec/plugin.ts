@@ -130,7 +130,7 @@ async function run(
   const secrets = [...earlier, ...loginOf(cluster?.['proxy-url'])];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
-  const environment = { ...environmentOf(exec.env, options.cleanEnvironment), KUBERNETES_EXEC_INFO: execInfo };
+  const environment = { ...environmentOf(exec, options.cleanEnvironment), KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const searchPath = process.env.PATH ?? '';

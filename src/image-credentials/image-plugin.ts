@@ -85,7 +85,14 @@ async function run(
 
   function execute(): Promise<Ended> {
     const input = encodeRequest(apiVersion, request);
-    return runProcess(path, { args, env: environmentOf(env, false), input, timeoutMs, maxBytes: maxAnswerBytes, stop });
+    return runProcess(path, {
+      args,
+      env: environmentOf({ env }, false),
+      input,
+      timeoutMs,
+      maxBytes: maxAnswerBytes,
+      stop,
+    });
   }
 }
 

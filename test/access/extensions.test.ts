@@ -148,6 +148,13 @@ describe('additional-envs', () => {
     );
   });
 
+  test("AppendIfNotExists: what is added stands back where the process's own environment has it, which is for the run to see", () => {
+    const appended = resolveCluster(withExtension(envsExtension, envs), policy('AppendIfNotExists'), { env });
+    assert.deepEqual(appended.exec.appendIfNotExists, ['C', 'D']);
+    const replaced = resolveCluster(withExtension(envsExtension, envs), policy('Replace'), { env });
+    assert.ok(!('appendIfNotExists' in replaced.exec));
+  });
+
   test('Ignore: nothing, and nothing is checked', () => {
     for (const value of [envs, [], 1, { '': null }]) {
       const access = resolveCluster(withExtension(envsExtension, value), policy('Ignore'), { env });

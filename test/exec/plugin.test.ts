@@ -102,6 +102,23 @@ describe('what a plugin is given', () => {
     ]);
   });
 
+  test('is nothing of a profile where the policy is AppendIfNotExists and the environment has it, looked at for each run', async (t) => {
+    await using plugin = await writePlugin({ token: 't' });
+    t.after(() => delete process.env.CPC_TEST_EXISTS);
+    const env = ['CPC_TEST_EXISTS', 'CPC_TEST_NEW', 'CPC_TEST_OURS'].map((name) => ({ name, value: 'given' }));
+    const given = call({ command: plugin.command, env, appendIfNotExists: ['CPC_TEST_EXISTS', 'CPC_TEST_NEW'] });
+    const runWith = async (cleanEnvironment: boolean) => {
+      await runPlugin(given, { ...options(t), cleanEnvironment });
+      const { CPC_TEST_EXISTS, CPC_TEST_NEW, CPC_TEST_OURS } = await plugin.lastEnvironment();
+      return [CPC_TEST_EXISTS, CPC_TEST_NEW, CPC_TEST_OURS];
+    };
+    assert.deepEqual(await runWith(false), ['given', 'given', 'given']);
+    process.env.CPC_TEST_EXISTS = '';
+    assert.deepEqual(await runWith(false), ['', 'given', 'given']);
+    // What the plugin is not given does not exist for it.
+    assert.deepEqual(await runWith(true), ['given', 'given', 'given']);
+  });
+
   test('is an stdin that is empty: a plugin that reads it does not wait', async (t) => {
     const plugin = await shellPlugin(t, `cat > "$DIR/stdin"\n${print({ token: 't' })}`);
     await runPlugin(call({ command: plugin.command }), options(t));

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { caData } from '../fixtures/ca.ts';
+import {
+  argsExtension,
+  envsExtension,
+  execExtension,
+  refusal,
+  refused,
+  resolveCluster,
+  server,
+  withExtension,
+} from '../fixtures/resolving.ts';
+
+const append = { profileSourcedCLIArgsPolicy: 'Append', profileSourcedEnvVarsPolicy: 'Replace' } as const;
+const variables = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`V_${index}`, '']));
+
+describe('a profile may say', () => {
+  test('256 KiB in all extensions of a cluster together, those that are ignored too', () => {
+    const text = 'x'.repeat(130_000);
+    const three = ['a', 'b', 'c'].map((name) => ({ name, extension: { text } }));
+    const error = refused({ server, extensions: three }, 'PROFILE_TOO_LARGE', '.extensions');
+    assert.match(error.message, /are more than 262144 bytes of JSON together: publish less/);
+    assert.equal(resolveCluster({ server, extensions: three.slice(1) }).ignored.length, 2);
+    refused(withExtension(execExtension, 'é'.repeat(140_000)), 'PROFILE_TOO_LARGE', '.extensions');
+    refused(withExtension(execExtension, { ['k'.repeat(262_144)]: 1 }), 'PROFILE_TOO_LARGE', '.extensions');
+    refused(withExtension(execExtension, new Array(200_000).fill(1)), 'PROFILE_TOO_LARGE', '.extensions');
+  });
+
+  test('1,000 arguments and 1,000 variables', () => {
+    const at = '.extensions[0].extension';
+    assert.equal(
+      resolveCluster(withExtension(argsExtension, new Array(1_000).fill('')), append).exec.args.length,
+      1_000,
+    );
+    assert.equal(resolveCluster(withExtension(envsExtension, variables(1_000)), append).exec.env.length, 1_000);
+    const error = refused(withExtension(argsExtension, new Array(1_001).fill('')), 'PROFILE_TOO_LARGE', at, append);
+    assert.match(error.message, /holds 1001 arguments, and 1000 may be there at most/);
+    refused(withExtension(envsExtension, variables(1_001)), 'PROFILE_TOO_LARGE', at, append);
+  });
+
+  test('what one string of a process can hold in an argument, or in a variable with its name: 128 KiB with the NUL', () => {
+    const at = '.extensions[0].extension';
+    assert.ok(resolveCluster(withExtension(argsExtension, ['x'.repeat(131_071)]), append));
+    refused(withExtension(argsExtension, ['x'.repeat(131_072)]), 'PROFILE_TOO_LARGE', `${at}[0]`, append);
+    assert.ok(resolveCluster(withExtension(envsExtension, { AB: 'x'.repeat(131_068) }), append));
+    refused(withExtension(envsExtension, { AB: 'x'.repeat(131_069) }), 'PROFILE_TOO_LARGE', `${at}["AB"]`, append);
+  });
+
+  test('a URL of 4 KiB and a host name of 253 bytes', () => {
+    const path = 'p'.repeat(4_096);
+    refused({ server: `${server}/${path}` }, 'PROFILE_TOO_LARGE', '.server');
+    refused({ server, 'proxy-url': `http://p/${path}` }, 'PROFILE_TOO_LARGE', '.proxy-url');
+    refused({ server, 'tls-server-name': 'n'.repeat(254) }, 'PROFILE_TOO_LARGE', '.tls-server-name');
+    // 1 MB of slashes, each the beginning of what could have been the end, took minutes.
+    refused({ server: `${server}${'/'.repeat(1_000_000)}x` }, 'PROFILE_TOO_LARGE', '.server');
+    assert.equal(resolveCluster({ server: `${server}${'/'.repeat(4_000)}` }).cluster.server, server);
+  });
+
+  test('500 certificates', () => {
+    const pem = Buffer.from(caData, 'base64').toString();
+    const bundle = (count: number) => Buffer.from(pem.repeat(count)).toString('base64');
+    assert.ok(resolveCluster({ server, 'certificate-authority-data': bundle(500) }));
+    const cluster = { server, 'certificate-authority-data': bundle(501) };
+    const error = refused(cluster, 'CA_INVALID', '.certificate-authority-data');
+    assert.match(error.message, /holds 501 certificates: keep those that sign the server's own, 500 at most/);
+  });
+
+  test('100 things that are not applied, one by one; the rest are counted', () => {
+    const extensions = Array.from({ length: 5_000 }, (_, index) => ({ name: `n-${index}`, extension: 1 }));
+    const { ignored } = resolveCluster({ server, extensions });
+    assert.equal(ignored.length, 101);
+    assert.deepEqual(ignored.at(-1), { path: 'status', reason: '4900 more things are not applied' });
+  });
+});
+
+test('a value that holds itself many times is refused, not followed', () => {
+  const cyclic: unknown[] = [];
+  cyclic.push(cyclic, cyclic, cyclic);
+  assert.equal(refusal(() => resolveCluster(withExtension(execExtension, cyclic))).code, 'PROFILE_TOO_LARGE');
+});
+
+test('certificates are read once, whether they are good or bad: a controller resolves the same profile again and again', () => {
+  const pem = Buffer.from(caData, 'base64').toString();
+  const bad = '-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n';
+  const milliseconds = (data: string) => {
+    const began = performance.now();
+    try {
+      resolveCluster({ server, 'certificate-authority-data': data });
+    } catch {
+      // It is the time that counts.
+    }
+    return performance.now() - began;
+  };
+  for (const end of ['# good', bad]) {
+    const data = Buffer.from(`${pem.repeat(400)}${end}`).toString('base64');
+    const first = milliseconds(data);
+    const later = Math.min(...Array.from({ length: 10 }, () => milliseconds(`${data}\n`)));
+    assert.ok(later < first / 2, `${first} ms, later ${later} ms`);
+  }
+});
