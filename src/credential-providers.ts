@@ -9,6 +9,7 @@ import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
+import { pathBounds } from './access/url-pattern.ts';
 import { ConfigurationError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
@@ -93,7 +94,12 @@ export class CredentialProviders {
       name: profileName(profile),
       user: access.provider,
       access,
-      destination: { cluster: access.cluster, call: this.#pluginCall(access), isCurrent: this.#isCurrent(access) },
+      destination: {
+        cluster: access.cluster,
+        call: this.#pluginCall(access),
+        pathBounds: pathBounds(this.#find(access)?.allowedServers, access.cluster.server),
+        isCurrent: this.#isCurrent(access),
+      },
       connections: this.#connections,
     });
   }
@@ -113,10 +119,14 @@ export class CredentialProviders {
     return `CredentialProviders ${inspect({ accessTypes: this.accessTypes, ...this.#connections.size }, options)}`;
   }
 
-  #isCurrent({ provider }: ResolvedAccess): () => boolean {
-    const find = () => this.#providers.find(({ name }) => name === provider);
-    const resolvedWith = find();
-    return () => find() === resolvedWith;
+  /** The provider that an access was resolved with. */
+  #find({ provider }: ResolvedAccess): ConfiguredProvider | undefined {
+    return this.#providers.find(({ name }) => name === provider);
+  }
+
+  #isCurrent(access: ResolvedAccess): () => boolean {
+    const resolvedWith = this.#find(access);
+    return () => this.#find(access) === resolvedWith;
   }
 
   #watch(path: string, fromFlags: readonly ConfiguredProvider[], { logger, onChange }: Settings): void {
@@ -152,10 +162,9 @@ export class CredentialProviders {
     return { added, changed, removed };
   }
 
-  #pluginCall({ provider, cluster, exec }: ResolvedAccess): PluginCall {
-    const acceptedVersions = this.#providers.find(({ name }) => name === provider)?.acceptedVersions ?? [
-      exec.apiVersion,
-    ];
+  #pluginCall(access: ResolvedAccess): PluginCall {
+    const { provider, cluster, exec } = access;
+    const acceptedVersions = this.#find(access)?.acceptedVersions ?? [exec.apiVersion];
     const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
     return { provider, origin: `access provider ${provider}`, exec, acceptedVersions, cluster: execCluster };
   }

@@ -62,6 +62,7 @@ export type PluginErrorCode =
 /** Codes of a request that was refused before it left, or could not be carried. */
 export type RequestErrorCode =
   | 'FOREIGN_ORIGIN'
+  | 'PATH_NOT_ALLOWED'
   | 'CONFIG_CLOSED'
   | 'PROVIDER_CHANGED'
   | 'CONFIG_IMMUTABLE'

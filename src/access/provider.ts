@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { nearest } from './nearest.ts';
-import { parseUrlPattern, type UrlPattern } from './url-pattern.ts';
+import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 
 /** The versions of the exec credential protocol (KEP-541). */
 export const apiVersions = [
@@ -56,9 +56,12 @@ export interface Provider {
   readonly allowInsecureTLS?: boolean;
   /**
    * Servers that profiles of this access type may name: `https://*.example.com[:port][/prefix]`, a `*` standing for one whole
-   * label of the host. Default: any. With it a profile may name a proxy only where `allowedProxies` has it.
+   * label of the host, or `https://10.0.0.0/8[:port][/prefix]`. Default: any. With it a profile may name a proxy only where
+   * `allowedProxies` has it, a `tls-server-name` only as the next field says, and a prefix binds every request.
    */
   readonly allowedServers?: readonly string[];
+  /** What a profile may set `tls-server-name` to beside the server's own host: `*.example.com`. Default, with `allowedServers`: nothing. */
+  readonly allowedServerNames?: readonly string[];
   /** Proxies that profiles may name, in the same form with `http`, `https` or `socks5`. */
   readonly allowedProxies?: readonly string[];
   /** Variables that profiles may set: names, or beginnings with a final `*`. Default: any but the dangerous ones. */
@@ -67,8 +70,17 @@ export interface Provider {
   readonly allowedArgs?: readonly string[];
 }
 
+/** What a provider lets profiles say; parsed. */
+interface ProviderRules {
+  readonly allowedServers?: readonly UrlPattern[];
+  readonly allowedServerNames?: readonly UrlPattern[];
+  readonly allowedProxies?: readonly UrlPattern[];
+  readonly allowedEnvVars?: readonly string[];
+  readonly allowedArgs?: readonly string[];
+}
+
 /** A provider that has been validated, with every default in place. */
-export interface ConfiguredProvider {
+export interface ConfiguredProvider extends ProviderRules {
   readonly name: string;
   readonly execConfig: {
     readonly apiVersion: ApiVersion;
@@ -82,10 +94,6 @@ export interface ConfiguredProvider {
   readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
   readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
   readonly allowInsecureTLS: boolean;
-  readonly allowedServers?: readonly UrlPattern[];
-  readonly allowedProxies?: readonly UrlPattern[];
-  readonly allowedEnvVars?: readonly string[];
-  readonly allowedArgs?: readonly string[];
   /** Versions that the plugin may answer in. */
   readonly acceptedVersions: readonly ApiVersion[];
 }
@@ -137,16 +145,20 @@ export const execConfigSchema = z.strictObject(
   mustBe('an object with apiVersion and command'),
 );
 
-const urlPatterns = (...protocols: readonly string[]) =>
-  z.array(
-    z.string(mustBe('a URL')).transform((text, context): UrlPattern => {
-      const pattern = parseUrlPattern(text, protocols);
-      if (!('problem' in pattern)) return pattern;
-      context.addIssue({ code: 'custom', message: pattern.problem });
-      return z.NEVER;
-    }),
-    mustBe('a list of URLs'),
-  );
+type ParsePattern = (text: string) => UrlPattern | { readonly problem: string };
+const patterns = (what: string, parse: ParsePattern) =>
+  z
+    .array(
+      z.string(mustBe(`a ${what}`)).transform((text, context): UrlPattern => {
+        const pattern = parse(text);
+        if (!('problem' in pattern)) return pattern;
+        context.addIssue({ code: 'custom', message: pattern.problem });
+        return z.NEVER;
+      }),
+      mustBe(`a list of ${what}s`),
+    )
+    .optional();
+const urlPatterns = (...protocols: readonly string[]) => patterns('URL', (text) => parseUrlPattern(text, protocols));
 
 const providerSchema = z.strictObject(
   {
@@ -155,13 +167,14 @@ const providerSchema = z.strictObject(
     profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
     profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
     allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
-    allowedServers: urlPatterns('https:', 'http:').optional(),
-    allowedProxies: urlPatterns('http:', 'https:', 'socks5:').optional(),
+    allowedServers: urlPatterns('https:', 'http:'),
+    allowedServerNames: patterns('host name', parseHostPattern),
+    allowedProxies: urlPatterns('http:', 'https:', 'socks5:'),
     allowedEnvVars: z
       .array(
         z
           .string(mustBe('the name of a variable'))
-          .regex(/^(?:[^*=\0]+\*?|\*)$/, mustBe('a name, or its beginning and a final *')),
+          .regex(/^(?:[^*=,\0]+\*?|\*)$/, mustBe('one name, or its beginning and a final *')),
         mustBe('a list of names'),
       )
       .optional(),
@@ -225,11 +238,20 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
     profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
     profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
     allowInsecureTLS: provider.allowInsecureTLS ?? false,
-    ...(provider.allowedServers ? { allowedServers: provider.allowedServers } : {}),
-    ...(provider.allowedProxies ? { allowedProxies: provider.allowedProxies } : {}),
-    ...(provider.allowedEnvVars ? { allowedEnvVars: provider.allowedEnvVars } : {}),
-    ...(provider.allowedArgs ? { allowedArgs: provider.allowedArgs } : {}),
+    ...rulesOf(provider),
     acceptedVersions: [apiVersion],
+  };
+}
+
+/** The rules that are set; what is absent stays absent. */
+function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
+  const { allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
+  return {
+    ...(allowedServers ? { allowedServers } : {}),
+    ...(allowedServerNames ? { allowedServerNames } : {}),
+    ...(allowedProxies ? { allowedProxies } : {}),
+    ...(allowedEnvVars ? { allowedEnvVars } : {}),
+    ...(allowedArgs ? { allowedArgs } : {}),
   };
 }
 

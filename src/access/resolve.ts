@@ -15,7 +15,7 @@ import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import type { Json } from './json.ts';
 import { checkSize, maxIgnored } from './limits.ts';
 import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
-import { matchesAny, type UrlPattern } from './url-pattern.ts';
+import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The result of matching a ClusterProfile with the providers. Plain JSON, and a copy: nothing of it is shared. */
 export interface ResolvedAccess {
@@ -197,8 +197,8 @@ function readCluster(
 
 /** Where a credential may go: a broad token that is sent to a server of the profile's choice is a stolen token. */
 function checkAllowed(
-  { server, proxyUrl }: ResolvedCluster,
-  { name, allowedServers, allowedProxies }: ConfiguredProvider,
+  { server, tlsServerName, proxyUrl }: ResolvedCluster,
+  { name, allowedServers, allowedServerNames, allowedProxies }: ConfiguredProvider,
   at: string,
   refuse: Refuse,
 ): void {
@@ -210,6 +210,15 @@ function checkAllowed(
       `${at}.server`,
       `${new URL(server).origin} is not in ${which}: no credential is sent there`,
     );
+  }
+  if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {
+    const names = allowedServerNames ?? [];
+    if (!isServerName(tlsServerName, server, names)) {
+      // A router that goes by this name would hand the connection to another server, and the profile brings its authority.
+      const which = `allowedServerNames of provider ${name} (${list(names)})`;
+      const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there`;
+      refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
+    }
   }
   if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
   if (!allowedProxies) {

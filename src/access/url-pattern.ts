@@ -1,16 +1,19 @@
 /** Which servers and proxies a profile may name: URLs are parsed and compared part by part, never as text. */
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { type Segments, staysBelow } from './path-bounds.ts';
 
-/** `https://*.example.com:6443/prefix`, parsed. */
+/** `https://*.example.com:6443/prefix` or `https://10.0.0.0/8`, parsed. */
 export interface UrlPattern {
   /** As it was written. */
   readonly text: string;
   readonly protocol: string;
   /** Labels of the host; `*` stands for one whole label. */
   readonly labels: readonly string[];
+  /** In place of the labels: the addresses of a CIDR. */
+  readonly network?: BlockList;
   readonly port: string;
   /** Segments that a path has to begin with. */
-  readonly segments: readonly string[];
+  readonly segments: Segments;
 }
 
 const defaultPorts: Readonly<Record<string, string>> = {
@@ -21,39 +24,130 @@ const defaultPorts: Readonly<Record<string, string>> = {
 
 /** Parses a pattern, or says what is wrong with it. */
 export function parseUrlPattern(text: string, protocols: readonly string[]): UrlPattern | { readonly problem: string } {
+  if (text.includes(',')) return { problem: 'holds a comma: make each URL an entry of its own' };
   const parts = partsOf(text);
+  if (!parts && isAddressWithStar(hostOf(text))) return { problem: starInAddress };
   if (!parts) return { problem: 'must be a URL such as https://*.example.com, without user, query or encoded slashes' };
-  const { protocol, labels } = parts;
+  const { protocol, labels, port, path } = parts;
   if (!protocols.includes(protocol)) {
     return { problem: `must begin with ${protocols.map((known) => `${known}//`).join(' or ')}` };
   }
+  if (isAddressWithStar(labels.join('.'))) return { problem: starInAddress };
   if (labels.some((label) => label !== '*' && label.includes('*'))) {
     return { problem: 'has a * inside of a label: it stands for one whole label of the host' };
   }
-  return { text, ...parts };
+  const segments = path.split('/').slice(1);
+  const pattern = { text, protocol, labels, port, segments };
+  return isAddress(labels) && /^\d+(?::\d+)?$/.test(segments[0] ?? '') ? readNetwork(pattern) : pattern;
+}
+
+/** Names of a TLS server: the pattern's host without scheme, port and path. */
+export function parseHostPattern(text: string): UrlPattern | { readonly problem: string } {
+  const problem = 'must be a host name, a * standing for one whole label, without scheme, port or path';
+  if (/[/:@?#\\\s]/.test(text)) return { problem };
+  const pattern = parseUrlPattern(`https://${text}`, ['https:']);
+  if ('problem' in pattern) return pattern.problem.startsWith('must be a URL') ? { problem } : pattern;
+  return { ...pattern, text };
 }
 
 /** Whether a URL is one of those that the patterns describe. */
 export function matchesAny(patterns: readonly UrlPattern[], url: string): boolean {
-  const parts = partsOf(url);
-  return parts !== undefined && patterns.some((pattern) => matches(pattern, parts));
+  return matching(patterns, url).length > 0;
 }
 
-type Parts = Omit<UrlPattern, 'text'>;
+/** Whether a host name, as TLS sends it, is a URL's own host or one of those that the patterns describe. */
+export function isServerName(name: string, url: string, patterns: readonly UrlPattern[]): boolean {
+  const labels = name.toLowerCase().replace(/\.$/, '').split('.');
+  const own = partsOf(url)?.labels.join('.');
+  return labels.join('.') === own || patterns.some((pattern) => matchesHost(pattern, labels));
+}
 
-function matches(pattern: UrlPattern, url: Parts): boolean {
-  const { protocol, labels, port, segments } = pattern;
+/**
+ * The paths below which all requests to a server have to stay: those of the patterns that let it in. `undefined` where they
+ * may go anywhere.
+ */
+export function pathBounds(patterns: readonly UrlPattern[] | undefined, server: string): readonly Segments[] | undefined {
+  if (!patterns) return undefined;
+  const bounds = matching(patterns, server).map(({ segments }) => segments);
+  return bounds.some((segments) => segments.length === 0) ? undefined : bounds;
+}
+
+const starInAddress = 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24';
+
+interface Parts {
+  readonly protocol: string;
+  readonly labels: readonly string[];
+  readonly port: string;
+  /** Empty, or with a slash at its beginning and none at its end. */
+  readonly path: string;
+}
+
+function matching(patterns: readonly UrlPattern[], url: string): readonly UrlPattern[] {
+  const parts = partsOf(url);
+  return parts === undefined ? [] : patterns.filter((pattern) => matches(pattern, parts));
+}
+
+function matches(pattern: UrlPattern, { protocol, labels, port, path }: Parts): boolean {
   return (
-    url.protocol === protocol &&
-    url.port === port &&
-    url.labels.length === labels.length &&
-    labels.every((label, index) => label === url.labels[index] || (label === '*' && !isAddress(url.labels))) &&
-    segments.every((segment, index) => segment === url.segments[index])
+    pattern.protocol === protocol &&
+    pattern.port === port &&
+    matchesHost(pattern, labels) &&
+    (pattern.segments.length === 0 || staysBelow([pattern.segments], path))
   );
 }
 
+function matchesHost({ labels, network }: UrlPattern, host: readonly string[]): boolean {
+  if (network) {
+    const address = addressOf(host);
+    return isIP(address) > 0 && network.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+  return (
+    host.length === labels.length &&
+    labels.every((label, index) => label === host[index] || (label === '*' && !isAddress(host)))
+  );
+}
+
+/** `https://10.0.0.0/8`: the first segment of an address's path is the length of a prefix. A port may follow it. */
+function readNetwork(pattern: UrlPattern): UrlPattern | { readonly problem: string } {
+  const { text, labels, segments } = pattern;
+  const [first = '', ...path] = segments;
+  const [length = '', port] = first.split(':');
+  const address = addressOf(labels);
+  const bits = isIPv6(address) ? 128 : 32;
+  if (isIP(address) === 0 || Number(length) > bits || String(Number(length)) !== length) {
+    return { problem: `is not a CIDR: the prefix of ${address} is a number from 0 to ${bits}` };
+  }
+  if (port !== undefined && new URL(text).port !== '') return { problem: 'has two ports: keep one' };
+  if (Number(port ?? 0) > 65_535) return { problem: `has the port ${port}, and 65535 is the highest` };
+  const network = new BlockList();
+  network.addSubnet(address, Number(length), isIPv6(address) ? 'ipv6' : 'ipv4');
+  return { ...pattern, network, segments: path, ...(port === undefined ? {} : { port: String(Number(port)) }) };
+}
+
+/** Without the brackets of IPv6. */
+function addressOf(labels: readonly string[]): string {
+  return labels.join('.').replace(/^\[(.*)\]$/, '$1');
+}
+
+/** An address, or what some programs take for one: a host whose last label is a number. */
 function isAddress(labels: readonly string[]): boolean {
-  return labels.length === 1 ? (labels[0] ?? '').startsWith('[') : isIP(labels.join('.')) > 0;
+  return isNumber(labels.at(-1) ?? '') || (labels[0] ?? '').startsWith('[');
+}
+
+function isNumber(label: string): boolean {
+  return /^(?:\d+|0x[\da-f]*)$/i.test(label);
+}
+
+/** `10.0.0.*`, `[fd00::*]`. */
+function isAddressWithStar(host: string): boolean {
+  if (!host.includes('*')) return false;
+  const others = host.split('.').filter((label) => label !== '*');
+  return host.startsWith('[') || (others.length > 0 && others.every(isNumber));
+}
+
+/** The host of what is no URL. */
+function hostOf(text: string): string {
+  return /^[^/]*\/\/(\[[^\]]*\]|[^/:]*)/.exec(text)?.[1] ?? '';
 }
 
 /** `undefined` for what cannot be compared: no URL, a user, a query, or a path whose encoding could hide a segment. */
@@ -65,13 +159,8 @@ function partsOf(text: string): Parts | undefined {
   const hostname = url.hostname.toLowerCase().replace(/\.$/, '');
   const labels = hostname.startsWith('[') ? [hostname] : hostname.split('.');
   if (labels.includes('')) return undefined;
-  const path = withoutLastSlashes(url.pathname);
-  return {
-    protocol: url.protocol,
-    labels,
-    port: url.port || (defaultPorts[url.protocol] ?? ''),
-    segments: path === '' ? [] : path.slice(1).split('/'),
-  };
+  const { protocol, port, pathname } = url;
+  return { protocol, labels, port: port || (defaultPorts[protocol] ?? ''), path: withoutLastSlashes(pathname) };
 }
 
 /** A regular expression that is not bound to the beginning would try at each of many slashes anew. */

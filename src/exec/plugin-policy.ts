@@ -15,6 +15,7 @@ export interface PluginPolicy {
 export function allowlistEntryProblem(command: string): string | undefined {
   if (command === '') return 'is empty: name a plugin';
   if (command.includes('\0')) return 'holds a NUL character';
+  if (command.includes(',')) return 'holds a comma: make each plugin an entry of its own';
   if (!command.includes('/')) return undefined;
   if (!isAbsolute(command)) return 'is a relative path: write an absolute one, or a bare name that is found in PATH';
   const clean = normalize(command).replace(/(.)\/+$/, '$1');

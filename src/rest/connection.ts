@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type buildConnector, Client, Pool } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
+import type { Segments } from '../access/path-bounds.ts';
 import { type CredentialSupply, Rejections, type SourceOptions } from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
@@ -18,6 +19,8 @@ export interface Destination {
   readonly supply?: CredentialSupply;
   /** Of a kubeconfig: the proxy with its login. */
   readonly proxyUrl?: string;
+  /** The paths that `allowedServers` binds all requests to. */
+  readonly pathBounds?: readonly Segments[] | undefined;
   /** Whether the provider that this was resolved with is still the one that is configured. */
   readonly isCurrent?: () => boolean;
   /** Of a kubeconfig: headers of every request, lower case. */

@@ -1,4 +1,5 @@
 import { Dispatcher } from 'undici';
+import { type Segments, staysBelow } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
 import type { Connection, Destination } from './connection.ts';
 import type { Connections } from './connections.ts';
@@ -53,11 +54,21 @@ const abandoned = new FinalizationRegistry<Lease>((lease) => lease.close());
 export class AuthenticatedDispatcher extends Dispatcher {
   readonly #lease: Lease;
   readonly #origin: string;
+  readonly #pathBounds: readonly Segments[] | undefined;
 
   constructor(connections: Connections, destination: Destination) {
     super();
     this.#lease = new Lease(connections, destination);
     this.#origin = new URL(destination.cluster.server).origin;
+    this.#pathBounds = destination.pathBounds;
+  }
+
+  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. */
+  pathRefusal(path: string): RequestError | undefined {
+    if (!this.#pathBounds || staysBelow(this.#pathBounds, path)) return undefined;
+    const bounds = this.#pathBounds.map((segments) => `${this.#origin}/${segments.join('/')}`).join(', ');
+    const message = `a request to a path outside of ${bounds} was refused: allowedServers binds this config to it`;
+    return new RequestError('PATH_NOT_ALLOWED', message);
   }
 
   /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
@@ -72,6 +83,8 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
       return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
     }
+    const refusal = this.pathRefusal(String(options.path));
+    if (refusal) return refuse(handler, refusal);
     let connection: Connection;
     try {
       connection = this.connection();

@@ -139,7 +139,9 @@ export class RestConfig extends KubeConfig {
         request.once('response', ({ statusCode, headers }) => {
           if (statusCode === 401) connection.refresh(credential, statusCode, headers);
         });
-        request.end();
+        const refusal = this.#dispatcher.pathRefusal(request.path);
+        if (refusal) request.destroy(refusal);
+        else request.end();
       },
     });
   }

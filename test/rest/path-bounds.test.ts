@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { describe, type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import { CoreV1Api, Exec, Log, Watch } from '@kubernetes/client-node';
+import { fetch, request } from 'undici';
+import type { RestConfig } from '../../src/index.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startPodServer } from '../fixtures/pod-server.ts';
+
+/** A gateway with a tenant at /v1/projects/1, which is all that a credential is for, and what it was asked. */
+async function startTenant(t: TestContext) {
+  const cluster = await startCluster(t, { pathPrefix: '/v1/projects/1' });
+  const { origin } = new URL(cluster.url);
+  const seen: string[] = [];
+  cluster.onRequest = ({ url }) => seen.push(url);
+  const providers = startProviders(t, await startPlugin(t), {}, { allowedServers: [cluster.url] });
+  const config = providers.getConfig(profileFor(cluster));
+  return { cluster, origin, config, seen };
+}
+
+/** Whether an error, or what is behind it, says that the path is not allowed. */
+function isRefusal(error: unknown): boolean {
+  return inspect(error, { depth: 5 }).includes('PATH_NOT_ALLOWED');
+}
+
+describe('a path in allowedServers', () => {
+  test('binds a Watch: a redirect to another tenant on the same host gets no credential', async (t) => {
+    const { cluster, config, seen, origin } = await startTenant(t);
+    cluster.failNext({ redirect: `${origin}/v1/projects/2/api/v1/secrets` });
+    const error = await new Promise((resolve) => {
+      new Watch(config).watch('/api/v1/namespaces', {}, () => undefined, resolve);
+    });
+    assert.ok(isRefusal(error), inspect(error));
+    assert.deepEqual(seen, ['/v1/projects/1/api/v1/namespaces?watch=true']);
+  });
+
+  test('binds a Log, which follows redirects as well', async (t) => {
+    const { cluster, config, seen } = await startTenant(t);
+    cluster.failNext({ redirect: '/v1/projects/2/log' });
+    const sink = new PassThrough().on('error', () => undefined);
+    // It does not say why.
+    await assert.rejects(new Log(config).log('ns', 'pod', 'main', sink, {}));
+    assert.equal(seen.length, 1);
+    assert.match(seen[0] ?? '', /^\/v1\/projects\/1\//);
+  });
+
+  test('binds config.dispatcher, however the other path is written', async (t) => {
+    const { config, seen, origin } = await startTenant(t);
+    const { dispatcher } = config;
+    for (const path of ['/v1/projects/2', '/', '/v1/projects/1/%2e%2e/2', '/v1/projects/1/..%2f2', '//v1/projects/1']) {
+      await assert.rejects(dispatcher.request({ origin, method: 'GET', path }), { code: 'PATH_NOT_ALLOWED' }, path);
+    }
+    const absolute = { origin, method: 'GET', path: `${origin}/v1/projects/2` } as const;
+    await assert.rejects(dispatcher.request(absolute), { code: 'PATH_NOT_ALLOWED' });
+    await assert.rejects(request(`${origin}/v1/projects/1/../2`, { dispatcher }), (error: Error) => {
+      assert.equal(
+        error.message,
+        `a request to a path outside of ${origin}/v1/projects/1 was refused: allowedServers binds this config to it`,
+      );
+      return true;
+    });
+    await assert.rejects(fetch(`${origin}/v1/projects/2?secret=x`, { dispatcher }), isRefusal);
+    assert.deepEqual(seen, []);
+  });
+
+  test('leaves everything below it as it is', async (t) => {
+    const { cluster, config, seen, origin } = await startTenant(t);
+    assert.equal((await config.makeApiClient(CoreV1Api).listNamespace()).items.length, 2);
+    cluster.failNext({ redirect: `${origin}/v1/projects/1/version` });
+    const response = await fetch(`${cluster.url}/moved`, { dispatcher: config.dispatcher });
+    assert.equal(response.status, 200);
+    await response.text();
+    assert.deepEqual(seen, ['/v1/projects/1/api/v1/namespaces', '/v1/projects/1/moved', '/v1/projects/1/version']);
+  });
+
+  test('binds nothing where another pattern lets in all of the host', async (t) => {
+    const { cluster, origin } = await startTenant(t);
+    const allowedServers = [cluster.url, origin];
+    const config = startProviders(t, await startPlugin(t), {}, { allowedServers }).getConfig(profileFor(cluster));
+    const { statusCode, body } = await request(`${origin}/elsewhere`, { dispatcher: config.dispatcher });
+    await body.dump();
+    assert.equal(statusCode, 404);
+  });
+
+  test('binds WebSockets: a name that leads out of it opens none', async (t) => {
+    const server = await startPodServer(t);
+    const cluster = { ...server.cluster, server: `${server.cluster.server}/tenant-1` };
+    const rules = { allowedServers: [cluster.server] };
+    const profile = { status: { accessProviders: [{ name: 'fake', cluster }] } };
+    const config = startProviders(t, await startPlugin(t), {}, rules).getConfig(profile);
+    await assert.rejects(open(config, '../../../../../../tenant-2/api/v1/namespaces/ns/pods/pod'), isRefusal);
+    assert.deepEqual([server.identities, server.unauthorized], [[], []]);
+    await open(config, 'pod');
+    assert.deepEqual(server.identities, ['token-1']);
+  });
+});
+
+/** Runs `true` in a pod, to its end. */
+function open(config: RestConfig, pod: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    new Exec(config).exec('ns', pod, 'main', ['true'], null, null, null, false, resolve).catch(reject);
+  });
+}
