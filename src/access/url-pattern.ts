@@ -66,7 +66,10 @@ export function isServerName(name: string, url: string, patterns: readonly UrlPa
  * The paths below which all requests to a server have to stay: those of the patterns that let it in. `undefined` where they
  * may go anywhere.
  */
-export function pathBounds(patterns: readonly UrlPattern[] | undefined, server: string): readonly Segments[] | undefined {
+export function pathBounds(
+  patterns: readonly UrlPattern[] | undefined,
+  server: string,
+): readonly Segments[] | undefined {
   if (!patterns) return undefined;
   const bounds = matching(patterns, server).map(({ segments }) => segments);
   return bounds.some((segments) => segments.length === 0) ? undefined : bounds;

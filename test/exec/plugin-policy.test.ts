@@ -85,7 +85,10 @@ describe('the plugin allowlist (K.94, K.95)', () => {
     [{ policyType: 'DenyAll', allowlist: [] }, /cannot stand beside DenyAll/],
     [{ policyType: 'Allowlist', allowlist: [{ command: '' }] }, /allowlist\.0\.command: is empty/],
     [{ policyType: 'Allowlist', allowlist: [{ command: './a' }] }, /is a relative path/],
-    [{ policyType: 'Allowlist', allowlist: [{ command: '/x,/y' }] }, /holds a comma: make each plugin an entry of its own/],
+    [
+      { policyType: 'Allowlist', allowlist: [{ command: '/x,/y' }] },
+      /holds a comma: make each plugin an entry of its own/,
+    ],
     [{ policyType: 'Allowlist', allowlist: [{ command: '/a//b' }] }, /write \/a\/b/],
     [{ policyType: 'Allowlist', allowlist: [{ command: '/a/' }] }, /write \/a$/],
   ] as const) {
