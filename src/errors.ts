@@ -2,6 +2,7 @@
  * Every error that this package throws or rejects with. Messages are in our own words, name what to mend and hold no
  * secret; a dependency's error is translated where it is caught and never chained when it could hold one.
  */
+import { printable } from './printable.ts';
 
 /** Codes of a bad flag, provider file, provider, option or kubeconfig: thrown at construction. */
 export type ConfigurationErrorCode =
@@ -87,6 +88,10 @@ export type ErrorCode =
   | ExecInfoErrorCode
   | ImageErrorCode;
 
+/** The longest message with text of a profile or of a server in it, and the longest field of an error, in bytes. */
+const maxMessageBytes = 4 * 1024;
+const maxFieldBytes = 1024;
+
 const brand = Symbol.for('clusterprofile-credentials.error');
 
 /** Base of every error of this package; `instanceof` also knows those of a second copy of the package. */
@@ -155,12 +160,16 @@ export class ProfileError extends CredentialsError {
   readonly profile: string;
   /** Field of the ClusterProfile, for example `status.accessProviders[0].cluster.server`. */
   readonly path: string;
+  /** The access type that was chosen, where it came to that. */
+  readonly provider: string | undefined;
 
-  constructor(code: ProfileErrorCode, profile: string, path: string, message: string) {
-    super(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
+  constructor(code: ProfileErrorCode, profile: string, path: string, message: string, provider?: string) {
+    // Names and fields are the profile's writer's: none may forge a line of a log, or fill one.
+    super(printable(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`, maxMessageBytes));
     this.code = code;
-    this.profile = profile;
-    this.path = path;
+    this.profile = printable(profile, maxFieldBytes);
+    this.path = printable(path, maxFieldBytes);
+    this.provider = provider;
   }
 }
 
@@ -221,7 +230,7 @@ export class RequestError extends CredentialsError {
   readonly code: RequestErrorCode;
 
   constructor(code: RequestErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(printable(message, maxMessageBytes), options);
     this.code = code;
   }
 }

@@ -19,6 +19,8 @@ const maxHostBytes = 253;
 
 /** What a profile asked for and did not get: so many are told one by one. */
 export const maxIgnored = 100;
+/** The longest path of one of these, and the longest reason. */
+export const maxIgnoredBytes = 512;
 
 /** Refuses a cluster that says more than any cluster manager would. Looks at no more of it than the limits. */
 export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): void {

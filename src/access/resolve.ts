@@ -3,6 +3,7 @@
  * Pure: it must not know of plugins that run, of files, or of the network.
  */
 import { ProfileError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import {
   type AccessProvider,
@@ -13,7 +14,7 @@ import {
 } from './cluster-profile.ts';
 import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import type { Json } from './json.ts';
-import { checkSize, maxIgnored } from './limits.ts';
+import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
@@ -50,15 +51,17 @@ export function profileName(profile: ClusterProfile): string {
   if (!isObject(metadata)) return '(without a name)';
   const { namespace, name } = metadata as { namespace?: unknown; name?: unknown }; // an object; the types are checked next
   const parts = [namespace, name].filter((part) => typeof part === 'string' && part !== '');
-  return parts.length === 0 ? '(without a name)' : parts.join('/');
+  return parts.length === 0 ? '(without a name)' : printable(parts.join('/'), 512);
 }
 
 /** Matches a profile with the providers, in the providers' order. Throws nothing but a `ProfileError`. */
 export function resolve(profile: ClusterProfile, providers: readonly ConfiguredProvider[]): ResolvedAccess {
+  let chosen: string | undefined;
   const refuse: Refuse = (code, path, message) => {
-    throw new ProfileError(code, profileName(profile), path, message);
+    throw new ProfileError(code, profileName(profile), path, message, chosen);
   };
   const { provider, entry, path } = match(profile, providers, refuse);
+  chosen = provider.name;
   if (entry.cluster === undefined || entry.cluster === null) {
     return refuse('CLUSTER_MISSING', `${path}.cluster`, 'is missing: without it there is no server to talk to');
   }
@@ -97,15 +100,18 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
       ...(installHint === undefined ? {} : { installHint }),
       interactiveMode,
     },
-    ignored: firstOf(ignored),
+    ignored: told(ignored),
   };
 }
 
-/** One profile must not fill a log. */
-function firstOf(ignored: readonly Ignored[]): readonly Ignored[] {
-  if (ignored.length <= maxIgnored) return ignored;
-  const more = { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` };
-  return [...ignored.slice(0, maxIgnored), more];
+/** What is told is logged, and one profile must not forge or fill a log. */
+function told(ignored: readonly Ignored[]): readonly Ignored[] {
+  const first = ignored.slice(0, maxIgnored).map(({ path, reason }) => ({
+    path: printable(path, maxIgnoredBytes),
+    reason: printable(reason, maxIgnoredBytes),
+  }));
+  if (ignored.length <= maxIgnored) return first;
+  return [...first, { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` }];
 }
 
 interface Match {

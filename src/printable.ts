@@ -1,0 +1,35 @@
+/** Text that somebody else wrote, made fit to stand in a message, a log line or a terminal. */
+
+/**
+ * One line, which writes nothing but itself: control and format characters, line ends and halves of characters become `\u001b`
+ * and the like. At most so many bytes: of a longer text the beginning and the end are left, since the advice stands there.
+ */
+export function printable(text: string, maxBytes: number): string {
+  if (/^[ -~]*$/.test(text)) return shortened(text, maxBytes);
+  return shortened(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped), maxBytes);
+}
+
+function escaped(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+}
+
+function shortened(text: string, maxBytes: number): string {
+  // No character takes more bytes than this.
+  if (text.length * 3 <= maxBytes) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  const between = ' […] ';
+  const left = maxBytes - Buffer.byteLength(between);
+  const end = Math.floor(left / 4);
+  // A character that was cut in two shows as U+FFFD.
+  const first = bytes
+    .subarray(0, left - end)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+  const last = bytes
+    .subarray(bytes.length - end)
+    .toString()
+    .replace(/^\uFFFD+/, '');
+  return `${first}${between}${last}`;
+}
