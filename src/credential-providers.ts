@@ -10,13 +10,14 @@ import { type ConfiguredProvider, configureProviders, type Provider } from './ac
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
 import { pathBounds } from './access/url-pattern.ts';
-import { ConfigurationError, RequestError } from './errors.ts';
+import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
 import type { PluginPolicy } from './exec/plugin-policy.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { Connections } from './rest/connections.ts';
 import { RestConfig } from './rest/rest-config.ts';
+import { emit, isRefusal, type Observer } from './telemetry.ts';
 import { watchForChanges } from './watch-file.ts';
 
 /**
@@ -30,6 +31,7 @@ import { watchForChanges } from './watch-file.ts';
 export class CredentialProviders {
   #providers: readonly ConfiguredProvider[];
   readonly #connections: Connections;
+  readonly #observer: Observer | undefined;
   readonly #stop = new AbortController();
 
   /** Throws a `ConfigurationError` that names every problem of the providers or the options. */
@@ -38,6 +40,7 @@ export class CredentialProviders {
     this.#providers = origin?.providers ?? configureProviders(providers);
     const settings = parseOptions(options);
     this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
+    this.#observer = settings.metrics?.observer;
     if (!settings.watchProviderFile) return;
     if (origin?.file === undefined) {
       const message =
@@ -88,7 +91,7 @@ export class CredentialProviders {
    */
   getConfig(profile: ClusterProfile): RestConfig {
     if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
-    const access = this.resolve(profile);
+    const access = this.#resolveAudited(profile);
     this.#connections.sweep();
     return new RestConfig({
       name: profileName(profile),
@@ -117,6 +120,19 @@ export class CredentialProviders {
   /** What is kept now, for logs: `CredentialProviders { accessTypes, connections, sources }`. */
   [inspect.custom](_depth: number, options: InspectOptions): string {
     return `CredentialProviders ${inspect({ accessTypes: this.accessTypes, ...this.#connections.size }, options)}`;
+  }
+
+  /** Attacks must not be invisible: a profile that breaks a rule is counted and told of. */
+  #resolveAudited(profile: ClusterProfile): ResolvedAccess {
+    try {
+      return this.resolve(profile);
+    } catch (error) {
+      if (error instanceof ProfileError && isRefusal(error.code)) {
+        const { provider = '', code, path } = error;
+        emit(this.#observer, 'access-refused', { provider, profile: error.profile, code, path });
+      }
+      throw error;
+    }
   }
 
   /** The provider that an access was resolved with. */

@@ -20,6 +20,7 @@ export type ConfigurationErrorCode =
 export type ProfileErrorCode =
   | 'PROFILE_INVALID'
   | 'PROFILE_TOO_LARGE'
+  | 'PROFILE_NOT_ALLOWED'
   | 'NO_MATCHING_PROVIDER'
   | 'CLUSTER_MISSING'
   | 'CLUSTER_INVALID'

@@ -10,6 +10,7 @@ export type { Ignored } from './access/extensions.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
 export type {
+  AllowedProfiles,
   ApiVersion,
   CLIArgsPolicy,
   EnvVar,

@@ -36,6 +36,7 @@ export class CredentialMetrics {
   readonly #requests: Counter<'provider' | 'state'>;
   readonly #duration: Histogram<'provider'>;
   readonly #unauthorized: Counter<'provider'>;
+  readonly #refused: Counter<'provider' | 'code'>;
   readonly #inProgress: Gauge<'provider'>;
   readonly #calls: Counter<'code' | 'call_status'>;
   readonly #rotationAge: Histogram;
@@ -65,6 +66,12 @@ export class CredentialMetrics {
         name: 'clusterprofile_unauthorized_responses_total',
         help: 'Responses of API servers that refused the credential, by access type.',
         labelNames,
+        registers,
+      });
+      this.#refused = new Counter({
+        name: 'clusterprofile_access_refused_total',
+        help: 'ClusterProfiles refused by a rule or a limit, by access type and error code; counted at each getConfig.',
+        labelNames: ['provider', 'code'],
         registers,
       });
       this.#inProgress = new Gauge({
@@ -145,6 +152,7 @@ export class CredentialMetrics {
         this.#rotationAge.observe((Date.now() - replacedCertificateStartsAt) / 1000);
       },
       rejection: ({ provider }) => this.#unauthorized.inc({ provider }),
+      'access-refused': ({ provider, code }) => this.#refused.inc({ provider, code }),
     };
   }
 

@@ -1,9 +1,9 @@
 /**
  * What happens inside, told to whoever wants to know: one observer (metrics), and `diagnostics_channel` for spans and logs.
- * No event holds a secret, and none a cluster's name but for the origin of its server.
+ * No event holds a secret. A cluster is known by the origin of its server, a refused profile by its name.
  */
 import { channel } from 'node:diagnostics_channel';
-import type { PluginErrorCode } from './errors.ts';
+import type { PluginErrorCode, ProfileErrorCode } from './errors.ts';
 
 /** Why a plugin is run: there is no credential yet, it has expired, it is about to, or a server refused it. */
 export type RunReason = 'first' | 'expired' | 'ahead' | 'rejected';
@@ -50,6 +50,16 @@ export interface Rejected {
   readonly refreshed: boolean;
 }
 
+/** A profile asked for what a rule of the operator's, or a limit, does not let it have. */
+export interface AccessRefused {
+  readonly provider: string;
+  /** `namespace/name`, fit to be printed. */
+  readonly profile: string;
+  readonly code: ProfileErrorCode;
+  /** Field of the ClusterProfile. */
+  readonly path: string;
+}
+
 /** A pool of connections came, was replaced, or went. */
 export interface PoolChanged {
   readonly provider: string;
@@ -64,6 +74,7 @@ export interface Events {
   readonly 'plugin-run-end': RunEnd;
   readonly credential: CredentialTaken;
   readonly rejection: Rejected;
+  readonly 'access-refused': AccessRefused;
   readonly pool: PoolChanged;
 }
 
@@ -75,12 +86,18 @@ const channels = {
   'plugin-run-end': channel('clusterprofile-credentials:plugin-run-end'),
   credential: channel('clusterprofile-credentials:credential'),
   rejection: channel('clusterprofile-credentials:rejection'),
+  'access-refused': channel('clusterprofile-credentials:access-refused'),
   pool: channel('clusterprofile-credentials:pool'),
 } as const;
 
 export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {
   observer?.[name]?.(event);
   if (channels[name].hasSubscribers) channels[name].publish(event);
+}
+
+/** Whether an error says that a profile broke a rule or a limit, and not that it is mistaken or unfinished. */
+export function isRefusal(code: ProfileErrorCode): boolean {
+  return code.endsWith('_NOT_ALLOWED') || code === 'SERVER_INSECURE' || code === 'PROFILE_TOO_LARGE';
 }
 
 /** The state that stands in metrics for an error. */

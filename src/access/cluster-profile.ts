@@ -6,6 +6,7 @@ export interface ClusterProfile {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: { readonly name?: string; readonly namespace?: string };
+  /** Of it only `clusterManager.name` is read. */
   readonly spec?: object;
   readonly status?: ClusterProfileStatus;
 }

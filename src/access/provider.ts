@@ -43,6 +43,14 @@ export interface ExecConfig {
   readonly interactiveMode?: InteractiveMode;
 }
 
+/** Each list that is there has to have the profile in it. Names, in which a `*` stands for any characters. */
+export interface AllowedProfiles {
+  /** Of `metadata.namespace`, which RBAC decides. */
+  readonly namespaces?: readonly string[];
+  /** Of `spec.clusterManager.name`, which is what the profile says of itself. */
+  readonly clusterManagers?: readonly string[];
+}
+
 /** What the operator configured for one access type. Exactly the shape of an entry of the provider file. */
 export interface Provider {
   /** The access type, matched with the names in `status.accessProviders`. */
@@ -52,6 +60,8 @@ export interface Provider {
   readonly profileSourcedCLIArgsPolicy?: CLIArgsPolicy;
   /** Default: `Ignore`. */
   readonly profileSourcedEnvVarsPolicy?: EnvVarsPolicy;
+  /** Which profiles may use this provider. Default: any. */
+  readonly allowedProfiles?: AllowedProfiles;
   /** Let profiles of this access type switch TLS verification off. Default: false. */
   readonly allowInsecureTLS?: boolean;
   /**
@@ -72,6 +82,7 @@ export interface Provider {
 
 /** What a provider lets profiles say; parsed. */
 interface ProviderRules {
+  readonly allowedProfiles?: AllowedProfiles;
   readonly allowedServers?: readonly UrlPattern[];
   readonly allowedServerNames?: readonly UrlPattern[];
   readonly allowedProxies?: readonly UrlPattern[];
@@ -160,12 +171,29 @@ const patterns = (what: string, parse: ParsePattern) =>
     .optional();
 const urlPatterns = (...protocols: readonly string[]) => patterns('URL', (text) => parseUrlPattern(text, protocols));
 
+const nameList = z.array(nonEmpty('a name, a * standing for any characters'), mustBe('a list of names')).optional();
+const allowedProfilesSchema = z
+  .strictObject(
+    { namespaces: nameList, clusterManagers: nameList },
+    mustBe('an object with namespaces, clusterManagers, or both'),
+  )
+  .refine(({ namespaces, clusterManagers }) => namespaces || clusterManagers, {
+    error: 'names nothing: give namespaces, clusterManagers, or both',
+  })
+  .transform(
+    ({ namespaces, clusterManagers }): AllowedProfiles => ({
+      ...(namespaces ? { namespaces } : {}),
+      ...(clusterManagers ? { clusterManagers } : {}),
+    }),
+  );
+
 const providerSchema = z.strictObject(
   {
     name: nonEmpty('the name of an access type'),
     execConfig: execConfigSchema,
     profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
     profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
+    allowedProfiles: allowedProfilesSchema.optional(),
     allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
     allowedServers: urlPatterns('https:', 'http:'),
     allowedServerNames: patterns('host name', parseHostPattern),
@@ -245,8 +273,9 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
 
 /** The rules that are set; what is absent stays absent. */
 function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
-  const { allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
+  const { allowedProfiles, allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
   return {
+    ...(allowedProfiles ? { allowedProfiles } : {}),
     ...(allowedServers ? { allowedServers } : {}),
     ...(allowedServerNames ? { allowedServerNames } : {}),
     ...(allowedProxies ? { allowedProxies } : {}),
@@ -286,6 +315,7 @@ function toProblems(issue: z.core.$ZodIssue): readonly SchemaProblem[] {
 
 function fieldsBeside(path: readonly PropertyKey[]): readonly string[] {
   if (path.includes('env')) return Object.keys(envVarSchema.shape);
+  if (path.includes('allowedProfiles')) return ['namespaces', 'clusterManagers'];
   return path.includes('execConfig') ? knownFields.execConfig : knownFields.provider;
 }
 

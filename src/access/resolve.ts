@@ -13,6 +13,7 @@ import {
   type ParsedCluster,
 } from './cluster-profile.ts';
 import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
+import { matchesGlob } from './glob.ts';
 import type { Json } from './json.ts';
 import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
@@ -62,6 +63,7 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
   };
   const { provider, entry, path } = match(profile, providers, refuse);
   chosen = provider.name;
+  checkProfile(profile, provider, refuse);
   if (entry.cluster === undefined || entry.cluster === null) {
     return refuse('CLUSTER_MISSING', `${path}.cluster`, 'is missing: without it there is no server to talk to');
   }
@@ -112,6 +114,24 @@ function told(ignored: readonly Ignored[]): readonly Ignored[] {
   }));
   if (ignored.length <= maxIgnored) return first;
   return [...first, { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` }];
+}
+
+/** Which profiles may use a provider. */
+function checkProfile(
+  { metadata, spec }: ClusterProfile,
+  { name, allowedProfiles }: ConfiguredProvider,
+  refuse: Refuse,
+): void {
+  const manager: unknown = isObject(spec) ? Reflect.get(spec, 'clusterManager') : undefined;
+  const check = (field: 'namespaces' | 'clusterManagers', value: unknown, path: string) => {
+    const allowed = allowedProfiles?.[field];
+    if (!allowed || (typeof value === 'string' && allowed.some((pattern) => matchesGlob(pattern, value)))) return;
+    const is = typeof value === 'string' && value !== '' ? `is "${value}"` : 'is missing';
+    const which = `allowedProfiles.${field} of provider ${name} (${allowed.join(', ') || 'empty'})`;
+    refuse('PROFILE_NOT_ALLOWED', path, `${is}, and has to be in ${which}`);
+  };
+  check('namespaces', isObject(metadata) ? metadata.namespace : undefined, 'metadata.namespace');
+  check('clusterManagers', isObject(manager) ? Reflect.get(manager, 'name') : undefined, 'spec.clusterManager.name');
 }
 
 interface Match {

@@ -139,6 +139,71 @@ describe('what a profile may set', () => {
   });
 });
 
+describe('allowedProfiles', () => {
+  const rules = { allowedProfiles: { namespaces: ['fleet', 'team-*'], clusterManagers: ['gke-fleet'] } };
+  const ask = (metadata: object | undefined, spec: unknown, settings: Partial<Provider> = rules) => {
+    const cluster = { server: 'https://a.example.com' };
+    const profile = {
+      metadata,
+      spec,
+      status: {
+        accessProviders: [
+          { name: 'x', cluster },
+          { name: 'y', cluster },
+        ],
+      },
+    };
+    const others = { name: 'y', execConfig };
+    try {
+      // @ts-expect-error some of these are no profiles
+      return resolve(profile, configureProviders([{ name: 'x', execConfig, ...settings }, others])).provider;
+    } catch (error) {
+      assert.ok(error instanceof ProfileError);
+      return `${error.code} ${error.path}: ${error.message.replace(/^.*?: .*?: /, '')}`;
+    }
+  };
+  const gke = { clusterManager: { name: 'gke-fleet' } };
+
+  test('lets in the profiles of a namespace and of a cluster manager, where both are named', () => {
+    assert.equal(ask({ name: 'p', namespace: 'fleet' }, gke), 'x');
+    assert.equal(ask({ name: 'p', namespace: 'team-7' }, gke), 'x');
+    assert.equal(ask({ name: 'p', namespace: 'any' }, gke, { allowedProfiles: { clusterManagers: ['*'] } }), 'x');
+    assert.equal(
+      ask({ name: 'p', namespace: 'fleet' }, undefined, { allowedProfiles: { namespaces: ['fleet'] } }),
+      'x',
+    );
+    assert.equal(ask(undefined, undefined, {}), 'x');
+  });
+
+  test('refuses every other, and tries no other provider for it', () => {
+    assert.equal(
+      ask({ name: 'p', namespace: 'tenant' }, gke),
+      'PROFILE_NOT_ALLOWED metadata.namespace: is "tenant", and has to be in allowedProfiles.namespaces of provider x (fleet, team-*)',
+    );
+    assert.equal(
+      ask({ name: 'p', namespace: 'fleet' }, { clusterManager: { name: 'other' } }),
+      'PROFILE_NOT_ALLOWED spec.clusterManager.name: is "other", and has to be in allowedProfiles.clusterManagers of provider x (gke-fleet)',
+    );
+    for (const namespace of ['Fleet', 'fleet ', 'team', '', 'x-team-1', 7, null]) {
+      assert.match(ask({ name: 'p', namespace }, gke), /^PROFILE_NOT_ALLOWED metadata\.namespace/, String(namespace));
+    }
+    for (const spec of [
+      undefined,
+      null,
+      'gke-fleet',
+      {},
+      { clusterManager: 'gke-fleet' },
+      { clusterManager: [] },
+      [],
+    ]) {
+      assert.match(ask({ namespace: 'fleet' }, spec), /^PROFILE_NOT_ALLOWED spec\.clusterManager\.name: is missing/);
+    }
+    assert.match(ask(undefined, gke), /^PROFILE_NOT_ALLOWED metadata\.namespace: is missing/);
+    const nobody = { allowedProfiles: { namespaces: [] } };
+    assert.match(ask({ namespace: 'fleet' }, gke, nobody), /of provider x \(empty\)$/);
+  });
+});
+
 describe('a bad rule', () => {
   for (const [rules, message] of [
     [{ allowedServers: ['a.example.com'] }, /providers\[0\]\.allowedServers\[0\]: must be a URL/],
@@ -152,6 +217,14 @@ describe('a bad rule', () => {
     [{ allowedProxies: ['https://a*.h'] }, /has a \* inside of a label/],
     [{ allowedEnvVars: ['A*B'] }, /allowedEnvVars\[0\]: must be one name, or its beginning and a final \*/],
     [{ allowedArgs: [1] }, /allowedArgs\[0\]: must be text/],
+    [{ allowedProfiles: ['fleet'] }, /allowedProfiles: must be an object with namespaces, clusterManagers, or both/],
+    [{ allowedProfiles: {} }, /allowedProfiles: names nothing: give namespaces, clusterManagers, or both/],
+    [{ allowedProfiles: { namespaces: 'fleet' } }, /allowedProfiles\.namespaces: must be a list of names/],
+    [{ allowedProfiles: { namespaces: [''] } }, /allowedProfiles\.namespaces\[0\]: must be a name/],
+    [
+      { allowedProfiles: { namespace: [] } },
+      /allowedProfiles\.namespace: is not a known field \(did you mean namespaces\?\)/,
+    ],
     [{ allowedServer: [] }, /did you mean allowedServers\?/],
   ] as const) {
     test(`is an error of the configuration: ${JSON.stringify(rules)}`, () => {
