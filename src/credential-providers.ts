@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
 import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
+import { hardeningProblems } from './access/hardened.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
@@ -39,6 +40,7 @@ export class CredentialProviders {
     const origin = origins.get(providers);
     this.#providers = origin?.providers ?? configureProviders(providers);
     const settings = parseOptions(options);
+    if (settings.hardened) checkHardened(this.#providers, 'providers');
     this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
     this.#observer = settings.metrics?.observer;
     if (!settings.watchProviderFile) return;
@@ -52,7 +54,7 @@ export class CredentialProviders {
 
   /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may stand beside. */
   static fromFlags(values: FlagValues, options: CredentialProvidersOptions = {}): CredentialProviders {
-    const { providers, providerFile, watchProviderFile, pluginPolicy } = parseFlags(values);
+    const { providers, providerFile, watchProviderFile, hardened, pluginPolicy } = parseFlags(values);
     if (pluginPolicy && options.pluginPolicy) {
       const message = 'the program sets pluginPolicy itself: leave the flag out';
       throw new ConfigurationError('FLAG_INVALID', 'flags', [{ path: '--clusterprofile-plugin-policy', message }]);
@@ -60,6 +62,7 @@ export class CredentialProviders {
     return new CredentialProviders(withOrigin(providers, providerFile), {
       ...options,
       ...(watchProviderFile ? { watchProviderFile } : {}),
+      ...(hardened ? { hardened } : {}),
       // parseOptions checks it, as it does the program's own.
       ...(pluginPolicy ? { pluginPolicy: pluginPolicy as PluginPolicy } : {}),
     });
@@ -145,12 +148,13 @@ export class CredentialProviders {
     return () => this.#find(access) === resolvedWith;
   }
 
-  #watch(path: string, fromFlags: readonly ConfiguredProvider[], { logger, onChange }: Settings): void {
+  #watch(path: string, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
     let warned = '';
     const stop = watchForChanges(path, () => {
       let next: readonly ConfiguredProvider[];
       try {
         next = joinProviders(fromFlags, path);
+        if (hardened) checkHardened(next, `provider file ${path}`);
         warned = '';
       } catch (error) {
         const message = error instanceof Error ? error.message : 'cannot be read';
@@ -187,6 +191,11 @@ export class CredentialProviders {
 }
 
 type Settings = ReturnType<typeof parseOptions>;
+
+function checkHardened(providers: readonly ConfiguredProvider[], where: string): void {
+  const problems = hardeningProblems(providers);
+  if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
+}
 
 /** Providers that have been validated already, and where they come from, on their way through the public constructor. */
 interface Origin {

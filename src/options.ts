@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigurationError, type Problem } from './errors.ts';
 import { allowlistEntryProblem, type PluginPolicy, type PluginPolicyType } from './exec/plugin-policy.ts';
 import type { Logger } from './logger.ts';
 import { CredentialMetrics } from './metrics.ts';
@@ -20,6 +21,12 @@ export interface CredentialProvidersOptions {
   readonly pluginPolicy?: PluginPolicy;
   /** Refuse a plugin that others than root and the process's user could replace; default: warn once. */
   readonly strictPluginFiles?: boolean;
+  /**
+   * What a careful platform team would set: `strictPluginFiles` and `cleanEnvironment`, and it asks for a `pluginPolicy` of
+   * `Allowlist` and for rules on every provider: `allowedServers`, and `allowedArgs` and `allowedEnvVars` where a policy
+   * lets profiles in. `allowInsecureTLS` is refused. Default: false.
+   */
+  readonly hardened?: boolean;
   /** Read the provider file again when it changes. Default: false. */
   readonly watchProviderFile?: boolean;
   /** With `watchProviderFile`: told when a changed file has taken effect. */
@@ -72,6 +79,7 @@ const optionsSchema = z.strictObject({
     })
     .transform(({ policyType, allowlist }): PluginPolicy => ({ policyType, ...(allowlist ? { allowlist } : {}) }))
     .default({ policyType: 'AllowAll' }),
+  hardened: flag,
   watchProviderFile: flag,
   onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
   metrics: z.instanceof(CredentialMetrics, { error: 'must be new CredentialMetrics({ registry })' }).optional(),
@@ -88,5 +96,16 @@ function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly obje
 
 /** Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
-  return parseOptionsWith(optionsSchema, options);
+  const settings = parseOptionsWith(optionsSchema, options);
+  if (!settings.hardened) return settings;
+  const problems: Problem[] = (['strictPluginFiles', 'cleanEnvironment'] as const)
+    .filter((name) => options[name] === false)
+    .map((path) => ({ path, message: 'is false, and hardened sets it: leave one of the two out' }));
+  if (settings.pluginPolicy.policyType === 'AllowAll') {
+    const flags = '--clusterprofile-plugin-policy and --clusterprofile-plugin-allowlist';
+    const message = `is AllowAll, and hardened asks for Allowlist: name the plugins that may be run (flags ${flags})`;
+    problems.push({ path: 'pluginPolicy', message });
+  }
+  if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+  return { ...settings, strictPluginFiles: true, cleanEnvironment: true };
 }

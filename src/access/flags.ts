@@ -17,6 +17,7 @@ export const flagOptions = {
   'clusterprofile-sourced-cli-args-policy': { type: 'string', multiple: true },
   'clusterprofile-sourced-env-vars-policy': { type: 'string', multiple: true },
   'clusterprofile-watch-provider-file': { type: 'boolean' },
+  'clusterprofile-hardened': { type: 'boolean' },
   'clusterprofile-plugin-policy': { type: 'string' },
   'clusterprofile-plugin-allowlist': { type: 'string', multiple: true },
 } as const;
@@ -37,6 +38,7 @@ export interface ParsedFlags {
   readonly providers: readonly ConfiguredProvider[];
   readonly providerFile?: string;
   readonly watchProviderFile: boolean;
+  readonly hardened: boolean;
   /** Not validated yet: the option of the same shape is. */
   readonly pluginPolicy?: { readonly policyType: string; readonly allowlist?: readonly { readonly command: string }[] };
 }
@@ -44,18 +46,18 @@ export interface ParsedFlags {
 /** Picks our flags out of an argv and leaves every other argument alone. One leading dash is as good as two. */
 export function pickFlags(argv: readonly string[]): FlagValues {
   const repeated = new Map<FlagName, string[]>();
-  let watch: boolean | undefined;
+  const switches = new Map<FlagName, boolean>();
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] ?? '';
     if (argument === '--') break;
     const match = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(argument);
     const name = match?.[1];
     if (!match || !isFlagName(name)) continue;
-    if (name === watchFlag) {
+    if (flagOptions[name].type === 'boolean') {
       if (match[2] !== undefined && !['true', 'false'].includes(match[2])) {
         throw flagError([{ path: argument, message: 'must be true or false' }]);
       }
-      watch = match[2] !== 'false';
+      switches.set(name, match[2] !== 'false');
       continue;
     }
     const next = argv[i + 1];
@@ -74,11 +76,7 @@ export function pickFlags(argv: readonly string[]): FlagValues {
     }
     if (first !== undefined) single.set(name, first);
   }
-  return {
-    ...Object.fromEntries(repeated),
-    ...Object.fromEntries(single),
-    ...(watch === undefined ? {} : { [watchFlag]: watch }),
-  };
+  return Object.fromEntries([...repeated, ...single, ...switches]);
 }
 
 const policyFlags = [
@@ -111,6 +109,7 @@ export function parseFlags(values: FlagValues): ParsedFlags {
     providers: [...providers.values()].map((draft) => finish(draft)),
     ...(providerFile === undefined ? {} : { providerFile }),
     watchProviderFile,
+    hardened: values['clusterprofile-hardened'] === true,
     ...(policyType === undefined
       ? {}
       : {
@@ -143,6 +142,7 @@ const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-sourced-cli-args-policy': 'google=Append',
   'clusterprofile-sourced-env-vars-policy': 'google=AppendIfNotExists',
   'clusterprofile-watch-provider-file': '',
+  'clusterprofile-hardened': '',
   'clusterprofile-plugin-policy': 'Allowlist',
   'clusterprofile-plugin-allowlist': '/usr/bin/gke-gcloud-auth-plugin',
 };
@@ -164,7 +164,7 @@ function checkTypes(values: FlagValues, problems: Problem[]): (name: FlagName) =
   for (const name of Object.keys(flagOptions).filter(isFlagName)) {
     const value: unknown = values[name];
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (name === watchFlag) {
+    if (flagOptions[name].type === 'boolean') {
       if (value !== undefined && typeof value !== 'boolean') {
         problems.push({ path: `--${name}`, message: 'takes no value: it is there or not' });
       }
