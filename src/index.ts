@@ -1,3 +1,4 @@
+export type { ApiVersion } from './access/api-versions.ts';
 export type { ResolvedCluster } from './access/cluster.ts';
 export type {
   AccessProvider,
@@ -11,7 +12,6 @@ export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
 export type {
   AllowedProfiles,
-  ApiVersion,
   CLIArgsPolicy,
   EnvVar,
   EnvVarsPolicy,
@@ -28,6 +28,8 @@ export {
   type ErrorCode,
   ExecInfoError,
   type ExecInfoErrorCode,
+  ImageError,
+  type ImageErrorCode,
   PluginError,
   type PluginErrorCode,
   type Problem,
@@ -39,6 +41,7 @@ export {
 export type { PluginPolicy, PluginPolicyType } from './exec/plugin-policy.ts';
 export type { Logger } from './logger.ts';
 export { CredentialMetrics } from './metrics.ts';
+export type { MetricsRegistry } from './metrics-registry.ts';
 export type { CredentialProvidersOptions, ProviderFileChange } from './options.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

@@ -2,8 +2,9 @@
  * Metrics of plugin runs and credentials in the caller's prom-client registry. No label holds a cluster's name: a fleet would
  * blow the registry up. It must not know how a plugin is run or a request is sent.
  */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ConfigurationError } from './errors.ts';
+import { type MetricsRegistry, registersOf } from './metrics-registry.ts';
+import { Counter, Gauge, Histogram } from './prometheus.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 
 /** What is held for an access type now. */
@@ -44,9 +45,9 @@ export class CredentialMetrics {
   readonly #holders = new Set<WeakRef<CredentialHolder>>();
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor({ registry }: { readonly registry: Registry }) {
+  constructor({ registry }: { readonly registry: MetricsRegistry }) {
     this.observer = this.#observe();
-    const registers = [registry];
+    const registers = registersOf(registry);
     const labelNames = ['provider'] as const;
     try {
       this.#requests = new Counter({

@@ -94,7 +94,7 @@ function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly obje
     : undefined;
 }
 
-/** Every option with its default. Throws a `ConfigurationError` that names each bad one. */
+/** @internal Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
   const settings = parseOptionsWith(optionsSchema, options);
   if (!settings.hardened) return settings;

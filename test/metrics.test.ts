@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
+import { Registry as Registry14 } from 'prom-client-14';
 import {
   ConfigurationError,
   CredentialMetrics,
@@ -35,6 +36,22 @@ const requests = (state: string, provider = 'fake') =>
   `clusterprofile_credential_requests_total{provider="${provider}",state="${state}"}`;
 const calls = (code: string, status: string) =>
   `rest_client_exec_plugin_call_total{code="${code}",call_status="${status}"}`;
+
+test('metrics go into a registry of prom-client 14 too', async (t) => {
+  const registry = new Registry14();
+  const cluster = await startCluster(t);
+  const providers = startProviders(t, await startPlugin(t), { metrics: new CredentialMetrics({ registry }) });
+  await providers.getConfig(profileFor(cluster)).ready();
+  const text = await registry.metrics();
+  for (const line of [
+    `${requests('ok')} 1`,
+    'clusterprofile_credential_duration_seconds_bucket{le="+Inf",provider="fake"} 1',
+    'clusterprofile_credential_duration_seconds_count{provider="fake"} 1',
+    'clusterprofile_credential_cache_entries{provider="fake"} 1',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), text);
+  }
+});
 
 describe('metrics of plugin runs', () => {
   test('count a good one, how long it took, and what is held', async (t) => {

@@ -54,7 +54,7 @@ const flag = z
   .nullish()
   .transform((value) => value ?? false);
 
-/** Kubernetes' own reading: `null` and an empty string are as good as absent. */
+/** @internal Kubernetes' own reading: `null` and an empty string are as good as absent. */
 export const clusterSchema = z.object(
   {
     server: text('an https:// URL'),
@@ -78,7 +78,7 @@ export const clusterSchema = z.object(
   { error: 'must be an object' },
 );
 
-/** A cluster that has been parsed; every absent field has its default. */
+/** @internal A cluster that has been parsed; every absent field has its default. */
 export type ParsedCluster = z.output<typeof clusterSchema>;
 
 /** The field names of a cluster. */

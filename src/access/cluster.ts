@@ -15,7 +15,7 @@ export interface ResolvedCluster {
   readonly disableCompression: boolean;
 }
 
-/** Checks a cluster's fields. Whether it may be insecure, and its proxy have a login, is for the caller to say. */
+/** @internal Checks a cluster's fields. Whether it may be insecure, and its proxy have a login, is for the caller to say. */
 export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse): ResolvedCluster {
   const insecureSkipTlsVerify = cluster['insecure-skip-tls-verify'];
   const ca = cluster['certificate-authority-data'];

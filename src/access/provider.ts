@@ -1,15 +1,8 @@
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors.ts';
+import { type ApiVersion, apiVersions } from './api-versions.ts';
 import { nearest } from './nearest.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
-
-/** The versions of the exec credential protocol (KEP-541). */
-export const apiVersions = [
-  'client.authentication.k8s.io/v1',
-  'client.authentication.k8s.io/v1beta1',
-  'client.authentication.k8s.io/v1alpha1',
-] as const;
-export type ApiVersion = (typeof apiVersions)[number];
 
 /** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
@@ -130,6 +123,7 @@ const oneOf = <const T extends readonly string[]>(values: T) =>
     },
   });
 
+/** @internal */
 export const envVarSchema = z.strictObject(
   {
     name: z.string(mustBe('the name of an environment variable')).superRefine((name, context) => {
@@ -141,6 +135,7 @@ export const envVarSchema = z.strictObject(
   mustBe('an object with name and value'),
 );
 
+/** @internal */
 export const execConfigSchema = z.strictObject(
   {
     apiVersion: oneOf(apiVersions),
@@ -211,7 +206,7 @@ const providerSchema = z.strictObject(
   mustBe('an object with name and execConfig'),
 );
 
-/** The provider file's own schema: its only field is `providers`. */
+/** @internal The provider file's own schema: its only field is `providers`. */
 export const providersSchema = z.strictObject(
   { providers: z.array(providerSchema, mustBe('a list of providers')) },
   mustBe('an object with the field providers'),

@@ -4,6 +4,7 @@
  */
 import { ProfileError } from '../errors.ts';
 import { printable } from '../printable.ts';
+import type { ApiVersion } from './api-versions.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import {
   type AccessProvider,
@@ -16,7 +17,7 @@ import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import { matchesGlob } from './glob.ts';
 import type { Json } from './json.ts';
 import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
-import { type ApiVersion, type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
+import { type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The result of matching a ClusterProfile with the providers. Plain JSON, and a copy: nothing of it is shared. */

@@ -2,19 +2,15 @@
  * The wire types of KEP-541: what a plugin is told in `KUBERNETES_EXEC_INFO`, and what it answers on stdout.
  * Pure; a fault is an `AnswerFault`, which never holds anything of the answer.
  */
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
-import { headerValue } from '../access/header-value.ts';
 import type { Json } from '../access/json.ts';
-import type { ApiVersion } from '../access/provider.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import type { PluginErrorCode } from '../errors.ts';
-import { parseRfc3339, zeroTime } from './rfc3339.ts';
+import { AnswerFault, type Credential, readStatus } from './credential.ts';
 
-/** The longest answer that is read, in bytes. */
-export const maxAnswerBytes = 1024 * 1024;
+export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
 
 /** `spec.cluster`, in the names of the wire. Absent fields are left out; `server` and `config` are always there. */
 export interface ExecCluster {
@@ -65,71 +61,6 @@ export function encodeExecCredential(
   });
 }
 
-/** What a plugin returned. Prints as `[credential]`: nothing of it belongs in a log. */
-export class Credential {
-  readonly #authorization: string | undefined;
-  readonly #token: string | undefined;
-  readonly #keyPair: KeyPair | undefined;
-  /** Milliseconds since 1970; `undefined` means until the server refuses it. */
-  readonly expiresAt: number | undefined;
-
-  /** The token has been checked with `headerValue`. */
-  constructor(
-    token: string | undefined,
-    keyPair: KeyPair | undefined,
-    expiresAt: number | undefined,
-    scheme: 'Bearer' | 'Basic' = 'Bearer',
-  ) {
-    this.#token = token;
-    this.#authorization = token === undefined ? undefined : headerValue(`${scheme} ${token}`);
-    this.#keyPair = keyPair;
-    this.expiresAt = expiresAt;
-  }
-
-  /** The value of the `Authorization` header, where there is a token. */
-  get authorization(): string | undefined {
-    return this.#authorization;
-  }
-
-  /** The client certificate chain and its key, PEM. */
-  get keyPair(): KeyPair | undefined {
-    return this.#keyPair;
-  }
-
-  /** Every text that must never be printed. */
-  get secrets(): readonly string[] {
-    return [this.#token, this.#keyPair?.key].filter((secret) => secret !== undefined);
-  }
-
-  toJSON(): string {
-    return '[credential]';
-  }
-
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return '[credential]';
-  }
-}
-
-export interface KeyPair {
-  readonly certificate: string;
-  readonly key: string;
-  /** Milliseconds since 1970. */
-  readonly startsAt: number;
-  readonly endsAt: number;
-  /** A digest of both: equal where they are equal, and no secret. */
-  readonly identity: string;
-}
-
-/** Why an answer is no credential. */
-export class AnswerFault {
-  readonly code: PluginErrorCode;
-  readonly reason: string;
-  constructor(code: PluginErrorCode, reason: string) {
-    this.code = code;
-    this.reason = reason;
-  }
-}
-
 const specSchema = z.object({
   interactive: z.boolean().nullish(),
   cluster: z
@@ -158,6 +89,9 @@ const answerSchema = z.object({
     .nullish(),
 });
 
+/** The most frequent reason for an answer that cannot be read. */
+export const logsElsewhere = ': stdout is for the answer alone, logs belong on stderr';
+
 /** Reads a plugin's stdout. Everything is checked before anything is taken over. Throws an `AnswerFault`. */
 export function decodeExecCredential(stdout: string, acceptedVersions: readonly ApiVersion[]): Credential {
   const answer = answerSchema.safeParse(withTypeNames(parseAnswer(stdout)));
@@ -165,7 +99,10 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
     const [issue] = answer.error.issues;
     const field = issue?.path.join('.') ?? '';
     if (field === '')
-      throw new AnswerFault('ANSWER_UNPARSABLE', 'printed something that is not an ExecCredential object');
+      throw new AnswerFault(
+        'ANSWER_UNPARSABLE',
+        `printed something that is not an ExecCredential object${logsElsewhere}`,
+      );
     throw new AnswerFault('ANSWER_FIELD_INVALID', `answered with a field "${field}" of the wrong type`);
   }
   const { apiVersion, kind, status } = answer.data;
@@ -183,16 +120,7 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
     );
   }
   if (!status) throw new AnswerFault('ANSWER_NO_STATUS', 'answered without status');
-  const token = status.token || undefined;
-  const keyPair = readKeyPair(status.clientCertificateData || undefined, status.clientKeyData || undefined);
-  if (token === undefined && keyPair === undefined) {
-    throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key');
-  }
-  // A line break or the like can't stand in a header, and would kill a connection that others share.
-  if (token !== undefined && headerValue(token) === undefined) {
-    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a token that cannot stand in a header');
-  }
-  return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));
+  return readStatus(status);
 }
 
 /** As in Go, the names of these two fields are read without regard to case. */
@@ -214,7 +142,7 @@ function parseAnswer(stdout: string): unknown {
     // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
     return /^\s*\{/.test(text) ? JSON.parse(text) : parseYaml(text);
   } catch {
-    throw new AnswerFault('ANSWER_UNPARSABLE', 'printed something that is neither JSON nor YAML');
+    throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is neither JSON nor YAML${logsElsewhere}`);
   }
 }
 
@@ -225,41 +153,6 @@ function parseYaml(text: string): unknown {
   const [error] = document?.errors ?? [];
   if (error) throw error;
   return document?.toJS();
-}
-
-/** Checks that a key fits its certificate; both or none. Throws an `AnswerFault`. */
-export function readKeyPair(certificate: string | undefined, key: string | undefined): KeyPair | undefined {
-  if (certificate === undefined && key === undefined) return undefined;
-  if (certificate === undefined)
-    throw new AnswerFault('ANSWER_HALF_PAIR', 'answered with a client key but no certificate');
-  if (key === undefined) throw new AnswerFault('ANSWER_HALF_PAIR', 'answered with a client certificate but no key');
-  const leaf = tryTo(() => new X509Certificate(certificate));
-  const privateKey = tryTo(() => createPrivateKey(key));
-  if (!leaf) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a client certificate that is not PEM');
-  if (!privateKey)
-    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a client key that is not unencrypted PEM');
-  if (!leaf.checkPrivateKey(privateKey)) {
-    throw new AnswerFault('ANSWER_KEY_MISMATCH', 'answered with a client key that does not fit its certificate');
-  }
-  const identity = createHash('sha256').update(certificate).update('\0').update(key).digest('base64');
-  return { certificate, key, startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime(), identity };
-}
-
-function readExpiry(timestamp: string | null | undefined): number | undefined {
-  if (timestamp === null || timestamp === undefined) return undefined;
-  const time = parseRfc3339(timestamp);
-  if (time === undefined) {
-    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with an expirationTimestamp that is not an RFC 3339 time');
-  }
-  return time === zeroTime ? undefined : time;
-}
-
-function tryTo<T>(make: () => T): T | undefined {
-  try {
-    return make();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Kinds that are answered by mistake. */

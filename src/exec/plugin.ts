@@ -3,7 +3,7 @@
  * It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
-import type { ApiVersion } from '../access/provider.ts';
+import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
 import { type Logger, warnOnce } from '../logger.ts';

@@ -1,5 +1,5 @@
 /** Runs one process to its end, with all that keeps it from outliving its time. */
-import { execa, type Options } from 'execa';
+import type { Options } from 'execa';
 
 /** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
 const graceMs = 500;
@@ -33,6 +33,17 @@ export interface ProcessOptions {
   readonly stop: AbortSignal;
 }
 
+const notStarted: Ended = {
+  stdout: '',
+  stderr: '',
+  tooLarge: false,
+  timedOut: false,
+  startError: undefined,
+  exitCode: undefined,
+  signal: 'SIGKILL',
+};
+
+/** Runs it. Nothing is started where `stop` has been aborted already. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop } = options;
   const interactive = timeoutMs === undefined;
@@ -50,6 +61,9 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
     killSignal: 'SIGKILL',
     forceKillAfterDelay: false,
   } as const satisfies Options;
+  // With the first run, not with the package: it takes as long to load as a small plugin to answer.
+  const { execa } = await import('execa');
+  if (stop.aborted) return notStarted;
   const child = execa(path, args, settings);
   let stderr = Buffer.alloc(0);
   child.stderr?.on('data', (chunk: Buffer) => {

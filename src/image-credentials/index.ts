@@ -1,5 +1,18 @@
-export { ConfigurationError, CredentialsError, ExecInfoError, ImageError, PluginError } from '../errors.ts';
+export {
+  ConfigurationError,
+  type ConfigurationErrorCode,
+  CredentialsError,
+  type ErrorCode,
+  ExecInfoError,
+  type ExecInfoErrorCode,
+  ImageError,
+  type ImageErrorCode,
+  PluginError,
+  type PluginErrorCode,
+  type Problem,
+} from '../errors.ts';
 export type { Logger } from '../logger.ts';
+export type { MetricsRegistry } from '../metrics-registry.ts';
 export type { DockerConfig } from './docker-config.ts';
 export {
   type ImageCredentialOptions,

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ConfigurationError } from '../errors.ts';
+import { type MetricsRegistry, registersOf } from '../metrics-registry.ts';
+import { Counter, Gauge, Histogram } from '../prometheus.ts';
 
 /**
  * The kubelet's metrics of image credential providers, with its names and labels, in a registry of the caller's.
@@ -13,8 +14,8 @@ export class ImageCredentialMetrics {
   readonly #config: Gauge<'hash'>;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor({ registry }: { readonly registry: Registry }) {
-    const registers = [registry];
+  constructor({ registry }: { readonly registry: MetricsRegistry }) {
+    const registers = registersOf(registry);
     const labelNames = ['plugin_name'] as const;
     try {
       this.#errors = new Counter({

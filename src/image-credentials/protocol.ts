@@ -1,7 +1,7 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { AnswerFault } from '../exec/exec-credential.ts';
+import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
 import { parseDuration } from './duration.ts';
 
@@ -90,7 +90,7 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
 }
 
 function parseJson(text: string): unknown {
-  const fault = new AnswerFault('ANSWER_UNPARSABLE', 'printed something that is not one JSON object');
+  const fault = new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not one JSON object${logsElsewhere}`);
   let answer: unknown;
   try {
     answer = JSON.parse(text);

@@ -1,31 +1,21 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
-import { z } from 'zod';
-import { type ApiVersion, apiVersions } from '../access/provider.ts';
+import * as z from 'zod/mini'; // a quarter of zod's own time to load, and a plugin is loaded again and again
+import { type ApiVersion, apiVersions } from '../access/api-versions.ts';
 import { ExecInfoError } from '../errors.ts';
 
-const clusterSchema = z.looseObject({
-  server: z.string().default(''),
-  'tls-server-name': z.string().nullish(),
-  'insecure-skip-tls-verify': z.boolean().nullish(),
-  'certificate-authority-data': z.base64({ error: 'must be base64' }).nullish(),
-  'proxy-url': z.string().nullish(),
-  'disable-compression': z.boolean().nullish(),
-  config: z.unknown().optional(),
-});
-
-const execInfoSchema = z.looseObject({
-  kind: z.literal('ExecCredential', { error: 'must be ExecCredential' }),
-  apiVersion: z.enum(apiVersions, { error: `must be one of ${apiVersions.join(', ')}` }),
-  spec: z
-    .looseObject({
-      interactive: z.boolean().default(false),
-      cluster: clusterSchema.nullish(),
-      response: z.looseObject({ code: z.number(), header: z.record(z.string(), z.array(z.string())) }).nullish(),
-    })
-    .nullish()
-    .transform((spec) => spec ?? { interactive: false }),
-});
+/** The cluster that a credential is for, in the names of the wire. Its writer is somebody else: check what you use. */
+export interface ExecCredentialCluster {
+  readonly server: string;
+  readonly 'tls-server-name'?: string | null | undefined;
+  readonly 'insecure-skip-tls-verify'?: boolean | null | undefined;
+  /** PEM in base64. */
+  readonly 'certificate-authority-data'?: string | null | undefined;
+  readonly 'proxy-url'?: string | null | undefined;
+  readonly 'disable-compression'?: boolean | null | undefined;
+  /** The profile's extension `client.authentication.k8s.io/exec`: any JSON. */
+  readonly config?: unknown;
+}
 
 /** What a plugin was told (KEP-541), in the version in which it was told it. */
 export interface ExecCredential {
@@ -35,7 +25,7 @@ export interface ExecCredential {
     /** Whether the plugin may ask on the terminal. */
     readonly interactive: boolean;
     /** The cluster that the credential is for, where `provideClusterInfo` is true. */
-    readonly cluster?: z.output<typeof clusterSchema> | null | undefined;
+    readonly cluster?: ExecCredentialCluster | null | undefined;
     /** v1alpha1 only: the response that made a new credential necessary. */
     readonly response?:
       | { readonly code: number; readonly header: Readonly<Record<string, readonly string[]>> }
@@ -46,9 +36,49 @@ export interface ExecCredential {
 
 export interface LoadedExecCredential {
   readonly credential: ExecCredential;
-  /** A config for that cluster, without any user; `undefined` where there is no cluster information. */
-  readonly kubeConfig: KubeConfig | undefined;
+  /**
+   * A client-node config for that cluster, without any user; `undefined` where there is no cluster information. client-node
+   * is loaded by the first call: it takes twenty times as long as the rest of a plugin's start.
+   */
+  readonly loadKubeConfig: () => Promise<KubeConfig | undefined>;
 }
+
+const text = z.nullish(z.string('must be text'));
+const flag = z.nullish(z.boolean('must be true or false'));
+const clusterSchema = z.looseObject(
+  {
+    server: z.pipe(
+      text,
+      z.transform((server) => server ?? ''),
+    ),
+    'tls-server-name': text,
+    'insecure-skip-tls-verify': flag,
+    'certificate-authority-data': z.nullish(z.base64('must be base64')),
+    'proxy-url': text,
+    'disable-compression': flag,
+  },
+  'must be an object',
+);
+const responseSchema = z.looseObject(
+  { code: z.number('must be a number'), header: z.record(z.string(), z.array(z.string())) },
+  'must be an object',
+);
+const execInfoSchema = z.looseObject(
+  {
+    kind: z.literal('ExecCredential', 'must be ExecCredential'),
+    apiVersion: z.enum(apiVersions, `must be one of ${apiVersions.join(', ')}`),
+    spec: z.pipe(
+      z.nullish(
+        z.looseObject(
+          { interactive: flag, cluster: z.nullish(clusterSchema), response: z.nullish(responseSchema) },
+          'must be an object',
+        ),
+      ),
+      z.transform((spec) => ({ ...spec, interactive: spec?.interactive ?? false })),
+    ),
+  },
+  'must be an object',
+);
 
 /** Reads the text of an ExecCredential, JSON or YAML. Throws an `ExecInfoError`. */
 export function loadExecCredential(data: string): LoadedExecCredential {
@@ -59,7 +89,7 @@ export function loadExecCredential(data: string): LoadedExecCredential {
     throw new ExecInfoError('EXEC_INFO_INVALID', `KUBERNETES_EXEC_INFO: ${field}: ${issue?.message ?? 'is invalid'}`);
   }
   const credential: ExecCredential = parsed.data;
-  return { credential, kubeConfig: toKubeConfig(credential) };
+  return { credential, loadKubeConfig: () => toKubeConfig(credential) };
 }
 
 /** Reads the environment variable `KUBERNETES_EXEC_INFO`. Throws an `ExecInfoError`. */
@@ -74,14 +104,20 @@ export function loadExecCredentialFromEnv(): LoadedExecCredential {
 
 function parseText(data: string): unknown {
   try {
+    return JSON.parse(data);
+  } catch {
+    // Clients send JSON; people try a plugin out with YAML.
+  }
+  try {
     return parse(data, { logLevel: 'error' });
   } catch {
     throw new ExecInfoError('EXEC_INFO_INVALID', 'KUBERNETES_EXEC_INFO is neither JSON nor YAML');
   }
 }
 
-function toKubeConfig({ spec: { cluster } }: ExecCredential): KubeConfig | undefined {
+async function toKubeConfig({ spec: { cluster } }: ExecCredential): Promise<KubeConfig | undefined> {
   if (!cluster) return undefined;
+  const { KubeConfig } = await import('@kubernetes/client-node');
   const kubeConfig = new KubeConfig();
   const name = 'cluster';
   kubeConfig.loadFromOptions({

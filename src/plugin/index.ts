@@ -1,5 +1,7 @@
+export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors.ts';
 export {
   type ExecCredential,
+  type ExecCredentialCluster,
   type LoadedExecCredential,
   loadExecCredential,
   loadExecCredentialFromEnv,

@@ -77,6 +77,7 @@ function credentialOf(kubeconfig: z.output<typeof kubeconfigSchema>, asked: stri
   return {
     ...(user.token ? { token: user.token } : {}),
     ...(certificate && key ? { clientCertificateData: decode(certificate), clientKeyData: decode(key) } : {}),
+    expirationTimestamp: null,
   };
 }
 

@@ -60,7 +60,8 @@ async function run({ namespace: asked, tokenRequest }: Settings): Promise<void> 
     const hub = openHub();
     const namespace = asked ?? hub.namespace;
     if (tokenRequest) return mint(hub, namespace, clusterName, tokenRequest);
-    return { token: await readSecret(hub, namespace, clusterName, 'token') };
+    // Nobody knows when it ends, if ever.
+    return { token: await readSecret(hub, namespace, clusterName, 'token'), expirationTimestamp: null };
   });
 }
 

@@ -20,7 +20,7 @@ export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'wat
   readonly context?: string | undefined;
 }
 
-/** What a RestConfig is made of. */
+/** @internal What a RestConfig is made of. */
 export interface KubeconfigParts {
   readonly name: string;
   readonly user: string;
@@ -29,7 +29,7 @@ export interface KubeconfigParts {
   readonly connections: Connections;
 }
 
-/** Reads a kubeconfig. Throws a `ConfigurationError`. */
+/** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): KubeconfigParts {
   const { context, ...others } = options;
   const settings = parseOptions(others);

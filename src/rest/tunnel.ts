@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
-import { SocksClient } from 'socks';
 import { RequestError } from '../errors.ts';
 import type { ProxyServer } from './proxy.ts';
 
@@ -81,6 +80,7 @@ async function openSocks(
   { timeoutMs }: TunnelOptions,
 ): Promise<Socket> {
   const { login } = proxy;
+  const { SocksClient } = await import('socks');
   try {
     const { socket } = await SocksClient.createConnection({
       proxy: {

@@ -23,7 +23,7 @@ async function main() {
   const { connections } = cluster.stats;
   if (names[0]?.items.length !== 2 || runs !== 1 || connections !== 1) throw new Error(runs + ' runs, ' + connections + ' connections');
   if (!matchImage('*.io', 'gcr.io/a')) throw new Error('matchImage');
-  if (loadExecCredential('{kind: ExecCredential, apiVersion: client.authentication.k8s.io/v1}').kubeConfig) throw new Error('plugin');
+  if (await loadExecCredential('{kind: ExecCredential, apiVersion: client.authentication.k8s.io/v1}').loadKubeConfig()) throw new Error('plugin');
   await providers.close(); await plugin.remove(); await cluster.close();
   console.log('works on', process.version);
 }

@@ -1,0 +1,137 @@
+/**
+ * A credential, and what it takes to be one. Plugins are checked with it too: it loads neither zod nor yaml, which are most of
+ * a plugin's start.
+ */
+import { headerValue } from '../access/header-value.ts';
+import type { PluginErrorCode } from '../errors.ts';
+import { parseRfc3339, zeroTime } from './rfc3339.ts';
+
+/** The longest answer that is read, in bytes. */
+export const maxAnswerBytes = 1024 * 1024;
+
+/** What a plugin returned. Prints as `[credential]`: nothing of it belongs in a log. */
+export class Credential {
+  readonly #authorization: string | undefined;
+  readonly #token: string | undefined;
+  readonly #keyPair: KeyPair | undefined;
+  /** Milliseconds since 1970; `undefined` means until the server refuses it. */
+  readonly expiresAt: number | undefined;
+
+  /** The token has been checked with `headerValue`. */
+  constructor(
+    token: string | undefined,
+    keyPair: KeyPair | undefined,
+    expiresAt: number | undefined,
+    scheme: 'Bearer' | 'Basic' = 'Bearer',
+  ) {
+    this.#token = token;
+    this.#authorization = token === undefined ? undefined : headerValue(`${scheme} ${token}`);
+    this.#keyPair = keyPair;
+    this.expiresAt = expiresAt;
+  }
+
+  /** The value of the `Authorization` header, where there is a token. */
+  get authorization(): string | undefined {
+    return this.#authorization;
+  }
+
+  /** The client certificate chain and its key, PEM. */
+  get keyPair(): KeyPair | undefined {
+    return this.#keyPair;
+  }
+
+  /** Every text that must never be printed. */
+  get secrets(): readonly string[] {
+    return [this.#token, this.#keyPair?.key].filter((secret) => secret !== undefined);
+  }
+
+  toJSON(): string {
+    return '[credential]';
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return '[credential]';
+  }
+}
+
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+  /** Milliseconds since 1970. */
+  readonly startsAt: number;
+  readonly endsAt: number;
+  /** A digest of both: equal where they are equal, and no secret. */
+  readonly identity: string;
+}
+
+/** Why an answer is no credential. */
+export class AnswerFault {
+  readonly code: PluginErrorCode;
+  readonly reason: string;
+  constructor(code: PluginErrorCode, reason: string) {
+    this.code = code;
+    this.reason = reason;
+  }
+}
+
+/** The `status` of an answer, in the names of the wire. An empty text is as good as none. */
+export interface AnswerStatus {
+  readonly token?: string | null | undefined;
+  readonly clientCertificateData?: string | null | undefined;
+  readonly clientKeyData?: string | null | undefined;
+  readonly expirationTimestamp?: string | null | undefined;
+}
+
+/** The credential that an answer holds. Throws an `AnswerFault`. */
+export function readStatus(status: AnswerStatus): Credential {
+  const token = status.token || undefined;
+  const keyPair = readKeyPair(status.clientCertificateData || undefined, status.clientKeyData || undefined);
+  if (token === undefined && keyPair === undefined) {
+    throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key');
+  }
+  // A line break or the like can't stand in a header, and would kill a connection that others share.
+  if (token !== undefined && headerValue(token) === undefined) {
+    throw new AnswerFault(
+      'ANSWER_FIELD_INVALID',
+      'answered with a token that cannot stand in a header: it holds a line break or another control character',
+    );
+  }
+  return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));
+}
+
+/** Checks that a key fits its certificate; both or none. Throws an `AnswerFault`. */
+export function readKeyPair(certificate: string | undefined, key: string | undefined): KeyPair | undefined {
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined)
+    throw new AnswerFault('ANSWER_HALF_PAIR', 'answered with a client key but no certificate');
+  if (key === undefined) throw new AnswerFault('ANSWER_HALF_PAIR', 'answered with a client certificate but no key');
+  // Loaded for certificates only: it is a fifth of a plugin's start.
+  const { createHash, createPrivateKey, X509Certificate } = process.getBuiltinModule('node:crypto');
+  const leaf = tryTo(() => new X509Certificate(certificate));
+  const privateKey = tryTo(() => createPrivateKey(key));
+  if (!leaf) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a client certificate that is not PEM');
+  if (!privateKey)
+    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a client key that is not unencrypted PEM');
+  if (!leaf.checkPrivateKey(privateKey)) {
+    throw new AnswerFault('ANSWER_KEY_MISMATCH', 'answered with a client key that does not fit its certificate');
+  }
+  const identity = createHash('sha256').update(certificate).update('\0').update(key).digest('base64');
+  return { certificate, key, startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime(), identity };
+}
+
+function readExpiry(timestamp: string | null | undefined): number | undefined {
+  if (timestamp === null || timestamp === undefined) return undefined;
+  const time = parseRfc3339(timestamp);
+  if (time === undefined) {
+    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with an expirationTimestamp that is not an RFC 3339 time');
+  }
+  return time === zeroTime ? undefined : time;
+}
+
+function tryTo<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { execa } from 'execa';
+import { AnswerFault, decodeExecCredential } from '../../src/exec/exec-credential.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+/** What authors get: the built package. */
+const module = new URL('../../dist/plugin/index.js', import.meta.url).href;
+const asked = { kind: 'ExecCredential', apiVersion: v1 };
+
+/** Runs a plugin whose function is `handler`, and what stands `after` it. */
+function run(handler: string, info: object | undefined = asked, after = '') {
+  const program = `import { runCredentialPlugin } from '${module}'; await runCredentialPlugin(${handler}); ${after}`;
+  const env = { KUBERNETES_EXEC_INFO: info ? JSON.stringify(info) : '', ISSUER: 'http://127.0.0.1:1' };
+  return execa(process.execPath, ['--input-type=module', '--eval', program], { env, reject: false });
+}
+
+describe('runCredentialPlugin', { concurrency: 2 }, () => {
+  test('answers in the version that it was asked in', async () => {
+    const handler = `({ spec }) => ({ token: spec.cluster.config.name, expirationTimestamp: new Date(Date.UTC(2100, 0)) })`;
+    for (const apiVersion of [v1, `${v1}beta1`]) {
+      const { stdout, stderr, exitCode } = await run(handler, {
+        kind: 'ExecCredential',
+        apiVersion,
+        spec: { cluster: { server: 's', config: { name: 'x' } } },
+      });
+      assert.deepEqual([exitCode, stderr], [0, '']);
+      assert.deepEqual(JSON.parse(stdout), {
+        kind: 'ExecCredential',
+        apiVersion,
+        status: { token: 'x', expirationTimestamp: '2100-01-01T00:00:00Z' },
+      });
+    }
+  });
+
+  test('tells a failure on stderr, in one line, and exits with 1', async () => {
+    const failed = await run(`() => { throw new Error('no token for you') }`);
+    assert.deepEqual([failed.exitCode, failed.stdout, failed.stderr], [1, '', 'no token for you']);
+    const alone = await run('() => ({})', null as unknown as undefined); // no input at all
+    assert.equal(alone.exitCode, 1);
+    assert.match(alone.stderr, /KUBERNETES_EXEC_INFO is not set or empty/);
+  });
+
+  test('ends with the exit code that an error has', async () => {
+    for (const [code, expected] of [
+      ['3', 3],
+      ['0', 1],
+      ['256', 1],
+      ['"x"', 1],
+    ] as const) {
+      const handler = `() => { throw Object.assign(new Error('log in first'), { exitCode: ${code} }); }`;
+      const { exitCode, stderr } = await run(handler);
+      assert.deepEqual([exitCode, stderr], [expected, 'log in first']);
+    }
+  });
+
+  for (const [what, thrown, expected] of [
+    ['nothing', 'undefined', 'the plugin failed'],
+    ['text', `'no login'`, 'no login'],
+    ['an error without words', 'Object.assign(new Error(), { code: "ENOLOGIN" })', 'ENOLOGIN'],
+    [
+      'a cause that it has told',
+      `new Error('no login: refused', { cause: new Error('refused') })`,
+      'no login: refused',
+    ],
+    [
+      'a chain of causes',
+      `new Error('no login', { cause: new Error('issuer', { cause: 'out of paper' }) })`,
+      'no login: issuer: out of paper',
+    ],
+    [
+      'a chain that bites its tail',
+      `(() => { const e = new Error('a'); e.cause = new Error('b', { cause: e }); return e; })()`,
+      'a: b',
+    ],
+    [
+      'several at once',
+      `new AggregateError([new Error('first'), new Error('second')], 'both failed')`,
+      'both failed: first: second',
+    ],
+  ] as const) {
+    test(`tells all that there is to say where ${what} was thrown`, async () => {
+      const { exitCode, stderr } = await run(`() => { throw ${thrown}; }`);
+      assert.deepEqual([exitCode, stderr], [1, expected]);
+    });
+  }
+
+  test('says why a fetch failed', async () => {
+    const { stderr } = await run('async () => ({ token: await fetch(process.env.ISSUER).then((r) => r.text()) })');
+    assert.match(stderr, /^fetch failed: .+/);
+  });
+
+  test('fails where its function never ends', async () => {
+    const program = `import { runCredentialPlugin } from '${module}'; runCredentialPlugin(() => new Promise(() => {}));`;
+    const env = { KUBERNETES_EXEC_INFO: JSON.stringify(asked) };
+    const { exitCode, stdout, stderr } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
+      env,
+      reject: false,
+    });
+    assert.deepEqual([exitCode, stdout], [1, '']);
+    assert.match(stderr, /^the plugin ended before it had an answer/);
+  });
+
+  test('prints what looks like a credential on neither stream when it fails, and keeps to one line', async () => {
+    const secret = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJtZSJ9.c2ln';
+    const handler = `() => { throw new Error('the issuer said:\\n  Authorization: Bearer abc123', { cause: '\\u001b[31m${secret}' }); }`;
+    const { exitCode, stdout, stderr } = await run(handler);
+    assert.deepEqual([exitCode, stdout], [1, '']);
+    assert.equal(stderr, 'the issuer said: Authorization: Bearer [redacted] [redacted JWT]');
+  });
+
+  describe('keeps stdout for the answer', { concurrency: 2 }, () => {
+    const status = `{ token: 't', expirationTimestamp: null }`;
+    for (const [how, code, expected] of [
+      ['console.log', `console.log('asking %s', 'now')`, 'asking now'],
+      ['console.table', `console.table([])`, '(index)'],
+      ['process.stdout.write', `await new Promise((done) => process.stdout.write('progress', done))`, 'progress'],
+      ['bytes', `process.stdout.write(Buffer.from('bytes'))`, 'bytes'],
+      ['the answer itself', `console.log(JSON.stringify({ status: { token: 'sesame' } }))`, '"[redacted]"'],
+    ] as const) {
+      test(`of ${how} before the answer: it goes to stderr, with a word`, async () => {
+        const { exitCode, stdout, stderr } = await run(`async () => { ${code}; return ${status}; }`);
+        assert.equal(exitCode, 0);
+        assert.deepEqual(JSON.parse(stdout).status, { token: 't' });
+        assert.match(stderr, /^stdout is for the answer alone, so this is on stderr \(log with console.error\):\n/);
+        assert.ok(stderr.includes(expected), stderr);
+        assert.doesNotMatch(stderr, /sesame/);
+      });
+    }
+
+    test('of what is printed after it, and says so once', async () => {
+      const { stdout, stderr } = await run(`() => { console.log(1); return ${status}; }`, asked, 'console.log(2)');
+      assert.deepEqual(JSON.parse(stdout).status, { token: 't' });
+      assert.match(stderr, /^stdout is for[^\n]*\n1\n2$/);
+    });
+  });
+
+  test('warns of a credential without an expiry, unless null says that this is meant, and of one that has passed', async () => {
+    for (const [expiry, expected] of [
+      ['undefined', /^warning: no expirationTimestamp: the client keeps .* or null where it has none$/],
+      ['null', /^$/],
+      ['new Date(0)', /^warning: the expirationTimestamp 1970-01-01T00:00:00.000Z has passed/],
+      [`'2100-01-02T03:04:05+01:00'`, /^$/],
+    ] as const) {
+      const { exitCode, stderr } = await run(`() => ({ token: 't', expirationTimestamp: ${expiry} })`);
+      assert.equal(exitCode, 0);
+      assert.match(stderr, expected);
+    }
+  });
+
+  for (const [what, expiry, expected] of [
+    ['seconds', '1893456000', /is of the type number: give a Date, or text such as .*new Date\(1000 \* seconds\)$/],
+    ['an object', '{}', /is of the type object: give a Date/],
+    ['an invalid Date', `new Date('x')`, /is an invalid Date$/],
+    ['a day without a time', `'2100-01-02'`, /expirationTimestamp that is not an RFC 3339 time$/],
+  ] as const) {
+    test(`says which types an expiry may have where it is ${what}`, async () => {
+      const { exitCode, stdout, stderr } = await run(`() => ({ token: 't', expirationTimestamp: ${expiry} })`);
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.match(stderr, expected);
+    });
+  }
+
+  const { certificate, key } = createCertificateAuthority('ca').issue({ commonName: 'me', client: true });
+  const other = createCertificateAuthority('ca').issue({ commonName: 'me', client: true });
+  for (const [what, status, expected] of [
+    ['nothing', {}, /^the plugin answered with neither a token nor a client certificate and key$/],
+    ['an empty token', { token: '' }, /neither a token nor a client certificate/],
+    ['a line break in the token', { token: 'abc\n' }, /cannot stand in a header: it holds a line break/],
+    ['a token that is no text', { token: 7 }, /^the plugin's token must be text$/],
+    ['a key without its certificate', { token: 't', clientKeyData: key }, /a client key but no certificate/],
+    ['a certificate without its key', { clientCertificateData: certificate }, /a client certificate but no key/],
+    [
+      'a certificate that is no PEM',
+      { clientCertificateData: 'MII', clientKeyData: key },
+      /certificate that is not PEM/,
+    ],
+    ['a key that is no PEM', { clientCertificateData: certificate, clientKeyData: 'MII' }, /not unencrypted PEM/],
+    [
+      'a key of another certificate',
+      { clientCertificateData: certificate, clientKeyData: other.key },
+      /does not fit its certificate/,
+    ],
+  ] as const) {
+    test(`fails where it got ${what}, as the client refuses it`, async () => {
+      assert.throws(
+        () => decodeExecCredential(JSON.stringify({ ...asked, status }), [v1]),
+        (fault) => fault instanceof AnswerFault,
+      );
+      const { exitCode, stdout, stderr } = await run(`() => (${JSON.stringify(status)})`);
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.match(stderr, expected);
+    });
+  }
+
+  test('fails where it got no status, or one that is longer than a client reads', async () => {
+    assert.match(
+      (await run('() => {}')).stderr,
+      /^the plugin gave no status: return \{ token, expirationTimestamp \}$/,
+    );
+    const long = await run(`() => ({ token: 'x'.repeat(1024 * 1024) })`);
+    assert.deepEqual([long.exitCode, long.stdout], [1, '']);
+    assert.match(long.stderr, /longer than the 1048576 bytes that a client reads/);
+  });
+});
