@@ -5,8 +5,10 @@
  * and the like. At most so many bytes: of a longer text the beginning and the end are left, since the advice stands there.
  */
 export function printable(text: string, maxBytes: number): string {
-  if (/^[ -~]*$/.test(text)) return shortened(text, maxBytes);
-  return shortened(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped), maxBytes);
+  // Only what can be left is looked at: escapes make a text longer, never shorter.
+  const near = text.length <= 2 * maxBytes ? text : `${text.slice(0, maxBytes)}${text.slice(-maxBytes)}`;
+  if (/^[ -~]*$/.test(near)) return shortened(near, maxBytes);
+  return shortened(near.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped), maxBytes);
 }
 
 function escaped(character: string): string {
@@ -23,13 +25,7 @@ function shortened(text: string, maxBytes: number): string {
   const left = maxBytes - Buffer.byteLength(between);
   const end = Math.floor(left / 4);
   // A character that was cut in two shows as U+FFFD.
-  const first = bytes
-    .subarray(0, left - end)
-    .toString()
-    .replace(/\uFFFD+$/, '');
-  const last = bytes
-    .subarray(bytes.length - end)
-    .toString()
-    .replace(/^\uFFFD+/, '');
-  return `${first}${between}${last}`;
+  const first = bytes.subarray(0, left - end).toString();
+  const last = bytes.subarray(bytes.length - end).toString();
+  return `${first.replace(/\uFFFD+$/, '')}${between}${last.replace(/^\uFFFD+/, '')}`;
 }

@@ -1,5 +1,5 @@
 /** Which environment variables and arguments a profile may set. */
-import { matchesGlob } from './glob.ts';
+import { createGlob } from './glob.ts';
 
 /** Names of variables that do the same harm in a profile's hands. */
 export interface DangerousEnvVars {
@@ -60,21 +60,34 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
   },
 ];
 
-/** Why a profile may not set a variable, or `undefined`. `allowed` are the provider's `allowedEnvVars`. */
-export function envVarRefusal(name: string, allowed: readonly string[] | undefined): string | undefined {
-  if (allowed?.includes(name)) return undefined;
-  const upper = name.toUpperCase();
-  for (const { does, names } of dangerousEnvVars) {
-    const pattern = names.find((known) => matchesGlob(known, upper));
-    if (pattern === undefined) continue;
-    return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
-  }
-  if (!allowed || allowed.some((pattern) => matchesGlob(pattern, name))) return undefined;
-  return `is not in allowedEnvVars (${allowed.join(', ') || 'empty'})`;
+const dangerous = dangerousEnvVars.flatMap(({ does, names }) =>
+  names.map((pattern) => ({ does, pattern, matches: createGlob(pattern) })),
+);
+
+/** Why a profile may not set a variable or add an argument, or `undefined`. */
+export type Refusal = (text: string) => string | undefined;
+
+/** For variables, by their names. `allowed` are the provider's `allowedEnvVars`. */
+export function envVarRule(allowed: readonly string[] | undefined): Refusal {
+  const isOpen = allowed?.map(createGlob);
+  return (name) => {
+    if (allowed?.includes(name)) return undefined;
+    const upper = name.toUpperCase();
+    const danger = dangerous.find(({ matches }) => matches(upper));
+    if (danger) {
+      const { does, pattern } = danger;
+      return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
+    }
+    if (!isOpen || isOpen.some((matches) => matches(name))) return undefined;
+    return `is not in allowedEnvVars (${allowed?.join(', ') || 'empty'})`;
+  };
 }
 
-/** Why a profile may not add an argument, or `undefined`. `allowed` are the provider's `allowedArgs`. */
-export function argRefusal(argument: string, allowed: readonly string[] | undefined): string | undefined {
-  if (!allowed || allowed.some((pattern) => matchesGlob(pattern, argument))) return undefined;
-  return `matches none of allowedArgs (${allowed.join(', ') || 'empty'})`;
+/** For arguments. `allowed` are the provider's `allowedArgs`. */
+export function argRule(allowed: readonly string[] | undefined): Refusal {
+  const isOpen = allowed?.map(createGlob);
+  return (argument) => {
+    if (!isOpen || isOpen.some((matches) => matches(argument))) return undefined;
+    return `matches none of allowedArgs (${allowed?.join(', ') || 'empty'})`;
+  };
 }

@@ -1,5 +1,5 @@
 import type { ProfileErrorCode } from '../errors.ts';
-import { argRefusal, envVarRefusal } from './env-rules.ts';
+import { argRule, envVarRule } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
 import { checkCount, checkItem } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
@@ -94,12 +94,13 @@ function readArgs(
   if (!Array.isArray(extension)) return refuse('ARG_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
   checkCount(items.length, 'arguments', path, refuse);
+  const rule = argRule(allowedArgs);
   return items.map((item, index) => {
     const at = `${path}[${index}]`;
     const result = toText(item);
     if ('problem' in result) return refuse('ARG_INVALID', at, result.problem);
     checkItem(result.text, at, refuse);
-    const refusal = argRefusal(result.text, allowedArgs);
+    const refusal = rule(result.text);
     return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : result.text;
   });
 }
@@ -155,6 +156,7 @@ function allowedEnvs(
   refuse: Refuse,
 ): readonly EnvVar[] {
   const configured = new Set(execConfig.env.map(({ name }) => name));
+  const rule = envVarRule(allowedEnvVars);
   return given.filter(({ name }) => {
     const at = `${path}[${JSON.stringify(name)}]`;
     if (configured.has(name) && profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
@@ -162,7 +164,7 @@ function allowedEnvs(
       ignored.push({ path: at, reason });
       return false;
     }
-    const refusal = envVarRefusal(name, allowedEnvVars);
+    const refusal = rule(name);
     if (refusal) refuse('ENV_NOT_ALLOWED', at, refusal);
     return true;
   });

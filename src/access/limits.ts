@@ -8,7 +8,7 @@ import { maxDepth } from './json.ts';
 
 /** All extensions of a cluster together, in bytes of JSON. */
 const maxExtensionBytes = 256 * 1024;
-/** Arguments, or variables. */
+/** Arguments, variables, or extensions. */
 const maxItems = 1_000;
 /** An argument, or a variable with its name, in bytes with the NUL at its end: the kernel takes no more. */
 const maxItemBytes = 128 * 1024;
@@ -40,6 +40,12 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
   }
 }
 
+/** Refuses more extensions than anybody reads; before they are parsed. */
+export function checkExtensionCount(cluster: unknown, at: string, refuse: Refuse): void {
+  const extensions: unknown = Object(cluster).extensions;
+  if (Array.isArray(extensions)) checkCount(extensions.length, 'extensions', `${at}.extensions`, refuse);
+}
+
 /** Refuses more arguments or variables than any plugin needs. */
 export function checkCount(count: number, what: string, path: string, refuse: Refuse): void {
   if (count > maxItems)
@@ -62,9 +68,16 @@ function spend(left: number, value: unknown, depth = 0): number {
   if (typeof value !== 'object' || value === null) return left - String(value).length;
   let rest = left - 2;
   if (depth > maxDepth) return rest;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (rest < 0) break;
+      rest = spend(rest - 1, item, depth + 1);
+    }
+    return rest;
+  }
   for (const [key, item] of Object.entries(value)) {
     if (rest < 0) break;
-    rest = spend(rest - (Array.isArray(value) ? 1 : Buffer.byteLength(key) + 4), item, depth + 1);
+    rest = spend(rest - Buffer.byteLength(key) - 4, item, depth + 1);
   }
   return rest;
 }

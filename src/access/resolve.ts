@@ -14,9 +14,9 @@ import {
   type ParsedCluster,
 } from './cluster-profile.ts';
 import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
-import { matchesGlob } from './glob.ts';
+import { createGlob } from './glob.ts';
 import type { Json } from './json.ts';
-import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
+import { checkExtensionCount, checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
@@ -69,6 +69,7 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
     return refuse('CLUSTER_MISSING', `${path}.cluster`, 'is missing: without it there is no server to talk to');
   }
   const at = `${path}.cluster`;
+  checkExtensionCount(entry.cluster, at, refuse);
   const parsed = clusterSchema.safeParse(entry.cluster);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -126,7 +127,7 @@ function checkProfile(
   const manager: unknown = isObject(spec) ? Reflect.get(spec, 'clusterManager') : undefined;
   const check = (field: 'namespaces' | 'clusterManagers', value: unknown, path: string) => {
     const allowed = allowedProfiles?.[field];
-    if (!allowed || (typeof value === 'string' && allowed.some((pattern) => matchesGlob(pattern, value)))) return;
+    if (!allowed || (typeof value === 'string' && allowed.some((pattern) => createGlob(pattern)(value)))) return;
     const is = typeof value === 'string' && value !== '' ? `is "${value}"` : 'is missing';
     const which = `allowedProfiles.${field} of provider ${name} (${allowed.join(', ') || 'empty'})`;
     refuse('PROFILE_NOT_ALLOWED', path, `${is}, and has to be in ${which}`);
@@ -170,7 +171,8 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
       return { provider, entry, path: `${path}[${index}]` };
     }
   }
-  const offered = [...new Set(lists.flatMap(({ entries }) => entries.map(({ name }) => name)))];
+  const names = [...new Set(lists.flatMap(({ entries }) => entries.map(({ name }) => name)))];
+  const offered = names.length <= 20 ? names : [...names.slice(0, 20), `${names.length - 20} more`];
   const configured = providers.map(({ name }) => name);
   return refuse(
     'NO_MATCHING_PROVIDER',

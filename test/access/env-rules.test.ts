@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { dangerousEnvVars, envVarRefusal } from '../../src/access/env-rules.ts';
+import { dangerousEnvVars, envVarRule } from '../../src/access/env-rules.ts';
 
 /** Names with which some SDK, runtime or shell was seen to send a credential away, or to run or trust something else. */
 const attacks = `
@@ -49,32 +49,32 @@ const ordinary = `
 describe('a variable that a profile may not set', () => {
   test('is any that makes a plugin run other code, read other files, talk to other servers or trust others', () => {
     assert.deepEqual(
-      attacks.filter((name) => envVarRefusal(name, undefined) === undefined),
+      attacks.filter((name) => envVarRule(undefined)(name) === undefined),
       [],
     );
     assert.deepEqual(
-      attacks.filter((name) => envVarRefusal(name.toLowerCase(), ['*']) === undefined),
+      attacks.filter((name) => envVarRule(['*'])(name.toLowerCase()) === undefined),
       [],
     );
   });
 
   test('is none of those that name a cluster, a project, a region or a client', () => {
     assert.deepEqual(
-      ordinary.filter((name) => envVarRefusal(name, undefined) !== undefined),
+      ordinary.filter((name) => envVarRule(undefined)(name) !== undefined),
       [],
     );
   });
 
   test('is opened by its exact name, and by nothing else', () => {
     for (const name of attacks) {
-      assert.equal(envVarRefusal(name, [name]), undefined, name);
-      assert.ok(envVarRefusal(name, ['*', `${name.slice(0, -1)}*`, `${name}*`, name.toLowerCase()]), name);
+      assert.equal(envVarRule([name])(name), undefined, name);
+      assert.ok(envVarRule(['*', `${name.slice(0, -1)}*`, `${name}*`, name.toLowerCase()])(name), name);
     }
   });
 
   test('is told what it does, by which pattern, and how the operator opens it', () => {
     assert.equal(
-      envVarRefusal('AWS_ENDPOINT_URL_STS', undefined),
+      envVarRule(undefined)('AWS_ENDPOINT_URL_STS'),
       'is a variable that says which server the plugin talks to (*URL*): only its exact name in allowedEnvVars opens it',
     );
   });
@@ -86,8 +86,8 @@ describe('a variable that a profile may not set', () => {
         const name = [...pattern.replaceAll('*', 'abc')]
           .map((letter) => (upper.next().value ? letter.toUpperCase() : letter.toLowerCase()))
           .join('');
-        assert.ok(envVarRefusal(name, undefined), name);
-        assert.ok(envVarRefusal(name, ['*']), name);
+        assert.ok(envVarRule(undefined)(name), name);
+        assert.ok(envVarRule(['*'])(name), name);
       }),
     );
   });

@@ -67,11 +67,17 @@ describe('a profile may say', () => {
     assert.match(error.message, /holds 501 certificates: keep those that sign the server's own, 500 at most/);
   });
 
+  test('1,000 extensions, which are counted before they are read', () => {
+    const extensions = Array.from({ length: 1_000 }, (_, index) => ({ name: `n-${index}` }));
+    assert.ok(resolveCluster({ server, extensions }));
+    refused({ server, extensions: [...extensions, 'not even one'] }, 'PROFILE_TOO_LARGE', '.extensions');
+  });
+
   test('100 things that are not applied, one by one; the rest are counted', () => {
-    const extensions = Array.from({ length: 5_000 }, (_, index) => ({ name: `n-${index}`, extension: 1 }));
+    const extensions = Array.from({ length: 900 }, (_, index) => ({ name: `n-${index}`, extension: 1 }));
     const { ignored } = resolveCluster({ server, extensions });
     assert.equal(ignored.length, 101);
-    assert.deepEqual(ignored.at(-1), { path: 'status', reason: '4900 more things are not applied' });
+    assert.deepEqual(ignored.at(-1), { path: 'status', reason: '800 more things are not applied' });
   });
 });
 

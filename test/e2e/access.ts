@@ -12,9 +12,11 @@ interface Case {
     readonly providers: readonly {
       readonly name: string;
       readonly execConfig: { readonly env?: readonly { readonly name: string; readonly value: string }[] };
+      readonly allowedProfiles?: { readonly namespaces: readonly string[] } | undefined;
+      readonly allowedServers?: readonly string[] | undefined;
     }[];
   };
-  readonly profile: object;
+  readonly profile: { readonly metadata: { readonly namespace: string } };
 }
 
 /** What the Go program prints. */
@@ -33,15 +35,27 @@ interface Theirs {
 
 const names = fc.constantFrom('google', 'azure', 'aws', 'spire-agent');
 const word = fc.oneof(
-  fc.constantFrom('', 'a', '--flag', 'a b', '$HOME', '*', 'é', '{}', "'", 'true', '0x10'),
+  fc.constantFrom('', 'a', '--flag', 'a b', '$HOME', '*', 'é', '{}', "'", 'true', '0x10', 'a\n\u001b[2J\u2028'),
   fc.string({ maxLength: 6 }),
 );
-const variable = fc.constantFrom('A', 'B', 'CLUSTER', 'Z_1', 'a', 'REGION');
+const variable = fc.constantFrom('A', 'B', 'CLUSTER', 'Z_1', 'a', 'REGION', 'CLIENT_ID', 'TENANT_ID');
+/** Of each kind of variable that a profile may not set. */
+const dangerous = ['PATH', 'GODEBUG', 'aws_endpoint_url_sts', 'AZURE_AUTHORITY_HOST', 'VAULT_ADDR', 'SSLKEYLOGFILE'];
+/** Rules for servers, and which of the generated servers each lets in. */
+const serverRules: Readonly<Record<string, readonly string[]>> = {
+  'https://*': ['https://h', 'HTTPS://H', 'https://h/v1/projects/1', 'https://h/v1/../v2'],
+  'https://h/v1': ['https://h/v1/projects/1'],
+  'https://*:6443': ['https://h:6443/'],
+  'https://10.0.0.0/8:6443': ['https://10.1.2.3:6443'],
+  'https://[::]/0:1': ['https://[::1]:1'],
+};
+const servers = [...new Set(Object.values(serverRules).flat()), 'https://172.16.0.1:6443'];
 const scalar = fc.oneof(
   { weight: 6, arbitrary: word },
   fc.constantFrom<unknown>(true, false, 0, 7, -3, 2 ** 40, 1.5, null),
   fc.constantFrom<unknown>([], {}, ['x'], { a: 1 }),
 );
+const sometimes = <T>(rule: fc.Arbitrary<T>) => fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, rule);
 const provider = fc.record({
   name: names,
   execConfig: fc.record(
@@ -56,6 +70,14 @@ const provider = fc.record({
   ),
   profileSourcedCLIArgsPolicy: fc.constantFrom('Append', 'Append', 'Ignore', undefined),
   profileSourcedEnvVarsPolicy: fc.constantFrom('Replace', 'AppendIfNotExists', 'Ignore', undefined),
+  // Rules of ours, which the Go library passes over.
+  allowInsecureTLS: fc.constantFrom(undefined, undefined, false, true),
+  allowedProfiles: sometimes(fc.constantFrom({ namespaces: ['n'] }, { namespaces: ['other', 'm*'] })),
+  allowedServers: sometimes(fc.array(fc.constantFrom(...Object.keys(serverRules)), { maxLength: 3 })),
+  allowedServerNames: sometimes(fc.constantFrom([], ['n'], ['*.internal'])),
+  allowedProxies: sometimes(fc.constantFrom([], ['http://p:3128', 'socks5://*'])),
+  allowedArgs: sometimes(fc.constantFrom(['*'], ['--*', 'a*'], ['*a*b*c'])),
+  allowedEnvVars: sometimes(fc.constantFrom(['*'], ['A', 'CLUSTER*', 'PATH'])),
 });
 const prefix = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-';
 const extension = fc.oneof(
@@ -72,11 +94,12 @@ const extension = fc.oneof(
       {
         weight: 6,
         arbitrary: fc.dictionary(
-          fc.oneof({ weight: 20, arbitrary: variable }, fc.constantFrom('', 'A=B', 'PATH')),
+          fc.oneof({ weight: 20, arbitrary: variable }, fc.constantFrom('', 'A=B', ...dangerous)),
           fc.oneof({ weight: 9, arbitrary: word }, scalar),
           { maxKeys: 3 },
         ),
       },
+      fc.constant(null),
       scalar,
     ),
   }),
@@ -87,38 +110,51 @@ const extension = fc.oneof(
       fc.constant({ clusterName: 'c', id: 12 }),
     ),
   }),
-  fc.record({ name: fc.constantFrom('other', 'another'), extension: scalar }),
+  fc.record({ name: fc.constantFrom('other', 'another\u001b[2J\n'), extension: scalar }),
+);
+/** More than a profile may say. */
+const tooMuch = fc.constantFrom(
+  { name: 'other', extension: 'x'.repeat(262_144) },
+  { name: `${prefix}args`, extension: new Array(1_001).fill('') },
+  {
+    name: `${prefix}envs`,
+    extension: Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`V${index}`, ''])),
+  },
 );
 const cluster = fc.record(
   {
     server: fc.oneof(
       {
         weight: 9,
-        arbitrary: fc.constantFrom(
-          'https://h',
-          'https://h:6443/',
-          'https://h/v1/projects/1',
-          'https://[::1]:1',
-          'HTTPS://H',
-        ),
+        arbitrary: fc.constantFrom(...servers),
       },
       fc.constantFrom('http://h', 'h:443', '', 'https://u:p@h', 'https://h?q'),
     ),
     'certificate-authority-data': fc.constantFrom(caData, caData, caData, caData, caData, caData, 'YQ==', ''),
     'proxy-url': fc.constantFrom('', '', '', '', 'http://p:3128', 'https://p', 'socks5://p', 'ftp://p'),
-    'tls-server-name': fc.constantFrom('', 'n'),
+    'tls-server-name': fc.constantFrom('', '', 'n', 'h', 'a.internal', 'attacker.dev'),
     'disable-compression': fc.boolean(),
-    extensions: fc.uniqueArray(extension, { maxLength: 3, selector: ({ name }) => name }),
+    extensions: fc.uniqueArray(fc.oneof({ weight: 300, arbitrary: extension }, tooMuch), {
+      maxLength: 3,
+      selector: ({ name }) => name,
+    }),
   },
   { requiredKeys: ['server'] },
 );
-const entries = fc.uniqueArray(fc.record({ name: names, cluster }), { maxLength: 3, selector: ({ name }) => name });
+const entry = fc.record({
+  name: fc.oneof({ weight: 20, arbitrary: names }, fc.constant('\u001b[2J\nforged')),
+  cluster,
+});
+const entries = fc.oneof(
+  { weight: 20, arbitrary: fc.uniqueArray(entry, { maxLength: 3, selector: ({ name }) => name }) },
+  fc.array(entry, { maxLength: 3 }),
+);
 const cases: fc.Arbitrary<Case> = fc.record({
   file: fc.record({
     providers: fc.uniqueArray(provider, { minLength: 1, maxLength: 3, selector: ({ name }) => name }),
   }),
   profile: fc.record({
-    metadata: fc.constant({ name: 'p', namespace: 'n' }),
+    metadata: fc.record({ name: fc.constantFrom('p', 'p\u009b31m\r'), namespace: fc.constantFrom('n', 'n', 'm-1') }),
     status: fc.record(
       { accessProviders: entries, credentialProviders: entries },
       { requiredKeys: ['accessProviders'] },
@@ -128,15 +164,43 @@ const cases: fc.Arbitrary<Case> = fc.record({
 
 /** The rules of the README by which we refuse what the Go library takes, and take what makes it fail. */
 const refusals: Readonly<Record<string, string>> = {
+  PROFILE_INVALID: 'an access type stands in a list once',
+  PROFILE_NOT_ALLOWED: 'rules of the provider: allowedProfiles',
+  PROFILE_TOO_LARGE: 'a profile has limits',
   SERVER_INVALID: 'a server has to be an absolute https:// URL',
   SERVER_INSECURE: 'http:// sends the token in the clear',
+  SERVER_NOT_ALLOWED: 'rules of the provider: allowedServers, allowedServerNames',
   CA_INVALID: 'an authority has to be certificates',
   PROXY_INVALID: 'a proxy has to be http, https or socks5, without a login',
+  PROXY_NOT_ALLOWED: 'rules of the provider: allowedProxies, and none with allowedServers alone',
   ARG_INVALID: 'null, fractions, lists and objects are no arguments',
+  ARG_NOT_ALLOWED: 'rules of the provider: allowedArgs',
   ENV_INVALID: 'null, fractions, lists, objects and impossible names are no variables',
-  ENV_NOT_ALLOWED: 'dangerous variables are refused',
+  ENV_NOT_ALLOWED: 'dangerous variables are refused, and what is not in allowedEnvVars',
   EXTENSION_INVALID: 'an integer beyond 2^53 has lost digits',
 };
+
+/** That a profile which is let in keeps the rules, and that nothing of one that is refused can forge or fill a log. */
+function checkRules({ file, profile }: Case, result: ResolvedAccess | ProfileError): void {
+  const rules = file.providers.find(({ name }) => name === result.provider);
+  const { namespace } = profile.metadata;
+  const { namespaces } = rules?.allowedProfiles ?? {};
+  const isAllowed = !namespaces || namespaces.includes(namespace) || (namespaces.includes('m*') && namespace === 'm-1');
+  if (result instanceof ProfileError) {
+    const texts = [result.message, result.path, result.profile];
+    assert.ok(texts.every((text) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) && Buffer.byteLength(text) <= 4_096));
+    if (rules) assert.equal(result.code === 'PROFILE_NOT_ALLOWED', !isAllowed);
+    return;
+  }
+  assert.ok(isAllowed);
+  const { server } = result.cluster;
+  const lets = (rule: string) =>
+    serverRules[rule]?.some((known) => known.toLowerCase().replace(/\/$/, '') === server.toLowerCase());
+  assert.ok(!rules?.allowedServers || rules.allowedServers.some(lets), `${server} is not allowed`);
+  const configured = rules?.execConfig.env?.map(({ name }) => name) ?? [];
+  const added = result.exec.env.filter(({ name }) => !configured.includes(name));
+  assert.ok(added.every(({ name }) => name === 'PATH' || !dangerous.includes(name)));
+}
 
 function ours({ file, profile }: Case): ResolvedAccess | ProfileError | ConfigurationError {
   try {
@@ -151,6 +215,7 @@ function ours({ file, profile }: Case): ResolvedAccess | ProfileError | Configur
 function compare(given: Case, theirs: Theirs): string {
   const result = ours(given);
   if (result instanceof ConfigurationError) return assert.fail(result.message);
+  checkRules(given, result);
   if (result instanceof ProfileError) {
     if (theirs.error !== undefined) return 'both refuse';
     return refusals[result.code] ?? assert.fail(`we refuse with ${result.code}: ${result.message}`);

@@ -6,6 +6,8 @@ import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
+import { envsExtension } from '../fixtures/resolving.ts';
+import { hostileRules, tryHostile } from './hostile.ts';
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
@@ -34,24 +36,25 @@ const lifetimeMs = 5_000;
 const timeoutMs = 1_000;
 let clockOffset = 0;
 const clock = () => Date.now() + clockOffset;
-const cluster = await FakeCluster.start({ tokens: { 'token-0': 'me' } });
+const cluster = await FakeCluster.start({ tokens: { 'token-0': 'me' }, pathPrefix: '/v1/projects/1' });
+// The server redirects to other tenants: none of them may see a request.
+cluster.onRequest = ({ url }) => assert.ok(url.startsWith('/v1/projects/1/'), url);
 const plugin = await writePlugin({ token: 'token-0' });
 const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-const providers = new CredentialProviders([{ name: 'fake', execConfig }], {
+const rules = { ...hostileRules, allowedServers: [cluster.url] };
+const providers = new CredentialProviders([{ name: 'fake', execConfig, ...rules }], {
   clock,
   timeoutMs,
   logger: { warn: () => {} },
 });
+const entry = {
+  name: 'fake',
+  cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
+};
+const variables = { name: envsExtension, extension: { CPC_FAULTS_A: 'profile', CPC_FAULTS_B: 'profile' } };
 const config = providers.getConfig({
-  metadata: { name: 'spoke' },
-  status: {
-    accessProviders: [
-      {
-        name: 'fake',
-        cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
-      },
-    ],
-  },
+  metadata: { name: 'spoke', namespace: 'fleet' },
+  status: { accessProviders: [{ ...entry, cluster: { ...entry.cluster, extensions: [variables] } }] },
 });
 const core = config.makeApiClient(CoreV1Api);
 
@@ -128,6 +131,7 @@ const faults: readonly Fault[] = [
     end: () => cluster.setTokens({ [`token-${generation}`]: 'me' }),
   },
   { name: 'token is rotated', begin: rotate },
+  { name: 'server redirects to another tenant', begin: () => cluster.failNext({ redirect: '/v1/projects/2/x' }, 100) },
   { name: 'server answers 503', begin: () => cluster.failNext(503, 100) },
   { name: 'server resets streams', begin: () => cluster.failNext('reset', 100) },
   { name: 'connections break', begin: () => cluster.closeConnections() },
@@ -163,11 +167,19 @@ const began = performance.now();
 let faultMs = 0;
 let slowest = { name: '', ms: 0 };
 let rounds = 0;
+let hostile = { tries: 0, slowestMs: 0 };
 while (performance.now() - began < seconds * 1_000) {
   const fault = faults[Math.floor(random() * faults.length)] ?? assert.fail('there is no such fault');
   rounds += 1;
   const start = performance.now();
   await fault.begin();
+  for (let i = 0; i < 20; i++) {
+    const slowestMs = Math.max(hostile.slowestMs, tryHostile(providers, entry, random));
+    hostile = { tries: hostile.tries + 1, slowestMs };
+  }
+  // A profile's variable stands back as soon as the process has it.
+  if (random() < 0.5) process.env.CPC_FAULTS_A = 'process';
+  else delete process.env.CPC_FAULTS_A;
   cluster.emit('ADDED', `namespace-${rounds}`);
   if (rounds > 5) cluster.emit('DELETED', `namespace-${rounds - 5}`);
   await pause(between(100, 1_500));
@@ -201,6 +213,11 @@ while (differences().length > 0) {
   assert.ok(performance.now() < patience, `the informer differs in ${differences()}`);
   await pause(50);
 }
+process.env.CPC_FAULTS_A = 'process';
+config.invalidate();
+await config.ready();
+const { CPC_FAULTS_A, CPC_FAULTS_B } = await plugin.lastEnvironment();
+assert.deepEqual([CPC_FAULTS_A, CPC_FAULTS_B], ['process', 'profile']);
 stopped = true;
 await informer.stop();
 await Promise.all(callers);
@@ -215,6 +232,7 @@ await plugin.remove();
 console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
     `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +
+    `${hostile.tries} hostile profiles refused, the slowest in ${Math.round(hostile.slowestMs)} ms; ` +
     `informer complete after ${informerErrors} errors; heap ${Math.round(grown.heap / 1024)} KiB, ` +
     `${grown.descriptors} descriptors more than before`,
 );
