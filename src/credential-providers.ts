@@ -96,12 +96,13 @@ export class CredentialProviders {
     if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const access = this.#resolveAudited(profile);
     this.#connections.sweep();
-    return new RestConfig({
+    return RestConfig.create({
       name: profileName(profile),
       user: access.provider,
       access,
       destination: {
         cluster: access.cluster,
+        provider: access.provider,
         call: this.#pluginCall(access),
         pathBounds: pathBounds(this.#find(access)?.allowedServers, access.cluster.server),
         isCurrent: this.#isCurrent(access),

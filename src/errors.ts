@@ -129,6 +129,8 @@ export interface Problem {
   readonly path: string;
   /** What is wrong and what to write instead. */
   readonly message: string;
+  /** The file, where several were read together. */
+  readonly file?: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;
 }
@@ -141,8 +143,8 @@ export class ConfigurationError extends CredentialsError {
 
   /** `where` opens the message: a file's path, or what was being read. */
   constructor(code: ConfigurationErrorCode, where: string, problems: readonly Problem[]) {
-    const lines = problems.map(({ path, line, message }) => {
-      const at = line === undefined ? '' : `line ${line}: `;
+    const lines = problems.map(({ path, file, line, message }) => {
+      const at = `${file === undefined ? '' : `${file}: `}${line === undefined ? '' : `line ${line}: `}`;
       return `${at}${path === '' ? '' : `${path}: `}${message}`;
     });
     super(

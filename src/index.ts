@@ -10,6 +10,7 @@ export type {
 export type { Ignored } from './access/extensions.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
+export type { ConfigAccess } from './access/kubeconfig.ts';
 export type {
   AllowedProfiles,
   CLIArgsPolicy,

@@ -115,7 +115,7 @@ describe('C. Cluster info', () => {
     assert.deepEqual(JSON.parse(await without.info()).spec, { interactive: false });
   });
 
-  test('C.28: the content of a file of authorities is handed over, and data wins over a file', async (t) => {
+  test('C.28: the content of a file of authorities is handed over; data beside a file is refused, as by kubectl', async (t) => {
     const { server, load, info } = await setUp(t, { exec: { provideClusterInfo: true } });
     const folder = await temporaryFolder(t);
     const file = join(folder, 'ca.pem');
@@ -132,8 +132,10 @@ describe('C. Cluster info', () => {
     t.after(() => fromFile.close());
     await fromFile.makeApiClient(CoreV1Api).listNamespace();
     assert.equal(JSON.parse(await info()).spec.cluster['certificate-authority-data'], server.certificateAuthorityData);
-    const both = await setUp(t, { cluster: { 'certificate-authority': '/nowhere' } });
-    await both.core.listNamespace();
+    await assert.rejects(
+      setUp(t, { cluster: { 'certificate-authority': file } }),
+      /certificate-authority: cannot stand beside certificate-authority-data/,
+    );
   });
 
   test('C.29: a proxy-url is handed over as it is, login and all; the proxies of the environment are not', async (t) => {

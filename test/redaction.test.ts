@@ -136,7 +136,8 @@ describe('a secret', () => {
       (secret) =>
         outcome(() =>
           parseKubeconfig(
-            { text: kubeconfig({ token: [secret] }), where: 'k', directory: undefined, context: undefined },
+            [{ text: kubeconfig({ token: [secret] }), path: undefined, directory: undefined }],
+            undefined,
             () => Buffer.of(),
           ),
         ),

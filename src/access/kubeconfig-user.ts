@@ -7,10 +7,10 @@ import type { ResolvedExec } from './resolve.ts';
 /** A certificate or key, as data or as the path of a file. */
 export type PemSource = { readonly pem: string } | { readonly file: string };
 
-/** What a user has beside `exec`, as far as it keeps the plugin from being run. */
+/** What a user has without a plugin; empty for a user that has nothing. */
 export interface StaticUser {
   readonly token?: string;
-  /** Read again from time to time; what was read last beats `token`. */
+  /** Read again from time to time, and beats `token` as soon as it can be read. */
   readonly tokenFile?: string;
   readonly basic?: { readonly username: string; readonly password: string };
   readonly certificate?: PemSource;
@@ -63,6 +63,7 @@ export const userSchema = z.object({
     .nullish()
     .transform((value) => value ?? {}),
 });
+export const contextSchema = z.object({ cluster: text(), user: text(), namespace: text() }, mustBe('an object'));
 type User = z.output<typeof userSchema>;
 
 /** Tells of a problem at a path of the kubeconfig. */
@@ -74,11 +75,10 @@ export function readExec(
   inFolder: (path: string) => string,
   report: Report,
 ): Omit<ResolvedExec, 'config'> | undefined {
-  if (!exec) {
-    report(at, "has no exec: for users without a plugin client-node's own KubeConfig does");
-    return undefined;
+  if (authProvider) {
+    report(`${at}.auth-provider`, exec ? 'cannot stand beside exec: remove it' : 'is not supported: use exec');
   }
-  if (authProvider) report(`${at}.auth-provider`, 'cannot stand beside exec: remove it');
+  if (!exec) return undefined;
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
   // KEP-541: the earlier versions had no such field, and were always given the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
@@ -106,31 +106,26 @@ function printable(hint: string): string {
   });
 }
 
-/** client-go: a token, a user name, or a certificate with its key keep the plugin from being run. */
-export function readStatic(
-  user: User,
-  at: string,
-  inFolder: (path: string) => string,
-  report: Report,
-): StaticUser | undefined {
+/** What a user has without a plugin. client-go: each of it keeps one from being run. */
+export function readStatic(user: User, at: string, inFolder: (path: string) => string, report: Report): StaticUser {
   const { token, tokenFile, username, password } = user;
-  if ((token || tokenFile) && (username || password)) {
+  if (token ? username || password : tokenFile && username) {
     report(`${at}.${username ? 'username' : 'password'}`, 'cannot stand beside a token: keep one of the two');
   }
   const certificate = readPem(user['client-certificate-data'], user['client-certificate'], 'client-certificate');
   const key = readPem(user['client-key-data'], user['client-key'], 'client-key');
   if (certificate && !key) report(`${at}.client-certificate`, 'stands without client-key or client-key-data');
   const pair = certificate && key ? { certificate, key } : {};
-  const result: StaticUser = {
+  return {
     ...(token ? { token } : {}),
     ...(tokenFile ? { tokenFile: inFolder(tokenFile) } : {}),
     ...(username ? { basic: { username, password: password ?? '' } } : {}),
     ...pair,
   };
-  return Object.keys(result).length > 0 ? result : undefined;
 
   function readPem(data: string | undefined, file: string | undefined, field: string): PemSource | undefined {
     if (data === undefined) return file === undefined ? undefined : { file: inFolder(file) };
+    if (file !== undefined) report(`${at}.${field}`, `cannot stand beside ${field}-data: keep one of the two`);
     const base64 = data.replace(/[\r\n]/g, '');
     if (base64.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
       return { pem: Buffer.from(base64, 'base64').toString('utf8') };

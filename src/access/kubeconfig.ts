@@ -1,167 +1,205 @@
 /**
- * The text of a kubeconfig comes in, the access of one context goes out, with what stands beside `exec`.
+ * Kubeconfigs come in, the access of one context goes out, with what stands beside `exec`.
  * Pure but for `readFile`: it must not know of plugins that run or of the network.
  */
-import { isAbsolute, join } from 'node:path';
-import { z } from 'zod';
-import { ConfigurationError, type Problem } from '../errors.ts';
-import { checkCluster, hasLogin } from './cluster.ts';
+import type { z } from 'zod';
+import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema } from './cluster-profile.ts';
 import { extensionNames, type Ignored, type Refuse } from './extensions.ts';
 import { copyJson, type Json } from './json.ts';
 import {
-  mustBe,
+  type KubeconfigEntry,
+  type KubeconfigText,
+  type ListName,
+  type MergedKubeconfig,
+  mergeKubeconfigs,
+} from './kubeconfig-files.ts';
+import {
+  contextSchema,
   type Report,
   readExec,
   readImpersonation,
   readStatic,
   type StaticUser,
-  text,
   userSchema,
 } from './kubeconfig-user.ts';
 import { nearest } from './nearest.ts';
 import { fieldPath } from './provider.ts';
-import type { ResolvedAccess } from './resolve.ts';
-import { kubernetesYaml, readYaml } from './yaml-text.ts';
+import type { ResolvedAccess, ResolvedExec } from './resolve.ts';
 
-/** Where a kubeconfig's text comes from. */
-export interface KubeconfigText {
-  readonly text: string;
-  /** Names it in errors: `kubeconfig /home/me/.kube/config`. */
-  readonly where: string;
-  /** What relative paths in it are relative to; without it they stay as they are. */
-  readonly directory: string | undefined;
-  /** The context to use instead of `current-context`. */
-  readonly context: string | undefined;
+/** What a config connects with: a `ResolvedAccess`, or what a kubeconfig says, whose user may do without a plugin. */
+export interface ConfigAccess extends Omit<ResolvedAccess, 'exec'> {
+  readonly exec?: ResolvedExec;
 }
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {
   readonly context: string;
   readonly user: string;
-  readonly access: ResolvedAccess;
+  /** Whose credential it is, for messages: `kubeconfig /home/me/.kube/config, user me`. */
+  readonly origin: string;
+  /** Of objects that name none. */
+  readonly namespace: string | undefined;
+  readonly access: ConfigAccess;
   /** As it was written: a login may stand in it. `access` has it without. */
   readonly proxyUrl: string | undefined;
-  /** Where it is there, the plugin is not run. */
-  readonly staticUser: StaticUser | undefined;
+  /** The plugin to run; without one the credential is what `staticUser` has, or none. */
+  readonly exec: ResolvedExec | undefined;
+  readonly staticUser: StaticUser;
   /** Headers of every request, lower case; several values stay several. */
   readonly impersonation: Readonly<Record<string, readonly string[]>>;
 }
 
-const entries = z
-  .array(z.looseObject({ name: z.string(mustBe('text')) }, mustBe('an object with a name')), mustBe('a list'))
-  .nullish()
-  .transform((value) => value ?? []);
-
-const kubeconfigSchema = z.object(
-  { clusters: entries, users: entries, contexts: entries, 'current-context': text() },
-  mustBe('an object with clusters, users and contexts'),
-);
-const contextSchema = z.object({ cluster: text(), user: text() });
 /**
- * Reads one context of a kubeconfig. `readFile` gives the content of the certificate authority's file.
- * Throws a `ConfigurationError` (`KUBECONFIG_INVALID`) with every problem of that context, its line and its path.
+ * Reads one context of some kubeconfigs, `current-context` unless it is named. `readFile` gives the content of the certificate
+ * authority's file. Throws a `ConfigurationError` (`KUBECONFIG_INVALID`) with every problem of that context, its line and its
+ * path.
  */
-export function parseKubeconfig(source: KubeconfigText, readFile: (path: string) => Buffer): KubeconfigAccess {
-  const { where, directory } = source;
-  const invalid = (problems: readonly Problem[]) => new ConfigurationError('KUBECONFIG_INVALID', where, problems);
-  const { content, lineOf } = readYaml(source.text, invalid, kubernetesYaml);
-  const problems: Problem[] = [];
-  const report: Report = (path, message) => {
-    problems.push({ path, message, ...(path === '' ? {} : { line: lineOf(keysOf(path)) }) });
-  };
-  /** Parses a part; its problems are collected, and `undefined` says that there are some. */
-  const parse = <T extends z.ZodType>(schema: T, value: unknown, at: string): z.output<T> | undefined => {
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
-    for (const issue of parsed.error.issues) {
-      const field = fieldPath(issue.path);
-      report(at === '' || field === '' ? `${at}${field}` : `${at}.${field}`, issue.message);
-    }
-    return undefined;
-  };
-  const giveUp = () => {
-    throw invalid(problems);
-  };
+export function parseKubeconfig(
+  texts: readonly KubeconfigText[],
+  context: string | undefined,
+  readFile: (path: string) => Buffer,
+): KubeconfigAccess {
+  return readContext(mergeKubeconfigs(texts), context, readFile);
+}
 
-  if (content === null || content === undefined) throw invalid([{ path: '', message: 'is empty' }]);
-  const config = parse(kubeconfigSchema, content, '') ?? giveUp();
-  for (const list of ['clusters', 'users', 'contexts'] as const) {
-    for (const [index, { name }] of config[list].entries()) {
-      const first = config[list].findIndex((other) => other.name === name);
-      if (first < index) report(`${list}[${index}].name`, `"${name}" already stands at ${list}[${first}]`);
-    }
-  }
-  const find = (list: 'clusters' | 'users' | 'contexts', name: string | undefined, asked: string) => {
-    const index = config[list].findIndex((entry) => entry.name === name);
-    if (name !== undefined && index >= 0) return index;
-    const known = config[list].map((entry) => entry.name);
-    const meant = name === undefined ? undefined : nearest(name, known);
-    const hint = meant
-      ? ` (did you mean ${meant}?)`
-      : `; there ${known.length === 0 ? 'are none' : `are ${known.join(', ')}`}`;
-    report(asked, name === undefined ? `is missing${hint}` : `names "${name}", which is not in ${list}${hint}`);
+/** The same, for kubeconfigs that have been merged already. */
+export function readContext(
+  kubeconfig: MergedKubeconfig,
+  contextName: string | undefined,
+  readFile: (path: string) => Buffer,
+): KubeconfigAccess {
+  const { giveUp, lists } = kubeconfig;
+  if (lists.contexts.size + lists.clusters.size + lists.users.size === 0 && !kubeconfig.currentContext) {
+    kubeconfig.report('', 'is empty: it has no contexts');
     return giveUp();
-  };
-
-  const wanted = source.context ?? config['current-context'];
-  const contextIndex = find('contexts', wanted, source.context === undefined ? 'current-context' : 'option context');
-  const contextAt = `contexts[${contextIndex}].context`;
-  const context = parse(contextSchema, config.contexts[contextIndex]?.context ?? {}, contextAt) ?? giveUp();
-  const clusterIndex = find('clusters', context.cluster, `${contextAt}.cluster`);
-  const userIndex = find('users', context.user, `${contextAt}.user`);
-  const clusterAt = `clusters[${clusterIndex}].cluster`;
-  const userAt = `users[${userIndex}].user`;
-  const parsedCluster = parse(clusterSchema, config.clusters[clusterIndex]?.cluster ?? {}, clusterAt);
-  const user = parse(userSchema, config.users[userIndex]?.user ?? {}, userAt);
-  if (!parsedCluster || !user) return giveUp();
-
-  const inFolder = (path: string) => (directory === undefined || isAbsolute(path) ? path : join(directory, path));
-  const caFile = parsedCluster['certificate-authority'];
-  if (caFile && !parsedCluster['certificate-authority-data']) {
-    const path = inFolder(caFile);
-    try {
-      parsedCluster['certificate-authority-data'] = readFile(path).toString('base64');
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-      report(`${clusterAt}.certificate-authority`, `${path} cannot be read (${code})`);
-    }
   }
-  const refuse: Refuse = (_code, path, message) => {
-    report(path, message);
-    throw invalid(problems);
-  };
-  const server = parsedCluster.server?.toLowerCase() ?? 'https:';
-  if (!server.startsWith('https:')) {
-    report(`${clusterAt}.server`, 'is not an https:// URL: credentials are sent over https only');
-  }
-  const exec = readExec(user, userAt, inFolder, report);
-  const staticUser = readStatic(user, userAt, inFolder, report);
-  const impersonation = readImpersonation(user, userAt, report);
-  const execExtension = readExtension(parsedCluster.extensions, `${clusterAt}.extensions`, refuse);
-  const cluster = checkCluster(parsedCluster, clusterAt, refuse);
-  if (problems.length > 0 || !exec) return giveUp();
+  const wanted = contextName ?? kubeconfig.currentContext;
+  const asked = contextName === undefined ? 'current-context' : 'option context';
+  const contextEntry = find(kubeconfig, 'contexts', wanted, asked, kubeconfig.report) ?? giveUp();
+  const { at, file } = contextEntry;
+  const context = parse(contextSchema, contextEntry) ?? giveUp();
+  const clusterEntry = find(kubeconfig, 'clusters', context.cluster, `${at}.cluster`, file.report);
+  // As in kubectl: without a user no credential is sent.
+  const nobody: KubeconfigEntry = { name: '', value: {}, at: `${at}.user`, file };
+  const userEntry = context.user ? find(kubeconfig, 'users', context.user, `${at}.user`, file.report) : nobody;
+  if (!clusterEntry || !userEntry) return giveUp();
+  const user = readUser(userEntry);
+  const { cluster, config } = readCluster(clusterEntry, readFile, giveUp) ?? giveUp();
+  if (!user || kubeconfig.hasProblems()) return giveUp();
+
+  const { exec, staticUser, impersonation } = user;
+  const own = Object.keys(staticUser);
   const ignored: Ignored[] = [];
-  if (staticUser) {
-    const what = Object.keys(staticUser).join(', ');
-    ignored.push({ path: `${userAt}.exec`, reason: `the user has a credential of its own (${what}), which wins` });
-  } else if (execExtension !== undefined && !exec.provideClusterInfo) {
-    ignored.push({ path: `${clusterAt}.extensions`, reason: 'provideClusterInfo is false' });
+  const secure = new URL(cluster.server).protocol === 'https:';
+  if (!secure && (exec || own.length > 0)) {
+    const reason = 'is not used: a credential is sent over https:// only, and the server is http://';
+    ignored.push({ path: userEntry.at, reason });
+  } else if (exec && own.length > 0) {
+    const reason = `the user has a credential of its own (${own.join(', ')}), which wins`;
+    ignored.push({ path: `${userEntry.at}.exec`, reason });
+  } else if (exec && config !== undefined && !exec.provideClusterInfo) {
+    ignored.push({ path: `${clusterEntry.at}.extensions`, reason: 'provideClusterInfo is false' });
   }
   const { proxyUrl } = cluster;
+  const resolvedExec = exec && { ...exec, ...(config === undefined ? {} : { config }) };
   return {
-    context: wanted ?? '',
-    user: context.user ?? '',
+    context: contextEntry.name,
+    user: userEntry.name,
+    origin: `${userEntry.file.where}, ${userEntry === nobody ? `context ${contextEntry.name}` : `user ${userEntry.name}`}`,
+    namespace: context.namespace,
     access: {
       provider: 'kubeconfig',
       cluster: proxyUrl === undefined ? cluster : { ...cluster, proxyUrl: withoutLogin(proxyUrl) },
-      exec: { ...exec, ...(execExtension === undefined ? {} : { config: execExtension }) },
+      ...(resolvedExec ? { exec: resolvedExec } : {}),
       ignored,
     },
     proxyUrl,
-    staticUser,
+    exec: secure && own.length === 0 ? resolvedExec : undefined,
+    staticUser: secure ? staticUser : {},
     impersonation,
   };
+}
+
+/** The entry that a context, or the caller, asks for by its name. */
+function find(
+  { lists }: MergedKubeconfig,
+  list: ListName,
+  name: string | undefined,
+  asked: string,
+  report: Report,
+): KubeconfigEntry | undefined {
+  const entry = name === undefined ? undefined : lists[list].get(name);
+  if (entry) return entry;
+  const known = [...lists[list].keys()];
+  const meant = name === undefined ? undefined : nearest(name, known);
+  const hint = meant
+    ? ` (did you mean ${meant}?)`
+    : `; there ${known.length === 0 ? 'are none' : `are ${known.join(', ')}`}`;
+  report(asked, name === undefined ? `is missing${hint}` : `names "${name}", which is not in ${list}${hint}`);
+  return undefined;
+}
+
+/** Parses an entry; its problems are reported, and `undefined` says that there are some. */
+function parse<T extends z.ZodType>(schema: T, { value, at, file }: KubeconfigEntry): z.output<T> | undefined {
+  const parsed = schema.safeParse(value ?? {});
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    const field = fieldPath(issue.path);
+    file.report(field === '' ? at : `${at}.${field}`, issue.message);
+  }
+  return undefined;
+}
+
+/** What a user has; `undefined` where something about it has been reported. */
+function readUser(entry: KubeconfigEntry) {
+  const user = parse(userSchema, entry);
+  if (!user) return undefined;
+  const { at, file } = entry;
+  return {
+    exec: readExec(user, at, file.inFolder, file.report),
+    staticUser: readStatic(user, at, file.inFolder, file.report),
+    impersonation: readImpersonation(user, at, file.report),
+  };
+}
+
+/** The cluster, and the exec extension; `undefined` where something about them has been reported. */
+function readCluster(
+  entry: KubeconfigEntry,
+  readFile: (path: string) => Buffer,
+  giveUp: () => never,
+): { readonly cluster: ResolvedCluster; readonly config: Json | undefined } | undefined {
+  const parsed = parse(clusterSchema, entry);
+  if (!parsed) return undefined;
+  readCertificateAuthority(parsed, entry, readFile);
+  const refuse: Refuse = (_code, path, message) => {
+    entry.file.report(path, message);
+    return giveUp();
+  };
+  const config = readExtension(parsed.extensions, `${entry.at}.extensions`, refuse);
+  return { cluster: checkCluster(parsed, entry.at, refuse), config };
+}
+
+/** Puts the content of the authority's file into the cluster. */
+function readCertificateAuthority(
+  cluster: z.output<typeof clusterSchema>,
+  { at, file }: KubeconfigEntry,
+  readFile: (path: string) => Buffer,
+): void {
+  const caFile = cluster['certificate-authority'];
+  if (!caFile) return;
+  const field = `${at}.certificate-authority`;
+  if (cluster['certificate-authority-data']) {
+    file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
+    return;
+  }
+  const path = file.inFolder(caFile);
+  try {
+    cluster['certificate-authority-data'] = readFile(path).toString('base64');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    file.report(field, `${path} cannot be read (${code})`);
+  }
 }
 
 function readExtension(
@@ -188,9 +226,4 @@ function withoutLogin(proxyUrl: string): string {
   url.username = '';
   url.password = '';
   return url.href.replace(/\/$/, '');
-}
-
-/** `users[0].user.exec` in its parts. */
-function keysOf(path: string): readonly (string | number)[] {
-  return (path.match(/[^.[\]]+/g) ?? []).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }

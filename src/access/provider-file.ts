@@ -9,13 +9,15 @@ import { readYaml } from './yaml-text.ts';
 export function parseProviderFile(text: string, path: string): readonly ConfiguredProvider[] {
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
-  const { content, lineOf } = readYaml(text, invalid);
+  const { content, problems: twice, lineOf } = readYaml(text, invalid);
   if (content === null || content === undefined) {
     throw invalid([{ path: '', message: 'is empty: it must hold the field providers' }]);
   }
   const parsed = parseProviders(content);
-  if ('providers' in parsed) return parsed.providers;
-  throw invalid(
-    parsed.problems.map(({ path: field, keys, message }) => ({ path: field, line: lineOf(keys), message })),
-  );
+  const problems =
+    'providers' in parsed
+      ? []
+      : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, line: lineOf(keys), message }));
+  if ('providers' in parsed && twice.length === 0) return parsed.providers;
+  throw invalid([...twice, ...problems]);
 }

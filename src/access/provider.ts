@@ -232,11 +232,16 @@ export function parseProviders(
   content: unknown,
 ): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
   const parsed = providersSchema.safeParse(content);
-  if (!parsed.success) return { problems: parsed.error.issues.flatMap(toProblems) };
-  const problems = duplicateNames(parsed.data.providers.map(({ name }) => name));
-  if (problems.length > 0) return { problems };
+  const duplicates = duplicateNames(namesSchema.parse(content).providers.map(({ name }) => name));
+  if (!parsed.success) return { problems: [...parsed.error.issues.flatMap(toProblems), ...duplicates] };
+  if (duplicates.length > 0) return { problems: duplicates };
   return { providers: parsed.data.providers.map(withDefaults) };
 }
+
+/** The names of what is wrong in every other way, so that one given twice is told in the same run. */
+const namesSchema = z
+  .object({ providers: z.array(z.object({ name: z.string().optional() }).catch({})).catch([]) })
+  .catch({ providers: [] });
 
 /** Validates providers given in code. */
 export function configureProviders(providers: readonly Provider[]): readonly ConfiguredProvider[] {
@@ -286,10 +291,10 @@ export function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
 }
 
 /** A name given twice: the second could never be used. */
-function duplicateNames(names: readonly string[]): readonly SchemaProblem[] {
+function duplicateNames(names: readonly (string | undefined)[]): readonly SchemaProblem[] {
   return names.flatMap((name, index) => {
     const first = names.indexOf(name);
-    if (first === index) return [];
+    if (!name || first === index) return [];
     const message = `"${name}" is already the name of providers[${first}]: name each access type once`;
     return [{ path: `providers[${index}].name`, keys: ['providers', index, 'name'], message }];
   });

@@ -4,11 +4,16 @@ import type { ConfigurationError, Problem } from '../errors.ts';
 /** What a file of JSON or YAML holds, and where. */
 export interface YamlText {
   readonly content: unknown;
+  /** Keys that stand twice. The last one is in `content`, so that everything else can be checked too. */
+  readonly problems: readonly Problem[];
   /** The line of a field, counted from 1, or of the innermost thing around it that is there. */
   lineOf(keys: readonly PropertyKey[]): number;
 }
 
-/** Reads JSON or YAML. Throws what `invalid` makes of the problems; none of them quotes the text. */
+/**
+ * Reads JSON or YAML. Throws what `invalid` makes of the problems where the text cannot be read at all; none of them quotes
+ * the text.
+ */
 export function readYaml(
   text: string,
   invalid: (problems: readonly Problem[]) => ConfigurationError,
@@ -18,17 +23,14 @@ export function readYaml(
   const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   // Kubernetes reads the first of several documents.
   const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || options !== kubernetesYaml);
-  if (errors.length > 0) {
-    throw invalid(
-      // A parser's own message can quote the file, so only its kind and place are told.
-      errors.map(({ code, pos }) => ({
-        path: '',
-        line: lines.linePos(pos[0]).line,
-        message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
-      })),
-    );
-  }
-  return { content: toContent(() => document.toJS(), invalid), lineOf };
+  // A parser's own message can quote the file, so only its kind and place are told.
+  const problems = errors.map(({ code, pos }) => ({
+    path: '',
+    line: lines.linePos(pos[0]).line,
+    message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
+  }));
+  if (errors.some(({ code }) => code !== 'DUPLICATE_KEY')) throw invalid(problems);
+  return { content: toContent(() => document.toJS(), invalid), problems, lineOf };
 
   function lineOf(keys: readonly PropertyKey[]): number {
     for (let depth = keys.length; depth > 0; depth--) {

@@ -1,6 +1,6 @@
 /**
- * What a kubeconfig's user has beside `exec`: a token, a token file, a user name, a certificate with its key.
- * Takes the place of a CredentialSource, and runs no plugin. Files are read again from time to time, as client-go does it.
+ * What a kubeconfig's user has without a plugin: a token, a token file, a user name, a certificate with its key, or nothing.
+ * Takes the place of a CredentialSource. Files are read again from time to time, as client-go does it, and after a 401.
  */
 import { readFile } from 'node:fs/promises';
 import { headerValue } from '../access/header-value.ts';
@@ -8,7 +8,7 @@ import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { Hold } from './backoff.ts';
-import type { CredentialSupply } from './credential-source.ts';
+import type { CredentialSupply, Rejections } from './credential-source.ts';
 import { AnswerFault, Credential, readKeyPair } from './exec-credential.ts';
 
 export interface StaticOptions {
@@ -23,8 +23,11 @@ export class StaticCredentials implements CredentialSupply {
   readonly #where: string;
   readonly #user: StaticUser;
   readonly #options: StaticOptions;
+  readonly #hasFiles: boolean;
   #current: Credential | undefined;
   #reading: Promise<Credential> | undefined;
+  /** What began to be read before the last `invalidate()` may not be taken over. */
+  #generation = 0;
   /** What was read lasts this long; for good where there are no files. */
   readonly #fresh = new Hold();
 
@@ -33,47 +36,76 @@ export class StaticCredentials implements CredentialSupply {
     this.#where = where;
     this.#user = user;
     this.#options = options;
+    const { tokenFile, certificate, key } = user;
+    this.#hasFiles = [tokenFile && { file: tokenFile }, certificate, key].some((source) => source && 'file' in source);
   }
 
   /** The credential; a file that cannot be read keeps the one before it, with a warning. */
   get(): Credential | Promise<Credential> {
     if (this.#current && this.#fresh.left(this.#options.clock()) > 0) return this.#current;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    if (!this.#current) return this.#reading;
+    const reading = this.#readOnce();
+    if (!this.#current) return reading;
     // Nobody waits for it: what it warns of is all there is to say.
-    this.#reading.catch(() => undefined);
+    reading.catch(() => undefined);
     return this.#current;
   }
 
-  /** There is no better one: the caller gets the server's 401. */
-  async afterRejection(): Promise<undefined> {
-    return undefined;
+  /** A file that has been replaced since it was read has a better one; else the caller gets the server's 401. Never rejects. */
+  async afterRejection(rejected: Credential, rejections: Rejections): Promise<Credential | undefined> {
+    if (!this.#hasFiles) return undefined;
+    if (this.#current && this.#current !== rejected) return this.#current;
+    if (!this.#reading) {
+      const now = this.#options.clock();
+      if (rejections.isHeld(now)) return undefined;
+      rejections.add(now);
+    }
+    try {
+      const credential = await this.#readOnce();
+      return isSame(credential, rejected) ? undefined : credential;
+    } catch (error) {
+      this.#warn(error, 'the 401 goes to the caller');
+      return undefined;
+    }
   }
 
   /** The next request reads the files. */
   invalidate(): void {
+    this.#generation += 1;
     this.#current = undefined;
+    this.#reading = undefined;
   }
 
-  async #read(): Promise<Credential> {
-    try {
-      const credential = await this.#build();
-      const files = [this.#user.tokenFile, this.#user.certificate, this.#user.key];
-      const changes = files.some((source) => typeof source === 'string' || (source && 'file' in source));
-      this.#fresh.set(this.#options.clock(), changes ? rereadMs : Number.POSITIVE_INFINITY);
-      this.#current = credential;
-      return credential;
-    } catch (error) {
-      if (!this.#current || !(error instanceof ConfigurationError)) throw error;
-      this.#fresh.set(this.#options.clock(), rereadMs);
-      this.#options.logger.warn(
-        { provider: 'kubeconfig' },
-        `${error.message}; the credential that was read before serves on`,
-      );
-      return this.#current;
-    }
+  #readOnce(): Promise<Credential> {
+    if (this.#reading) return this.#reading;
+    const generation = this.#generation;
+    const reading = this.#build().then(
+      (credential) => (generation === this.#generation ? this.#take(credential) : credential),
+      (error: unknown) => {
+        if (generation !== this.#generation || !this.#current) throw error;
+        this.#fresh.set(this.#options.clock(), rereadMs);
+        this.#warn(error, 'the credential that was read before serves on');
+        return this.#current;
+      },
+    );
+    this.#reading = reading;
+    const end = () => {
+      if (this.#reading === reading) this.#reading = undefined;
+    };
+    reading.then(end, end);
+    return reading;
+  }
+
+  #take(credential: Credential): Credential {
+    this.#fresh.set(this.#options.clock(), this.#hasFiles ? rereadMs : Number.POSITIVE_INFINITY);
+    // Equal ones keep their identity, so that a 401 to either says the same.
+    const current = this.#current && isSame(this.#current, credential) ? this.#current : credential;
+    this.#current = current;
+    return current;
+  }
+
+  #warn(error: unknown, consequence: string): void {
+    const why = error instanceof ConfigurationError ? error.message : `${this.#where}: unexpected failure`;
+    this.#options.logger.warn({ provider: 'kubeconfig' }, `${why}; ${consequence}`);
   }
 
   async #build(): Promise<Credential> {
@@ -94,12 +126,24 @@ export class StaticCredentials implements CredentialSupply {
       const userAndPassword = Buffer.from(`${basic.username}:${basic.password}`).toString('base64');
       return new Credential(userAndPassword, keyPair, undefined, 'Basic');
     }
-    const token = tokenFile === undefined ? this.#user.token : (await this.#file(tokenFile, 'tokenFile')).trim();
-    if (token === '' || (token !== undefined && headerValue(token) === undefined)) {
+    const token = tokenFile === undefined ? this.#user.token : await this.#readToken(tokenFile);
+    if (token !== undefined && headerValue(token) === undefined) {
       const what = tokenFile === undefined ? 'token' : 'tokenFile';
-      throw this.#invalid(what, token === '' ? `${tokenFile} is empty` : 'holds a token that cannot stand in a header');
+      throw this.#invalid(what, 'holds a token that cannot stand in a header');
     }
     return new Credential(token, keyPair, undefined);
+  }
+
+  /** As long as the file has never been read, a token that stands beside it will do. */
+  async #readToken(tokenFile: string): Promise<string> {
+    try {
+      const token = (await this.#file(tokenFile, 'tokenFile')).trim();
+      if (token === '') throw this.#invalid('tokenFile', `${tokenFile} is empty`);
+      return token;
+    } catch (error) {
+      if (this.#user.token === undefined || this.#current) throw error;
+      return this.#user.token;
+    }
   }
 
   async #pem(source: PemSource | undefined, field: string): Promise<string | undefined> {
@@ -123,4 +167,8 @@ export class StaticCredentials implements CredentialSupply {
   toJSON(): string {
     return '[static credentials]';
   }
+}
+
+function isSame(a: Credential, b: Credential): boolean {
+  return a.authorization === b.authorization && a.keyPair?.identity === b.keyPair?.identity;
 }

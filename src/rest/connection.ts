@@ -12,11 +12,24 @@ import type { ProxyServer } from './proxy.ts';
 import { pingIntervalMs } from './watchdog.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
-export interface Destination {
-  readonly cluster: ResolvedCluster;
+export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
+
+/** A plugin's credential, which configs with equal calls share. */
+interface PluginCredential {
   readonly call: PluginCall;
-  /** Of a kubeconfig: takes the place of the plugin. */
-  readonly supply?: CredentialSupply;
+  readonly supply?: undefined;
+}
+
+/** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
+interface SuppliedCredential {
+  readonly call?: undefined;
+  readonly supply: CredentialSupply;
+}
+
+interface DestinationParts {
+  readonly cluster: ResolvedCluster;
+  /** The access type, for messages and metrics. */
+  readonly provider: string;
   /** Of a kubeconfig: the proxy with its login. */
   readonly proxyUrl?: string;
   /** The paths that `allowedServers` binds all requests to. */
@@ -67,14 +80,14 @@ export class Connection {
   readonly #options: ConnectionsOptions;
 
   constructor(
-    { cluster, call, impersonation = {} }: Destination,
+    { cluster, provider, impersonation = {} }: Destination,
     source: CredentialSupply,
     proxy: ProxyServer | undefined,
     options: ConnectionsOptions,
   ) {
     this.cluster = cluster;
     this.impersonation = impersonation;
-    this.provider = call.provider;
+    this.provider = provider;
     this.#proxy = proxy;
     this.source = source;
     this.origin = new URL(cluster.server).origin;

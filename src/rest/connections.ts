@@ -52,7 +52,8 @@ export class Connections implements CredentialHolder {
   acquire(destination: Destination): Connection {
     const { cluster, call, supply } = destination;
     this.sweep();
-    const sourceId = sourceKey(call);
+    // A supply has these connections to itself.
+    const sourceId = call ? sourceKey(call) : '';
     const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
     const url = new URL(server);
     // Looked at for each config, as the process's environment is.
@@ -69,9 +70,10 @@ export class Connections implements CredentialHolder {
     let connection = this.#connections.get(key);
     if (!connection) {
       const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
-      connection = new Connection(destination, supply ?? this.#useSource(sourceId, call), proxy, this.#options);
+      const source = call ? this.#useSource(sourceId, call) : supply;
+      connection = new Connection(destination, source, proxy, this.#options);
       this.#connections.set(key, connection);
-      if (!supply) this.#sourceOf.set(connection, sourceId);
+      if (call) this.#sourceOf.set(connection, sourceId);
     }
     connection.hold();
     return connection;

@@ -20,9 +20,9 @@ class Lease {
   /** Why no request can use this lease any more, or `undefined`. */
   get ended(): RequestError | undefined {
     if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
-    const { isCurrent, call } = this.#destination;
+    const { isCurrent, provider } = this.#destination;
     if (isCurrent?.() === false) {
-      const message = `the provider file has another provider ${call.provider} now, or none: call getConfig again`;
+      const message = `the provider file has another provider ${provider} now, or none: call getConfig again`;
       return new RequestError('PROVIDER_CHANGED', message);
     }
     if (!this.#closed) return undefined;

@@ -1,19 +1,45 @@
 import { headerText } from '../access/header-value.ts';
-import type { ResolvedAccess } from '../access/resolve.ts';
+import type { ConfigAccess } from '../access/kubeconfig.ts';
+import type { StaticUser } from '../access/kubeconfig-user.ts';
+import type { ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Impersonation } from './connection.ts';
 
+/** Where a credential lies that needs no plugin: paths, in a kubeconfig's names. */
+export type CredentialFiles = Readonly<Record<string, string>>;
+
+export function credentialFiles({ tokenFile, certificate, key }: StaticUser): CredentialFiles {
+  return {
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(certificate && 'file' in certificate ? { 'client-certificate': certificate.file } : {}),
+    ...(key && 'file' in key ? { 'client-key': key.file } : {}),
+  };
+}
+
+/** What goes into a kubeconfig. */
+export interface Exported {
+  readonly name: string;
+  readonly user: string;
+  readonly namespace: string | undefined;
+  readonly access: ConfigAccess;
+  readonly impersonation: Impersonation;
+  readonly credentialFiles: CredentialFiles;
+}
+
 /** A kubeconfig for kubectl, as JSON. */
-export function exportKubeconfig(
-  name: string,
-  user: string,
-  { cluster, exec }: ResolvedAccess,
-  impersonation: Impersonation,
-): string {
-  const { config, ...fields } = toExecCluster(cluster, exec.config);
+export function exportKubeconfig({
+  name,
+  user,
+  namespace,
+  access: { cluster, exec },
+  impersonation,
+  credentialFiles,
+}: Exported): string {
+  const { config, ...fields } = toExecCluster(cluster, exec?.config);
   const extensions =
-    exec.config === undefined ? {} : { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: config }] };
-  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = exec;
+    exec?.config === undefined
+      ? {}
+      : { extensions: [{ name: 'client.authentication.k8s.io/exec', extension: config }] };
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -22,14 +48,27 @@ export function exportKubeconfig(
       {
         name: user,
         user: {
-          exec: { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode },
+          ...(exec ? { exec: execFields(exec) } : {}),
+          ...credentialFiles,
           ...impersonationFields(impersonation),
         },
       },
     ],
-    contexts: [{ name, context: { cluster: name, user } }],
+    contexts: [{ name, context: { cluster: name, user, namespace } }],
     'current-context': name,
   });
+}
+
+function execFields({
+  apiVersion,
+  command,
+  args,
+  env,
+  provideClusterInfo,
+  installHint,
+  interactiveMode,
+}: ResolvedExec) {
+  return { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode };
 }
 
 /** The headers as a kubeconfig has them. */

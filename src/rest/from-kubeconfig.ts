@@ -1,21 +1,35 @@
+/** Kubeconfigs and options come in, the parts of a RestConfig go out: where to connect, and whose credential. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
+import { type ConfigAccess, type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
+import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
 import type { Destination } from './connection.ts';
 import { Connections } from './connections.ts';
+import { type CredentialFiles, credentialFiles } from './export-kubeconfig.ts';
 
-/** Where a kubeconfig is: a file, or its text with the folder that relative paths in it start from. */
+/**
+ * Where a kubeconfig is: a file; several files, merged as kubectl merges those of `KUBECONFIG`; or a text, with the folder
+ * that relative paths in it start from.
+ */
 export type KubeconfigSource =
   | { readonly path: string }
+  | { readonly paths: readonly string[] }
   | { readonly text: string; readonly directory?: string | undefined };
 
-/** Options of `RestConfig.fromKubeConfig`: a context, and those of `CredentialProviders`. */
-export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'watchProviderFile' | 'onChange'> {
+/** Options that are for providers, which a kubeconfig has none of, and for what several configs share. */
+const unusable = {
+  watchProviderFile: 'is for provider files: a kubeconfig is read once',
+  onChange: 'is for provider files: a kubeconfig is read once',
+  idleTimeoutMs: 'is for what configs share: what this one uses ends with its close()',
+} as const;
+
+/** Options of `RestConfig.fromKubeConfig` and `RestConfig.fromDefault`: a context, and those of `CredentialProviders` that apply. */
+export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, keyof typeof unusable> {
   /** Default: the kubeconfig's `current-context`. */
   readonly context?: string | undefined;
 }
@@ -24,75 +38,112 @@ export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, 'wat
 export interface KubeconfigParts {
   readonly name: string;
   readonly user: string;
-  readonly access: KubeconfigAccess['access'];
+  readonly namespace: string | undefined;
+  readonly access: ConfigAccess;
   readonly destination: Destination;
   readonly connections: Connections;
+  /** For `exportConfig`, which shows no credential, only where it lies. */
+  readonly credentialFiles: CredentialFiles;
 }
+
+export type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly context: string | undefined };
 
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): KubeconfigParts {
-  const { context, ...others } = options;
-  const settings = parseOptions(others);
-  const watching = ['watchProviderFile', 'onChange'] as const;
-  const problems = watching.filter((name) => settings[name]);
-  if (problems.length > 0) {
-    const message = 'is for provider files: a kubeconfig is read once';
-    const each = problems.map((path) => ({ path, message }));
-    throw new ConfigurationError('OPTION_INVALID', 'options', each);
-  }
-  const { text, directory, where } = readSource(source);
-  if (context !== undefined && typeof context !== 'string') {
-    throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'context', message: 'must be a name' }]);
-  }
-  const parsed = parseKubeconfig({ text, directory, where, context }, (path) => readFileSync(path));
-  const { access, staticUser, impersonation, proxyUrl, user } = parsed;
-  const { provider, cluster, exec } = access;
+  const settings = parseKubeconfigOptions(options);
+  return toParts(parseKubeconfig(readSource(source), settings.context, readFileSync), settings);
+}
+
+/** Throws a `ConfigurationError` (`OPTION_INVALID`). */
+export function parseKubeconfigOptions({ context, ...options }: KubeconfigOptions): KubeconfigSettings {
+  const problems: Problem[] = Object.entries(unusable).flatMap(([path, message]) =>
+    Reflect.get(options, path) ? [{ path, message }] : [],
+  );
+  if (context !== undefined && typeof context !== 'string')
+    problems.push({ path: 'context', message: 'must be a name' });
+  if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+  return { ...parseOptions(options), context };
+}
+
+/** The parts of a config that shares nothing with others. */
+export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): KubeconfigParts {
+  const { access, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
+  const { cluster, ignored, provider } = access;
+  // A credential that is not sent is a surprise; one that another one beats is how kubeconfigs are.
+  const level = cluster.server.startsWith('http:') ? 'warn' : 'debug';
+  for (const { path, reason } of ignored) settings.logger[level]?.({ path }, `${origin}: ${path} ${reason}`);
   // The plugin may need the proxy's login, as client-go gives it.
   const withLogin = proxyUrl === undefined ? cluster : { ...cluster, proxyUrl };
-  const call = {
-    provider,
-    origin: `${where}, user ${user}`,
-    exec,
-    acceptedVersions: [exec.apiVersion],
-    cluster: exec.provideClusterInfo ? toExecCluster(withLogin, exec.config) : undefined,
-  };
+  const to = { cluster, provider, impersonation, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
+  const destination: Destination = exec
+    ? {
+        ...to,
+        call: {
+          provider,
+          origin,
+          exec,
+          acceptedVersions: [exec.apiVersion],
+          cluster: exec.provideClusterInfo ? toExecCluster(withLogin, exec.config) : undefined,
+        },
+      }
+    : { ...to, supply: new StaticCredentials(origin, staticUser, settings) };
   return {
-    name: parsed.context,
+    name: context,
     user,
+    namespace,
     access,
-    destination: {
-      cluster,
-      call,
-      impersonation,
-      ...(proxyUrl === undefined ? {} : { proxyUrl }),
-      ...(staticUser ? { supply: new StaticCredentials(call.origin, staticUser, settings) } : {}),
-    },
+    destination,
     connections: new Connections({ ...settings, signal: new AbortController().signal }),
+    credentialFiles: credentialFiles(staticUser),
   };
 }
 
-function readSource(source: KubeconfigSource): { text: string; directory: string | undefined; where: string } {
+const sourceFields = ['path', 'paths', 'text', 'directory'];
+
+function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   const fields: readonly string[] = Object.keys(source);
-  const unknown = fields.filter((field) => !['path', 'text', 'directory'].includes(field));
-  const problems = unknown.map((field) => {
-    const meant = nearest(field, ['path', 'text', 'directory']);
-    const hint = meant ? ` (did you mean ${meant}?)` : '';
-    return { path: field, message: `is not a field of the source${hint}; context and options are the second argument` };
-  });
-  if (fields.includes('path') === fields.includes('text')) {
-    problems.push({ path: '', message: 'must be { path } or { text, directory }' });
+  const problems = fields
+    .filter((field) => !sourceFields.includes(field))
+    .map((field) => {
+      const meant = nearest(field, sourceFields);
+      const hint = meant ? ` (did you mean ${meant}?)` : '';
+      return {
+        path: field,
+        message: `is not a field of the source${hint}; context and options are the second argument`,
+      };
+    });
+  if (fields.filter((field) => field !== 'directory' && sourceFields.includes(field)).length !== 1) {
+    problems.push({ path: '', message: 'must be { path }, { paths } or { text, directory }' });
   }
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'fromKubeConfig', problems);
   if ('text' in source) {
-    return { text: source.text, directory: source.directory && resolve(source.directory), where: 'kubeconfig' };
+    return [{ text: source.text, directory: source.directory && resolve(source.directory), path: undefined }];
   }
-  const path = resolve(source.path);
-  const where = `kubeconfig ${path}`;
-  try {
-    return { text: readFileSync(path, 'utf8'), directory: dirname(path), where };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const message = code === 'ENOENT' ? 'does not exist: correct the path' : `cannot be read (${code})`;
-    throw new ConfigurationError('KUBECONFIG_UNREADABLE', where, [{ path: '', message }]);
-  }
+  const paths = 'paths' in source ? source.paths : [source.path];
+  const texts = readFiles(paths);
+  return texts.length > 0 ? texts : unreadable(paths, missing(paths));
+}
+
+/** The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */
+export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
+  return [...new Set(paths)].flatMap((given) => {
+    if (given === '') return [];
+    const path = resolve(given);
+    try {
+      return [{ text: readFileSync(path, 'utf8'), directory: dirname(path), path }];
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      return code === 'ENOENT' ? [] : unreadable([path], `cannot be read (${code})`);
+    }
+  });
+}
+
+export function missing(paths: readonly string[]): string {
+  if (paths.length === 0) return 'no file is named: give the paths of kubeconfigs';
+  return `${paths.length > 1 ? 'none of these exists' : 'does not exist'}: correct the path`;
+}
+
+export function unreadable(paths: readonly string[], message: string): never {
+  const where = nameOf(paths.map((path) => resolve(path)));
+  throw new ConfigurationError('KUBECONFIG_UNREADABLE', where, [{ path: '', message }]);
 }

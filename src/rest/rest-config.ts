@@ -18,13 +18,14 @@ import {
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
-import type { ResolvedAccess } from '../access/resolve.ts';
-import { RequestError } from '../errors.ts';
+import type { ConfigAccess } from '../access/kubeconfig.ts';
+import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { Destination } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
-import { exportKubeconfig } from './export-kubeconfig.ts';
+import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
+import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
@@ -37,27 +38,31 @@ import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
  */
 export class RestConfig extends KubeConfig {
-  /** What the profile and the providers made of it: plain JSON, for logs and tests. */
-  readonly access: ResolvedAccess;
+  /** What the profile and the providers, or a kubeconfig, made of it: plain JSON, for logs and tests. */
+  readonly access: ConfigAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
 
   readonly #watchDispatcher: Dispatcher;
   readonly #impersonation: Destination['impersonation'];
+  readonly #credentialFiles: CredentialFiles;
   /** Where the connections are this config's alone: they end with it. */
   readonly #own: Connections | undefined;
 
-  /** @internal Made by `CredentialProviders.getConfig` and `RestConfig.fromKubeConfig`. */
-  constructor({ name, user, access, destination, connections, own = false }: RestConfigParts) {
+  private constructor(parts: RestConfigParts) {
     super();
+    // For callers without types.
+    if (!parts) throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
+    const { name, user, namespace, access, destination, connections, own, credentialFiles = {} } = parts;
     this.access = access;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, connections.logger);
     this.#impersonation = destination.impersonation;
+    this.#credentialFiles = credentialFiles;
     this.#own = own ? connections : undefined;
     this.clusters = [toCluster(name, access)];
     // Without `exec`: client-node's own authenticator must stay asleep.
     this.users = [{ name: user }];
-    this.contexts = [{ name, cluster: name, user }];
+    this.contexts = [{ name, cluster: name, user, ...(namespace === undefined ? {} : { namespace }) }];
     this.currentContext = name;
     Object.freeze(this.clusters);
     Object.freeze(this.users);
@@ -65,16 +70,37 @@ export class RestConfig extends KubeConfig {
     Object.freeze(this);
   }
 
+  /** @internal For `CredentialProviders.getConfig`. */
+  static create(parts: RestConfigParts): RestConfig {
+    return new RestConfig(parts);
+  }
+
   /**
-   * The same authenticator for one context of an ordinary kubeconfig whose user has `exec`. Static credentials beside it
-   * (token, tokenFile, user name, certificate with key) win, as in client-go; `as` and its companions are sent. Nothing is
-   * shared with other configs, and `close()` ends what this one uses. Throws a `ConfigurationError` (`KUBECONFIG_*`).
+   * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
+   * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
+   * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs,
+   * and `close()` ends what this one uses. Throws a `ConfigurationError` (`KUBECONFIG_*`).
    *
    * @example
-   * const config = RestConfig.fromKubeConfig({ path: join(homedir(), '.kube/config') }, { context: 'staging' });
+   * const config = RestConfig.fromKubeConfig({ path: '/etc/fleet/hub.kubeconfig' }, { context: 'staging' });
    */
   static fromKubeConfig(source: KubeconfigSource, options: KubeconfigOptions = {}): RestConfig {
     return new RestConfig({ ...readKubeconfig(source, options), own: true });
+  }
+
+  /**
+   * What kubectl would use: the files of `KUBECONFIG`, merged; else `~/.kube/config`; where these have no current context, the
+   * service account of the pod that this process runs in, whose token may rotate. Throws a `ConfigurationError`
+   * (`KUBECONFIG_*`).
+   *
+   * @example
+   * const hub = RestConfig.fromDefault();
+   */
+  static fromDefault(options?: KubeconfigOptions): RestConfig;
+  /** @internal For tests: somewhere else. */
+  static fromDefault(options: KubeconfigOptions, places: DefaultPlaces): RestConfig;
+  static fromDefault(options: KubeconfigOptions = {}, places?: DefaultPlaces): RestConfig {
+    return new RestConfig({ ...readDefault(options, places), own: true });
   }
 
   /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
@@ -147,11 +173,18 @@ export class RestConfig extends KubeConfig {
   }
 
   /**
-   * A kubeconfig, as JSON, that kubectl can use: the exec config and the exec extension are in it. It holds no credential:
-   * a kubeconfig's static one and the login of a proxy are left out.
+   * A kubeconfig, as JSON, that kubectl can use: the exec config, the exec extension and the paths of credentials are in it.
+   * It holds no credential: a token, a password, a key and the login of a proxy are left out.
    */
   override exportConfig(): string {
-    return exportKubeconfig(this.currentContext, this.users[0]?.name ?? '', this.access, this.#impersonation ?? {});
+    return exportKubeconfig({
+      name: this.currentContext,
+      user: this.users[0]?.name ?? '',
+      namespace: this.contexts[0]?.namespace,
+      access: this.access,
+      impersonation: this.#impersonation ?? {},
+      credentialFiles: this.#credentialFiles,
+    });
   }
 
   async #credential(signal: AbortSignal | undefined): Promise<Credential> {
@@ -210,12 +243,18 @@ interface RestConfigParts {
   /** Of its cluster and context. */
   readonly name: string;
   readonly user: string;
-  readonly access: ResolvedAccess;
+  readonly namespace?: string | undefined;
+  readonly access: ConfigAccess;
   readonly destination: Destination;
   readonly connections: Connections;
   /** The connections are this config's alone. */
   readonly own?: boolean;
+  /** Of a kubeconfig. */
+  readonly credentialFiles?: CredentialFiles;
 }
+
+const howToMake =
+  'cannot be made like this: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
 
 type Connected = (error: Error | null, socket: Socket | null) => void;
 
@@ -226,7 +265,7 @@ function immutable(method: string): never {
   );
 }
 
-function toCluster(name: string, { cluster }: ResolvedAccess): Cluster {
+function toCluster(name: string, { cluster }: ConfigAccess): Cluster {
   return Object.freeze({
     name,
     server: cluster.server,

@@ -129,6 +129,30 @@ describe('a provider file', () => {
     });
   });
 
+  test('reports a name and a key that stand twice beside every other mistake', () => {
+    const problems = problemsOf(`providers:
+- { name: google, execConfig: { apiVersion: client.authentication.k8s.io/v1, command: 7 } }
+- name: google
+  name: google
+  execConfig: { apiVersion: client.authentication.k8s.io/v1, command: x }
+- 7
+- { execConfig: {} }
+- { execConfig: {} }
+`);
+    assert.deepEqual(problems.map(({ path, line }) => `${line} ${path}`).sort(), [
+      '2 providers[0].execConfig.command',
+      '3 providers[1].name',
+      '4 ',
+      '6 providers[2]',
+      '7 providers[3].execConfig.apiVersion',
+      '7 providers[3].execConfig.command',
+      '7 providers[3].name',
+      '8 providers[4].execConfig.apiVersion',
+      '8 providers[4].execConfig.command',
+      '8 providers[4].name',
+    ]);
+  });
+
   for (const [what, text, expected] of [
     ['empty', '', /is empty/],
     ['null', 'null', /is empty/],

@@ -53,7 +53,8 @@ async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
     throw error;
   }
   const { call, supply, impersonation = {} } = parts.destination;
-  const { apiVersion, command, args, env } = call.exec;
+  assert.ok(parts.access.exec);
+  const { apiVersion, command, args, env } = parts.access.exec;
   const exec = { command, args, env: Object.fromEntries(env.map(({ name, value }) => [name, value])) };
   try {
     if (supply) return { exec, impersonation, credential: await supply.get() };

@@ -16,8 +16,22 @@ describe('a kubeconfig that cannot be used', () => {
       /users\[1\]\.name: "bob" already stands at users\[0\]/,
     ],
     ['has no server', { cluster: { server: '' } }, /clusters\[0\]\.cluster\.server: is missing/],
-    ['has a server without TLS (A.8)', { cluster: { server: 'http://h' } }, /credentials are sent over https only/],
-    ['has a server without a scheme (A.8)', { cluster: { server: 'h:443' } }, /is not an https:\/\/ URL/],
+    ['has a server without a scheme (A.8)', { cluster: { server: 'h:443' } }, /is not an absolute https:\/\/ URL/],
+    ['is something else', { more: { kind: 'Pod' } }, /kind: must be Config: this is no kubeconfig/],
+    ['is of another version', { more: { apiVersion: 'v2' } }, /apiVersion: must be v1/],
+    ['has an entry without a name', { more: { users: [{ name: '' }] } }, /users\[0\]\.name: must be a name/],
+    [
+      'has an authority as a file and as data',
+      { cluster: { 'certificate-authority': '/ca', 'certificate-authority-data': caData } },
+      /certificate-authority: cannot stand beside certificate-authority-data/,
+    ],
+    [
+      'has a certificate as a file and as data',
+      { user: { 'client-certificate': '/c', 'client-certificate-data': 'YQ==', 'client-key': '/k' } },
+      /client-certificate: cannot stand beside client-certificate-data/,
+    ],
+    ['has an auth-provider', { exec: null, user: { 'auth-provider': { name: 'oidc' } } }, /is not supported: use exec/],
+    ['has the same key twice', kubeconfig({}).replace('"kind"', '"kind":"Config","kind"'), /same key .* second time/],
     [
       'has an authority and no verification (L.89)',
       { cluster: { 'insecure-skip-tls-verify': true, 'certificate-authority-data': caData } },
@@ -33,7 +47,6 @@ describe('a kubeconfig that cannot be used', () => {
       { cluster: { 'proxy-url': 'ftp://p' } },
       /proxy-url: must be an http:\/\/, https:\/\/ or socks5:\/\/ URL/,
     ],
-    ['has no exec', { exec: null }, /users\[0\]\.user: has no exec/],
     [
       'has an auth-provider beside exec (A.4)',
       { user: { 'auth-provider': { name: 'gcp' } } },
@@ -92,6 +105,13 @@ describe('a kubeconfig that cannot be used', () => {
     assert.match(message, /line 10: users\[0\]\.user\.as-groups: /);
   });
 
+  test('is reported with what is wrong with its user and its cluster, where one of them is no object at all', () => {
+    const message = problemsOf({
+      more: { users: [{ name: 'bob', user: [] }], clusters: [{ name: 'k', cluster: { server: 'x' } }] },
+    });
+    assert.match(message, /users\[0\]\.user: [\s\S]*clusters\[0\]\.cluster\.server: is not an absolute https/);
+  });
+
   test('or is not there is said at once, and a wrong argument too', () => {
     const thrown = (source: object, options: object = {}) => {
       try {
@@ -106,7 +126,8 @@ describe('a kubeconfig that cannot be used', () => {
       thrown({ path: '/nowhere/config' }),
       /^KUBECONFIG_UNREADABLE: kubeconfig \/nowhere\/config: does not exist/,
     );
-    assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \} or \{ text, directory \}/);
+    assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \}, \{ paths \} or \{ text, directory \}/);
+    assert.match(thrown({ path: 'x', text: '' }), /must be \{ path \}, /);
     assert.match(thrown({ pat: 'x' }), /did you mean path\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { timeoutMS: 1 }), /did you mean timeoutMs\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);

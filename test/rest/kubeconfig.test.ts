@@ -156,18 +156,18 @@ describe('paths (A.12)', () => {
     for (const source of [{ path }, { text, directory: folder }]) {
       const config = RestConfig.fromKubeConfig(source);
       t.after(() => config.close());
-      assert.equal(config.access.exec.command, join(folder, 'bin/plugin'));
+      assert.equal(config.access.exec?.command, join(folder, 'bin/plugin'));
       assert.equal(await namespaces(config), 2);
     }
   });
 
   test('stay as they are for a text without a folder, and a bare name always does', (t) => {
-    assert.equal(load(t, { exec: { command: './bin/plugin' } }).access.exec.command, './bin/plugin');
+    assert.equal(load(t, { exec: { command: './bin/plugin' } }).access.exec?.command, './bin/plugin');
     const directory = '/somewhere';
     const config = RestConfig.fromKubeConfig({ text: kubeconfig({ exec: { command: 'plugin' } }), directory });
-    assert.equal(config.access.exec.command, 'plugin');
+    assert.equal(config.access.exec?.command, 'plugin');
     const home = RestConfig.fromKubeConfig({ text: kubeconfig({ exec: { command: '~/plugin' } }), directory });
-    assert.equal(home.access.exec.command, '/somewhere/~/plugin');
+    assert.equal(home.access.exec?.command, '/somewhere/~/plugin');
   });
 });
 
@@ -176,7 +176,7 @@ describe('interactiveMode (A.2)', () => {
     test(`is IfAvailable where ${version} leaves it out`, (t) => {
       const apiVersion = `client.authentication.k8s.io/${version}`;
       const { exec } = load(t, { exec: { apiVersion, interactiveMode: undefined } }).access;
-      assert.equal(exec.interactiveMode, 'IfAvailable');
+      assert.equal(exec?.interactiveMode, 'IfAvailable');
     });
   }
   test('has to be there in v1', () => {
@@ -235,13 +235,13 @@ describe('values', () => {
       t,
       text.replace('EXT', '{"a": yes, "b": 0x10, "c": 2.50, "d": 1e3, "e": 1:30, "f": 2020-01-02}'),
     );
-    assert.deepEqual(config.access.exec.config, { a: true, b: 16, c: 2.5, d: 1000, e: '1:30', f: '2020-01-02' });
+    assert.deepEqual(config.access.exec?.config, { a: true, b: 16, c: 2.5, d: 1000, e: '1:30', f: '2020-01-02' });
   });
 
   test('of an installHint that do not belong in a terminal are spelled out (A.10)', async (t) => {
     const hint = 'get it:\n\u001b[31m \u007f\u00ad\u200b ☃ é';
     const config = load(t, { exec: { installHint: hint } });
-    assert.equal(config.access.exec.installHint, 'get it:\nU+001B[31m U+007FU+00ADU+200B ☃ é');
+    assert.equal(config.access.exec?.installHint, 'get it:\nU+001B[31m U+007FU+00ADU+200B ☃ é');
   });
 
   test('of a static credential are nowhere to be seen', async (t) => {

@@ -1,0 +1,181 @@
+// Users without exec, and servers without TLS: what kubectl takes.
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { KubernetesObjectApi } from '@kubernetes/client-node';
+import { RestConfig } from '../../src/index.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { startCluster } from '../fixtures/fleet.ts';
+import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const withUser = (user: object) => ({ user, exec: null });
+
+describe('a user without exec', () => {
+  test('is authenticated by a token, a token file, a user name, or a certificate with its key', async (t) => {
+    const cluster = await startCluster(t, { tokens: { static: 'by-token', file: 'by-file' } });
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'token'), 'file\n');
+    const pair = cluster.certificateAuthority.issue({ commonName: 'by-certificate', client: true });
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    for (const [user, identity, authorization] of [
+      [{ token: 'static' }, 'by-token', 'Bearer static'],
+      [{ tokenFile: join(folder, 'token') }, 'by-file', 'Bearer file'],
+      [{ token: 'static', tokenFile: join(folder, 'gone') }, 'by-token', 'Bearer static'],
+      [{ username: 'u', password: 'p' }, undefined, `Basic ${base64('u:p')}`],
+      [{ password: 'p' }, undefined, undefined],
+      [
+        { 'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key) },
+        'by-certificate',
+        undefined,
+      ],
+    ] as const) {
+      const config = load(t, { cluster: clusterOf(cluster), ...withUser(user) });
+      assert.equal((await headersOf(cluster, config)).authorization, authorization);
+      if (identity) assert.equal(await namespaces(config), 2, identity);
+      assert.deepEqual([config.access.exec, config.access.ignored], [undefined, []]);
+    }
+    const { byIdentity } = cluster.stats;
+    assert.deepEqual([...byIdentity.keys()].sort(), ['by-certificate', 'by-file', 'by-token']);
+  });
+
+  test('or no user at all sends no credential, and starts nothing when it is refused', async (t) => {
+    const cluster = await startCluster(t);
+    const contexts = [{ name: 'c', context: { cluster: 'k' } }];
+    for (const parts of [withUser({}), { more: { contexts, users: null } }]) {
+      cluster.resetStats();
+      const config = load(t, { cluster: clusterOf(cluster), ...parts });
+      await config.ready();
+      assert.equal((await headersOf(cluster, config)).authorization, undefined);
+      await assert.rejects(namespaces(config), { code: 401 });
+      assert.equal(cluster.stats.requests, 2);
+    }
+  });
+
+  test('may impersonate', async (t) => {
+    const cluster = await startCluster(t);
+    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ token: 'token-1', as: 'jane' }) });
+    assert.equal((await headersOf(cluster, config))['impersonate-user'], 'jane');
+  });
+
+  test('is exported with the paths of its files, and without what is in them', async (t) => {
+    const folder = await temporaryFolder(t);
+    const user = {
+      tokenFile: 'token',
+      'client-certificate': 'certificate',
+      'client-key-data': Buffer.from('SECRET').toString('base64'),
+    };
+    const source = { text: kubeconfig(withUser(user)), directory: folder };
+    const config = RestConfig.fromKubeConfig(source);
+    t.after(() => config.close());
+    const exported = JSON.parse(config.exportConfig());
+    assert.deepEqual(exported.users[0].user, {
+      tokenFile: join(folder, 'token'),
+      'client-certificate': join(folder, 'certificate'),
+    });
+  });
+});
+
+describe('a token file', () => {
+  test('that was rotated is read after a 401, and the request goes out again', async (t) => {
+    const cluster = await startCluster(t, { tokens: { one: '1' } });
+    const file = join(await temporaryFolder(t), 'token');
+    await writeFile(file, 'one');
+    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) });
+    await namespaces(config);
+    cluster.setTokens({ two: '2' });
+    await writeFile(file, 'two');
+    assert.deepEqual(await Promise.all(Array.from({ length: 20 }, () => namespaces(config))), Array(20).fill(2));
+    assert.equal(cluster.stats.byIdentity.get('2'), 20);
+  });
+
+  test('that was not rotated is not read for every 401', async (t) => {
+    const cluster = await startCluster(t, { tokens: {} });
+    const file = join(await temporaryFolder(t), 'token');
+    await writeFile(file, 'one');
+    const clock = { now: 0 };
+    const config = load(
+      t,
+      { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) },
+      { clock: () => clock.now },
+    );
+    await assert.rejects(namespaces(config), { code: 401 });
+    cluster.setTokens({ two: '2' });
+    await writeFile(file, 'two');
+    await assert.rejects(namespaces(config), { code: 401 });
+    clock.now += 1_000;
+    assert.equal(await namespaces(config), 2);
+  });
+
+  test('that is gone after a 401 leaves the caller the 401, and says why', async (t) => {
+    const cluster = await startCluster(t, { tokens: { one: '1' } });
+    const file = join(await temporaryFolder(t), 'token');
+    await writeFile(file, 'one');
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ tokenFile: file }) }, { logger });
+    await namespaces(config);
+    cluster.setTokens({});
+    await rm(file);
+    await assert.rejects(namespaces(config), { code: 401 });
+    assert.match(warnings.join(), /tokenFile: .* cannot be read \(ENOENT\)/);
+  });
+});
+
+describe('a server without TLS', () => {
+  test('is taken, as by kubectl, but is sent no credential and no plugin runs for it', async (t) => {
+    const cluster = await startCluster(t, { insecureHttp: true });
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    for (const user of [
+      { token: 'SECRET' },
+      { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/no', interactiveMode: 'Never' } },
+      {},
+    ]) {
+      const parts = { cluster: { server: cluster.url }, exec: null, user: { ...user, as: 'jane' } };
+      const config = load(t, parts, { logger });
+      const headers = await headersOf(cluster, config);
+      assert.deepEqual([headers.authorization, headers['impersonate-user']], [undefined, 'jane']);
+      await assert.rejects(namespaces(config), { code: 401 });
+      const reasons = config.access.ignored.map(({ path, reason }) => `${path} ${reason}`);
+      assert.equal(reasons.length, Object.keys(user).length);
+      for (const reason of reasons) assert.match(reason, /^users\[0\]\.user is not used: .* over https:\/\/ only/);
+    }
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0] ?? '', /^kubeconfig, user bob: users\[0\]\.user is not used: /);
+  });
+});
+
+describe("a context's namespace", () => {
+  test('is that of objects without one, and is exported', async (t) => {
+    const authority = createCertificateAuthority();
+    const { certificate, key } = authority.issue({ commonName: '127.0.0.1', ipAddresses: ['127.0.0.1'] });
+    const asked: string[] = [];
+    const server = createServer({ cert: certificate, key }, (request, response) => {
+      if (request.method === 'POST') asked.push(request.url ?? '');
+      const resources = [{ name: 'configmaps', namespaced: true, kind: 'ConfigMap', verbs: ['create'] }];
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo; // of a TCP server
+    const ca = Buffer.from(authority.certificate).toString('base64');
+    const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': ca };
+    for (const namespace of ['team-a', '', undefined]) {
+      const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
+      const config = load(t, { cluster, ...withUser({}), more: { contexts } });
+      assert.equal(config.getContextObject('c')?.namespace, namespace || undefined);
+      assert.equal(JSON.parse(config.exportConfig()).contexts[0].context.namespace, namespace || undefined);
+      const api = KubernetesObjectApi.makeApiClient(config);
+      await api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
+    }
+    assert.deepEqual(
+      asked.map((url) => url.split('?')[0]),
+      ['team-a', 'default', 'default'].map((namespace) => `/api/v1/namespaces/${namespace}/configmaps`),
+    );
+  });
+});
