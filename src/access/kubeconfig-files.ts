@@ -56,8 +56,9 @@ const entries = (field: string) =>
   z
     .array(
       z
-        .looseObject({ name: z.string(mustBe('text')).min(1, mustBe('a name')) }, mustBe('an object with a name'))
-        .transform((entry) => ({ name: entry.name, value: entry[field] })),
+        .looseObject({ name: z.string(mustBe('text')).nullish() }, mustBe('an object with a name'))
+        // What has no name is never found.
+        .transform((entry) => ({ name: entry.name ?? '', value: entry[field] })),
       mustBe('a list'),
     )
     .nullish()
@@ -104,7 +105,7 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
         const first = places.get(name);
         if (first !== undefined) report(`${list}[${index}].name`, `"${name}" already stands at ${list}[${first}]`);
         else places.set(name, index);
-        if (merged[list].has(name)) continue;
+        if (name === '' || merged[list].has(name)) continue;
         merged[list].set(name, { name, value, at: `${list}[${index}].${lists[list]}`, file: whole });
       }
     }

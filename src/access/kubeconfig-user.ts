@@ -75,10 +75,8 @@ export function readExec(
   inFolder: (path: string) => string,
   report: Report,
 ): Omit<ResolvedExec, 'config'> | undefined {
-  if (authProvider) {
-    report(`${at}.auth-provider`, exec ? 'cannot stand beside exec: remove it' : 'is not supported: use exec');
-  }
   if (!exec) return undefined;
+  if (authProvider) report(`${at}.auth-provider`, 'cannot stand beside exec: remove it');
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
   // KEP-541: the earlier versions had no such field, and were always given the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
@@ -109,11 +107,13 @@ function printable(hint: string): string {
 /** What a user has without a plugin. client-go: each of it keeps one from being run. */
 export function readStatic(user: User, at: string, inFolder: (path: string) => string, report: Report): StaticUser {
   const { token, tokenFile, username, password } = user;
-  if (token ? username || password : tokenFile && username) {
-    report(`${at}.${username ? 'username' : 'password'}`, 'cannot stand beside a token: keep one of the two');
+  if (token && (username || password)) report(`${at}.${username ? 'username' : 'password'}`, besideToken);
+  const certificate = readPem('client-certificate');
+  const key = readPem('client-key');
+  for (const field of certificate ? (['client-certificate', 'client-key'] as const) : []) {
+    if (!user[field] || !user[`${field}-data`]) continue;
+    report(`${at}.${field}`, `cannot stand beside ${field}-data: keep one of the two`);
   }
-  const certificate = readPem(user['client-certificate-data'], user['client-certificate'], 'client-certificate');
-  const key = readPem(user['client-key-data'], user['client-key'], 'client-key');
   if (certificate && !key) report(`${at}.client-certificate`, 'stands without client-key or client-key-data');
   const pair = certificate && key ? { certificate, key } : {};
   return {
@@ -123,9 +123,9 @@ export function readStatic(user: User, at: string, inFolder: (path: string) => s
     ...pair,
   };
 
-  function readPem(data: string | undefined, file: string | undefined, field: string): PemSource | undefined {
+  function readPem(field: 'client-certificate' | 'client-key'): PemSource | undefined {
+    const { [field]: file, [`${field}-data` as const]: data } = user;
     if (data === undefined) return file === undefined ? undefined : { file: inFolder(file) };
-    if (file !== undefined) report(`${at}.${field}`, `cannot stand beside ${field}-data: keep one of the two`);
     const base64 = data.replace(/[\r\n]/g, '');
     if (base64.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
       return { pem: Buffer.from(base64, 'base64').toString('utf8') };
@@ -133,6 +133,18 @@ export function readStatic(user: User, at: string, inFolder: (path: string) => s
     report(`${at}.${field}-data`, 'is not base64');
     return undefined;
   }
+}
+
+const besideToken = 'cannot stand beside a token: keep one of the two';
+
+/** What is wrong with a credential that will be sent. client-go looks at it only then. */
+export function checkSent(
+  { 'auth-provider': authProvider, exec, token, tokenFile, username }: User,
+  at: string,
+  report: Report,
+) {
+  if (authProvider && !exec) report(`${at}.auth-provider`, 'is not supported: use exec');
+  if (!token && tokenFile && username) report(`${at}.username`, besideToken);
 }
 
 export function readImpersonation(user: User, at: string, report: Report): Readonly<Record<string, readonly string[]>> {

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
-import { clusterSchema } from './cluster-profile.ts';
+import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
 import { extensionNames, type Ignored, type Refuse } from './extensions.ts';
 import { copyJson, type Json } from './json.ts';
 import {
@@ -15,6 +15,7 @@ import {
   mergeKubeconfigs,
 } from './kubeconfig-files.ts';
 import {
+  checkSent,
   contextSchema,
   type Report,
   readExec,
@@ -84,14 +85,16 @@ export function readContext(
   const nobody: KubeconfigEntry = { name: '', value: {}, at: `${at}.user`, file };
   const userEntry = context.user ? find(kubeconfig, 'users', context.user, `${at}.user`, file.report) : nobody;
   if (!clusterEntry || !userEntry) return giveUp();
-  const user = readUser(userEntry);
-  const { cluster, config } = readCluster(clusterEntry, readFile, giveUp) ?? giveUp();
+  const parsedCluster = parse(clusterSchema, clusterEntry);
+  const secure = !/^http:/i.test(parsedCluster?.server ?? '');
+  const user = readUser(userEntry, secure);
+  if (!parsedCluster) return giveUp();
+  const { cluster, config } = readCluster(parsedCluster, secure, clusterEntry, readFile, giveUp);
   if (!user || kubeconfig.hasProblems()) return giveUp();
 
   const { exec, staticUser, impersonation } = user;
   const own = Object.keys(staticUser);
   const ignored: Ignored[] = [];
-  const secure = new URL(cluster.server).protocol === 'https:';
   if (!secure && (exec || own.length > 0)) {
     const reason = 'is not used: a credential is sent over https:// only, and the server is http://';
     ignored.push({ path: userEntry.at, reason });
@@ -152,10 +155,11 @@ function parse<T extends z.ZodType>(schema: T, { value, at, file }: KubeconfigEn
 }
 
 /** What a user has; `undefined` where something about it has been reported. */
-function readUser(entry: KubeconfigEntry) {
+function readUser(entry: KubeconfigEntry, secure: boolean) {
   const user = parse(userSchema, entry);
   if (!user) return undefined;
   const { at, file } = entry;
+  if (secure) checkSent(user, at, file.report);
   return {
     exec: readExec(user, at, file.inFolder, file.report),
     staticUser: readStatic(user, at, file.inFolder, file.report),
@@ -163,42 +167,56 @@ function readUser(entry: KubeconfigEntry) {
   };
 }
 
-/** The cluster, and the exec extension; `undefined` where something about them has been reported. */
+/** The cluster, and the exec extension. */
 function readCluster(
+  parsed: ParsedCluster,
+  secure: boolean,
   entry: KubeconfigEntry,
   readFile: (path: string) => Buffer,
   giveUp: () => never,
-): { readonly cluster: ResolvedCluster; readonly config: Json | undefined } | undefined {
-  const parsed = parse(clusterSchema, entry);
-  if (!parsed) return undefined;
-  readCertificateAuthority(parsed, entry, readFile);
+): { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
+  const { at, file } = entry;
+  const authority = readCertificateAuthority(parsed, entry, readFile);
+  // As in client-go: without TLS nothing of this is looked at.
+  const tls = secure ? authority : { 'insecure-skip-tls-verify': false, 'tls-server-name': undefined };
   const refuse: Refuse = (_code, path, message) => {
-    entry.file.report(path, message);
+    file.report(path, message);
     return giveUp();
   };
-  const config = readExtension(parsed.extensions, `${entry.at}.extensions`, refuse);
-  return { cluster: checkCluster(parsed, entry.at, refuse), config };
+  const config = readExtension(parsed.extensions, `${at}.extensions`, refuse);
+  const cluster = checkCluster(
+    { ...parsed, 'certificate-authority-data': undefined, ...tls },
+    at,
+    (code, path, message) => {
+      const caFile = parsed['certificate-authority'];
+      if (code !== 'CA_INVALID' || !caFile || parsed['insecure-skip-tls-verify']) return refuse(code, path, message);
+      return refuse(
+        code,
+        `${at}.certificate-authority`,
+        `${file.inFolder(caFile)} holds no certificate that can be read`,
+      );
+    },
+  );
+  return { cluster, config };
 }
 
-/** Puts the content of the authority's file into the cluster. */
+/** The content of the authority's file where there is one, else what stands in the kubeconfig. */
 function readCertificateAuthority(
-  cluster: z.output<typeof clusterSchema>,
+  cluster: ParsedCluster,
   { at, file }: KubeconfigEntry,
   readFile: (path: string) => Buffer,
-): void {
-  const caFile = cluster['certificate-authority'];
-  if (!caFile) return;
+): { readonly 'certificate-authority-data': string | undefined } {
+  const { 'certificate-authority': caFile, 'certificate-authority-data': data } = cluster;
+  if (!caFile) return { 'certificate-authority-data': data };
   const field = `${at}.certificate-authority`;
-  if (cluster['certificate-authority-data']) {
-    file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
-    return;
-  }
+  if (data) file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
   const path = file.inFolder(caFile);
   try {
-    cluster['certificate-authority-data'] = readFile(path).toString('base64');
+    return { 'certificate-authority-data': readFile(path).toString('base64') };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     file.report(field, `${path} cannot be read (${code})`);
+    return { 'certificate-authority-data': undefined };
   }
 }
 

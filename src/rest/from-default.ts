@@ -39,6 +39,7 @@ export function readDefault(options: KubeconfigOptions, places = processPlaces()
   const paths = env.KUBECONFIG ? env.KUBECONFIG.split(delimiter) : [join(home, '.kube', 'config')];
   const texts = readFiles(paths);
   const kubeconfig = mergeKubeconfigs(texts);
+  if (kubeconfig.hasProblems()) kubeconfig.giveUp();
   const isPod = inPod(places);
   if (settings.context === undefined && kubeconfig.currentContext === undefined && isPod) {
     if (env.KUBECONFIG) {

@@ -126,9 +126,8 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
 
 /** The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */
 export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
-  return [...new Set(paths)].flatMap((given) => {
-    if (given === '') return [];
-    const path = resolve(given);
+  const named = new Set(paths.filter((path) => path !== '').map((path) => resolve(path)));
+  return [...named].flatMap((path) => {
     try {
       return [{ text: readFileSync(path, 'utf8'), directory: dirname(path), path }];
     } catch (error) {

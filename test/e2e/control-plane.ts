@@ -93,9 +93,14 @@ async function go(args: readonly string[], cwd?: string): Promise<string> {
 export const upstreamVersions = ['v0.1.0', 'v0.1.3'] as const;
 
 /** The folder of a version of the Go library. Throws `CannotBuild` where Go or its modules are out of reach. */
-export async function upstreamFolder(version: (typeof upstreamVersions)[number]): Promise<string> {
-  const args = ['mod', 'download', '-json', `sigs.k8s.io/cluster-inventory-api@${version}`];
-  return z.object({ Dir: z.string() }).parse(JSON.parse(await go(args))).Dir;
+export function upstreamFolder(version: (typeof upstreamVersions)[number]): Promise<string> {
+  return moduleFolder(`sigs.k8s.io/cluster-inventory-api@${version}`);
+}
+
+/** The folder of a Go module's source: of a version, or of the one that the module in `cwd` requires. Throws `CannotBuild`. */
+export async function moduleFolder(module: string, cwd?: string): Promise<string> {
+  const answer = JSON.parse(await go(['mod', 'download', '-json', module], cwd));
+  return z.object({ Dir: z.string() }).parse(answer).Dir;
 }
 
 /** One cluster's API server with its etcd. */

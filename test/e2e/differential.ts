@@ -7,12 +7,21 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { goBuild } from './control-plane.ts';
 
-/** The lines that a Go program of ours prints, one for each case. `module` is a folder beside this file. */
-export async function askGo(module: string, program: string, cases: readonly unknown[]): Promise<readonly string[]> {
+/**
+ * The lines that a Go program of ours prints, one for each case. `module` is a folder beside this file. `flags` gives flags of
+ * `go build`, and may use a temporary folder.
+ */
+export async function askGo(
+  module: string,
+  program: string,
+  cases: readonly unknown[],
+  flags: (source: string, temporary: string) => Promise<readonly string[]> = async () => [],
+): Promise<readonly string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'differential-'));
   try {
     const path = join(folder, 'program');
-    await goBuild(fileURLToPath(new URL(`./${module}/`, import.meta.url)), program, path);
+    const source = fileURLToPath(new URL(`./${module}/`, import.meta.url));
+    await goBuild(source, program, path, await flags(source, folder));
     const input = cases.map((one) => JSON.stringify(one)).join('\n');
     const { stdout } = await execa(path, { input, maxBuffer: 2 ** 30 });
     const lines = stdout.split('\n');

@@ -11,6 +11,7 @@ import { compareAccess } from './access.ts';
 import { compareClientGo } from './client-go.ts';
 import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
 import { compareKeyring } from './keyring.ts';
+import { compareKubeconfigs } from './kubeconfigs.ts';
 import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 import { compareNoProxy } from './no-proxy.ts';
@@ -50,6 +51,15 @@ async function exec(seed: number): Promise<void> {
   tell(await compareClientGo(cases, seed));
   proved.push(
     `exec: ${cases} kubeconfigs and plugin answers compared with client-go v0.36.3, every difference a rule of the README`,
+  );
+}
+
+/** Which kubeconfigs count, and what they say together, beside clientcmd. */
+async function kubeconfigs(seed: number): Promise<void> {
+  console.log('building clientcmd: half a minute the first time, seconds later');
+  tell(await compareKubeconfigs(cases, seed));
+  proved.push(
+    `kubeconfigs: ${cases} sets of files, variables and contexts compared with clientcmd v0.36.3, every difference a rule of the README`,
   );
 }
 
@@ -93,6 +103,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   images,
   access,
   exec,
+  kubeconfigs,
   proxies,
   clusters,
   upstream,

@@ -4,11 +4,7 @@ package main
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"crypto/tls"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/net/http/httpguts"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"clusterprofile-credentials/access/wire"
+
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -33,45 +29,12 @@ type result struct {
 	Args        []string          `json:"args,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
 	// KUBERNETES_EXEC_INFO of each run.
-	Runs        []json.RawMessage   `json:"runs,omitempty"`
-	Header      map[string][]string `json:"header,omitempty"`
-	Certificate string              `json:"certificate,omitempty"`
+	Runs []json.RawMessage `json:"runs,omitempty"`
+	wire.Seen
 }
 
 // What the plugin does: it notes what it was told, and prints the answer.
 const script = `printf '%s\0' "$KUBERNETES_EXEC_INFO" >>"$CASE.runs"; cat "$CASE.answer"`
-
-// server stands where the connection would be: a request comes in as it would leave.
-type server struct {
-	transport *http.Transport
-	out       *result
-}
-
-func (s server) RoundTrip(request *http.Request) (*http.Response, error) {
-	// http.Transport refuses these.
-	for name, values := range request.Header {
-		for _, value := range values {
-			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-				return nil, fmt.Errorf("invalid header %s", name)
-			}
-		}
-	}
-	s.out.Header = map[string][]string{}
-	for name, values := range request.Header {
-		s.out.Header[strings.ToLower(name)] = values
-	}
-	if config := s.transport.TLSClientConfig; config != nil && config.GetClientCertificate != nil {
-		pair, err := config.GetClientCertificate(&tls.CertificateRequestInfo{})
-		if err != nil {
-			return nil, err
-		}
-		if len(pair.Certificate) > 0 {
-			sum := sha256.Sum256(pair.Certificate[0])
-			s.out.Certificate = hex.EncodeToString(sum[:])
-		}
-	}
-	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: request}, nil
-}
 
 func build(line []byte, folder string, index int) (out result) {
 	var input struct{ Kubeconfig, Answer string }
@@ -100,12 +63,7 @@ func build(line []byte, folder string, index int) (out result) {
 		defer os.Remove(name + ".answer")
 		defer os.Remove(name + ".runs")
 	}
-	config.WrapTransport = func(inner http.RoundTripper) http.RoundTripper {
-		if tracked, ok := inner.(utilnet.RoundTripperWrapper); ok {
-			inner = tracked.WrappedRoundTripper()
-		}
-		return server{inner.(*http.Transport), &out}
-	}
+	wire.Tap(config, &out.Seen)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		out.ConfigError = err.Error()
