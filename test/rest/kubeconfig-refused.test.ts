@@ -19,7 +19,7 @@ describe('a kubeconfig that cannot be used', () => {
     ['has a server without a scheme (A.8)', { cluster: { server: 'h:443' } }, /is not an absolute https:\/\/ URL/],
     ['is something else', { more: { kind: 'Pod' } }, /kind: must be Config: this is no kubeconfig/],
     ['is of another version', { more: { apiVersion: 'v2' } }, /apiVersion: must be v1/],
-    ['has an entry without a name', { more: { users: [{ name: '' }] } }, /users\[0\]\.name: must be a name/],
+    ['has an entry without a name', { more: { users: [{ name: '' }] } }, /names "bob", .*; there are none/],
     [
       'has an authority as a file and as data',
       { cluster: { 'certificate-authority': '/ca', 'certificate-authority-data': caData } },
