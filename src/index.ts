@@ -10,7 +10,6 @@ export type {
 export type { Ignored } from './access/extensions.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
-export type { ConfigAccess } from './access/kubeconfig.ts';
 export type {
   AllowedProfiles,
   CLIArgsPolicy,
@@ -20,7 +19,7 @@ export type {
   InteractiveMode,
   Provider,
 } from './access/provider.ts';
-export type { ResolvedAccess, ResolvedExec } from './access/resolve.ts';
+export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export { CredentialProviders } from './credential-providers.ts';
 export {
   ConfigurationError,

@@ -26,12 +26,7 @@ import {
 } from './kubeconfig-user.ts';
 import { nearest } from './nearest.ts';
 import { fieldPath } from './provider.ts';
-import type { ResolvedAccess, ResolvedExec } from './resolve.ts';
-
-/** What a config connects with: a `ResolvedAccess`, or what a kubeconfig says, whose user may do without a plugin. */
-export interface ConfigAccess extends Omit<ResolvedAccess, 'exec'> {
-  readonly exec?: ResolvedExec;
-}
+import type { ConfigAccess, ResolvedExec } from './resolve.ts';
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {

@@ -47,6 +47,11 @@ export interface ResolvedExec {
   readonly interactiveMode: InteractiveMode;
 }
 
+/** What a config connects with: a `ResolvedAccess`, or what a kubeconfig says, whose user may do without a plugin. */
+export interface ConfigAccess extends Omit<ResolvedAccess, 'exec'> {
+  readonly exec?: ResolvedExec;
+}
+
 /** `namespace/name` of a profile, for messages. */
 export function profileName(profile: ClusterProfile): string {
   const metadata: unknown = isObject(profile) ? profile.metadata : undefined;

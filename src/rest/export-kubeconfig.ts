@@ -1,7 +1,6 @@
 import { headerText } from '../access/header-value.ts';
-import type { ConfigAccess } from '../access/kubeconfig.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
-import type { ResolvedExec } from '../access/resolve.ts';
+import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Impersonation } from './connection.ts';
 

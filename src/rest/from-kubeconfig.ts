@@ -1,9 +1,10 @@
 /** Kubeconfigs and options come in, the parts of a RestConfig go out: where to connect, and whose credential. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type ConfigAccess, type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
+import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
 import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
+import type { ConfigAccess } from '../access/resolve.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
@@ -46,6 +47,7 @@ export interface KubeconfigParts {
   readonly credentialFiles: CredentialFiles;
 }
 
+/** @internal */
 export type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly context: string | undefined };
 
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
@@ -54,7 +56,7 @@ export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOpti
   return toParts(parseKubeconfig(readSource(source), settings.context, readFileSync), settings);
 }
 
-/** Throws a `ConfigurationError` (`OPTION_INVALID`). */
+/** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */
 export function parseKubeconfigOptions({ context, ...options }: KubeconfigOptions): KubeconfigSettings {
   const problems: Problem[] = Object.entries(unusable).flatMap(([path, message]) =>
     Reflect.get(options, path) ? [{ path, message }] : [],
@@ -65,7 +67,7 @@ export function parseKubeconfigOptions({ context, ...options }: KubeconfigOption
   return { ...parseOptions(options), context };
 }
 
-/** The parts of a config that shares nothing with others. */
+/** @internal The parts of a config that shares nothing with others. */
 export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): KubeconfigParts {
   const { access, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
   const { cluster, ignored, provider } = access;
@@ -124,7 +126,7 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   return texts.length > 0 ? texts : unreadable(paths, missing(paths));
 }
 
-/** The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */
+/** @internal The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */
 export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
   const named = new Set(paths.filter((path) => path !== '').map((path) => resolve(path)));
   return [...named].flatMap((path) => {
@@ -137,11 +139,12 @@ export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
   });
 }
 
-export function missing(paths: readonly string[]): string {
+function missing(paths: readonly string[]): string {
   if (paths.length === 0) return 'no file is named: give the paths of kubeconfigs';
   return `${paths.length > 1 ? 'none of these exists' : 'does not exist'}: correct the path`;
 }
 
+/** @internal */
 export function unreadable(paths: readonly string[], message: string): never {
   const where = nameOf(paths.map((path) => resolve(path)));
   throw new ConfigurationError('KUBECONFIG_UNREADABLE', where, [{ path: '', message }]);

@@ -18,7 +18,7 @@ import {
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
-import type { ConfigAccess } from '../access/kubeconfig.ts';
+import type { ConfigAccess } from '../access/resolve.ts';
 import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { Destination } from './connection.ts';
