@@ -1,21 +1,23 @@
 /**
- * An in-process API server for tests: real TLS and HTTP on loopback come in, enough of the Kubernetes API goes out.
+ * An in-process API server for tests: real TLS and HTTP on loopback come in, the Kubernetes API goes out.
  * It must not know anything of the rest of this package: it plays the other side.
  */
 
-import { createServer, type Server } from 'node:http';
-import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
-import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { ApiServer } from './api/api-server.ts';
+import { type Request, type Response, sendError } from './api/http.ts';
+import { ApiError } from './api/status.ts';
+import { type User, withGroups } from './api/users.ts';
+import { type Behaviour, Behaviours, misbehave, type RequestFilter } from './behaviours.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
-import { KubernetesApi, type Request, type Response, sendStatus } from './kubernetes-api.ts';
+import { Listener } from './listener.ts';
+import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, type TestObject } from './objects.ts';
 
 export interface FakeClusterOptions {
   /** Shown in /version. Default: `fake`. */
   readonly name?: string;
-  /** Accepted bearer tokens, each with the user name it stands for. Default: none. */
-  readonly tokens?: Readonly<Record<string, string>>;
+  /** Accepted bearer tokens, each with the user (or only the user's name) that it stands for. Default: none. */
+  readonly tokens?: Tokens;
   /** The API is served below this path only, as behind a gateway: `/v1/projects/1`. Default: none. */
   readonly pathPrefix?: string;
   /** Offer HTTP/2. Default: true. */
@@ -26,7 +28,15 @@ export interface FakeClusterOptions {
   readonly insecureHttp?: boolean;
   /** Default: `default`, `kube-system`. */
   readonly namespaces?: readonly string[];
+  /** CustomResourceDefinitions that are there from the start, beside those of ClusterProfile and PlacementDecision. */
+  readonly customResourceDefinitions?: readonly TestObject[];
+  /** How many changes of each resource are kept, for watches and lists that ask for an older version. Default: 32,768. */
+  readonly history?: number;
+  /** Milliseconds since 1970, for timestamps and the life of tokens. Default: `Date.now`. */
+  readonly clock?: () => number;
 }
+
+export type Tokens = Readonly<Record<string, string | User>>;
 
 /** What a cluster has seen. */
 export interface FakeClusterStats {
@@ -49,40 +59,49 @@ export interface SeenRequest {
   readonly identity: string | undefined;
 }
 
-/** How a request is answered instead of the usual way: a status, no answer at all, a broken connection, a redirect. */
-export type Behaviour = number | 'hang' | 'reset' | { readonly redirect: string };
-
 /**
- * An in-process HTTPS API server on loopback that checks bearer tokens and client certificates.
+ * An in-process HTTPS API server on loopback that checks bearer tokens and client certificates, and then lets everybody do
+ * everything.
  *
  * @example
  * const cluster = await FakeCluster.start({ tokens: { 'token-1': 'system:serviceaccount:default:me' } });
  * // cluster.url, cluster.certificateAuthorityData
+ * cluster.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'settings' }, data: { a: '1' } });
  * await cluster.close();
  */
 export class FakeCluster {
   /** Signs the server's certificate, and the client certificates that the server accepts. */
   readonly certificateAuthority: CertificateAuthority = createCertificateAuthority();
   readonly #options: FakeClusterOptions;
-  readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #api: KubernetesApi;
-  readonly #behaviours: Behaviour[] = [];
-  #server: Http2SecureServer | HttpsServer | Server;
-  #tokens: ReadonlyMap<string, string>;
-  #port = 0;
-  #connections = 0;
+  readonly #listener: Listener;
+  readonly #api: ApiServer;
+  readonly #objects: Objects;
+  readonly #behaviours = new Behaviours<SeenRequest>();
+  #bookmarks: NodeJS.Timeout | undefined;
+  #tokens: ReadonlyMap<string, User>;
   #requests = 0;
   #unauthorized = 0;
   #byIdentity = new Map<string, number>();
-  /** Called with each request once it has been authenticated, so that a test can wait for it. */
-  onRequest: (request: SeenRequest) => void = () => {};
+  #onRequest: (request: SeenRequest) => void = () => {};
 
   private constructor(options: FakeClusterOptions) {
+    const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
+    if (!Number.isSafeInteger(history) || history < 1) {
+      throw new RangeError(`history must be a whole number from 1 on, not ${String(history)}`);
+    }
     this.#options = options;
-    this.#tokens = new Map(Object.entries(options.tokens ?? {}));
-    this.#api = new KubernetesApi(options.name ?? 'fake', options.namespaces ?? ['default', 'kube-system']);
-    this.#server = this.#createServer();
+    this.#tokens = usersOf(options.tokens ?? {});
+    this.#api = new ApiServer({ name, history, clock, authenticate: (token) => this.#tokens.get(token) });
+    this.#objects = new Objects(this.#api.state);
+    for (const namespace of options.namespaces ?? ['default', 'kube-system']) this.#objects.addNamespace(namespace, {});
+    for (const definition of options.customResourceDefinitions ?? []) this.#objects.add(definition);
+    this.#listener = new Listener({
+      http2,
+      serverNames,
+      insecureHttp: options.insecureHttp ?? false,
+      certificateAuthority: this.certificateAuthority,
+      answer: (request, response) => this.#answer(request, response),
+    });
   }
 
   /** Starts a cluster on a free port of 127.0.0.1. */
@@ -94,7 +113,8 @@ export class FakeCluster {
 
   /** Scheme, host, port and path prefix. */
   get url(): string {
-    return `${this.#options.insecureHttp ? 'http' : 'https'}://127.0.0.1:${this.#port}${this.#options.pathPrefix ?? ''}`;
+    const { insecureHttp, pathPrefix = '' } = this.#options;
+    return `${insecureHttp ? 'http' : 'https'}://127.0.0.1:${this.#listener.port}${pathPrefix}`;
   }
 
   /** The authority's certificate as a ClusterProfile has it: base64 of PEM. */
@@ -104,8 +124,8 @@ export class FakeCluster {
 
   get stats(): FakeClusterStats {
     return {
-      connections: this.#connections,
-      openConnections: this.#sockets.size,
+      connections: this.#listener.connections,
+      openConnections: this.#listener.openConnections,
       requests: this.#requests,
       unauthorized: this.#unauthorized,
       byIdentity: new Map(this.#byIdentity),
@@ -114,136 +134,164 @@ export class FakeCluster {
 
   /** Forgets what has been counted; open connections stay open. */
   resetStats(): void {
-    this.#connections = 0;
+    this.#listener.connections = 0;
     this.#requests = 0;
     this.#unauthorized = 0;
     this.#byIdentity = new Map();
   }
 
-  /** From now on these tokens are accepted, and no others. */
-  setTokens(tokens: Readonly<Record<string, string>>): void {
-    this.#tokens = new Map(Object.entries(tokens));
+  /** From now on these tokens are accepted, and no others but those that the cluster has minted itself. */
+  setTokens(tokens: Tokens): void {
+    this.#tokens = usersOf(tokens);
   }
 
-  /** Answers the next `count` requests in another way. */
-  failNext(behaviour: Behaviour, count = 1): void {
-    for (let i = 0; i < count; i++) this.#behaviours.push(behaviour);
+  /**
+   * Called with each request once it has been authenticated, so that a test can wait for it. What it throws is the request's
+   * answer: a 500 with the message.
+   */
+  get onRequest(): (request: SeenRequest) => void {
+    return this.#onRequest;
   }
 
-  /** Changes a namespace behind the clients' back: watches see it. */
+  set onRequest(listener: (request: SeenRequest) => void) {
+    if (typeof listener !== 'function') throw new TypeError('onRequest must be a function of a request');
+    this.#onRequest = listener;
+  }
+
+  /**
+   * Answers the next `count` requests in another way; with a filter, the next of those that it takes. Throws a `TypeError` or
+   * `RangeError` for what is no behaviour or no count.
+   */
+  failNext(behaviour: Behaviour, count = 1, matches?: RequestFilter<SeenRequest>): void {
+    this.#behaviours.add(behaviour, count, matches);
+  }
+
+  /**
+   * Stores objects as they are, status included, behind the clients' back: watches see it. Namespaces that are not there are
+   * made. Throws where a kind is unknown, or an object is there already.
+   */
+  add(objects: TestObject | Iterable<TestObject>): void {
+    this.#objects.add(objects);
+  }
+
+  /** Puts an object, as it is, in the place of the one with its name; adds it where there is none. */
+  set(object: TestObject): void {
+    this.#objects.set(object);
+  }
+
+  /** Takes an object away at once, whatever its finalizers. Throws where there is none. */
+  delete(name: ObjectName): void {
+    this.#objects.delete(name);
+  }
+
+  /** The object of this kind and name as it is now; `undefined` where there is none. */
+  get(name: ObjectName): StoredTestObject | undefined {
+    return this.#objects.get(name);
+  }
+
+  /** All objects of a kind, in the order in which a client lists them; with a namespace those that are in it. */
+  list(kind: ObjectsOfKind): readonly StoredTestObject[] {
+    return this.#objects.list(kind);
+  }
+
+  /** Changes a namespace behind the clients' back: watches see it. Throws where that cannot be. */
   emit(type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, labels: Readonly<Record<string, string>> = {}): void {
-    this.#api.change(type, name, labels);
+    if (type === 'ADDED') this.#objects.addNamespace(name, labels);
+    else if (type === 'MODIFIED') this.#objects.labelNamespace(name, labels);
+    else this.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+
+  /**
+   * Forgets what was, as etcd does every five minutes: a watch or a list that asks for a version before this one is told 410.
+   * Open watches go on.
+   */
+  compact(): void {
+    this.#api.state.store.compact();
+  }
+
+  /** Sends a bookmark to every watch that asked for bookmarks. They get one every minute without it. */
+  sendBookmarks(): void {
+    this.#api.bookmark();
+  }
+
+  /** Ends every watch, as a server does at a watch's timeout. */
+  endWatches(): void {
+    this.#api.endWatches();
   }
 
   /** Breaks every connection; the server goes on. */
   closeConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    this.#listener.closeConnections();
   }
 
   /** Asks every HTTP/2 client to use another connection (GOAWAY), and closes these when their requests have ended. */
   goAway(): void {
-    for (const session of this.#sessions) session.close();
+    this.#listener.goAway();
   }
 
-  /** Stops and starts again on the same port, with the same certificate authority. */
+  /** Stops and starts again on the same port, with the same certificate authority and the same objects. */
   async restart(): Promise<void> {
     await this.close();
-    this.#server = this.#createServer();
     await this.#listen();
   }
 
   /** Ends the server and every connection. */
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.closeConnections();
-    await closed;
+    clearInterval(this.#bookmarks);
+    await this.#listener.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  #createServer(): Http2SecureServer | HttpsServer | Server {
-    const { insecureHttp, http2 = true, serverNames = [] } = this.#options;
-    const answer = (request: Request, response: Response) => this.#answer(request, response);
-    const { certificate: cert, key } = this.certificateAuthority.issue({
-      commonName: 'fake-cluster',
-      dnsNames: ['localhost', ...serverNames],
-      ipAddresses: ['127.0.0.1', '::1'],
-    });
-    const tls = { cert, key, ca: this.certificateAuthority.certificate, requestCert: true, rejectUnauthorized: false };
-    const server = insecureHttp
-      ? createServer(answer)
-      : http2
-        ? createSecureServer({ ...tls, allowHTTP1: true }, answer)
-        : createTlsServer(tls, answer);
-    server.on('session', (session: ServerHttp2Session) => {
-      this.#sessions.add(session);
-      session.on('close', () => this.#sessions.delete(session));
-    });
-    server.on('connection', (socket: Socket) => {
-      this.#connections += 1;
-      this.#sockets.add(socket);
-      socket.on('close', () => this.#sockets.delete(socket));
-      // A client that breaks off is no concern of the server's.
-      socket.on('error', () => {});
-    });
-    return server;
-  }
-
   async #listen(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#port, '127.0.0.1', () => resolve());
-    });
-    const address = this.#server.address() as AddressInfo; // a TCP server that listens has one
-    this.#port = address.port;
+    await this.#listener.listen();
+    this.#bookmarks = setInterval(() => this.sendBookmarks(), bookmarkEveryMs).unref();
   }
 
   #answer(request: Request, response: Response): void {
     this.#requests += 1;
     response.on('error', () => {});
-    const identity = this.#authenticate(request);
+    const user = this.#authenticate(request);
     const { method = 'GET', url = '/', headers } = request;
-    if (identity === undefined) this.#unauthorized += 1;
-    else this.#byIdentity.set(identity, (this.#byIdentity.get(identity) ?? 0) + 1);
-    this.onRequest({ method, url, headers: { ...headers }, identity });
-    const behaviour = this.#behaviours.shift();
-    if (behaviour !== undefined) {
-      this.#misbehave(behaviour, request, response);
-      return;
+    if (user === undefined) this.#unauthorized += 1;
+    else this.#byIdentity.set(user.username, (this.#byIdentity.get(user.username) ?? 0) + 1);
+    const seen = { method, url, headers: { ...headers }, identity: user?.username };
+    try {
+      this.#onRequest(seen);
+      const behaviour = this.#behaviours.take(seen);
+      if (behaviour !== undefined) return misbehave(behaviour, request, response);
+    } catch (error) {
+      const message = `onRequest, or a filter of failNext, threw: ${error instanceof Error ? error.message : String(error)}`;
+      return sendError(request, response, new ApiError(500, 'InternalError', message));
     }
-    if (identity === undefined) {
-      sendStatus(response, 401, 'Unauthorized', 'Unauthorized');
-      return;
-    }
+    if (user === undefined) return sendError(request, response, new ApiError(401, 'Unauthorized', 'Unauthorized'));
     const prefix = this.#options.pathPrefix ?? '';
-    if (!url.startsWith(`${prefix}/`)) sendStatus(response, 404, 'NotFound', `${url} is outside of ${prefix}`);
-    else this.#api.answer(request, response, url.slice(prefix.length), identity);
+    if (url.startsWith(`${prefix}/`)) void this.#api.answer(request, response, url.slice(prefix.length), user);
+    else sendError(request, response, new ApiError(404, 'NotFound', `${url} is outside of ${prefix}`));
   }
 
   /** A certificate is believed before a token, as an API server does it. */
-  #authenticate(request: Request): string | undefined {
+  #authenticate(request: Request): User | undefined {
     const socket = request.socket as TLSSocket; // plain sockets have no `authorized`
     if (socket.authorized) {
-      const { CN } = socket.getPeerCertificate().subject ?? {};
-      if (CN !== undefined) return [CN].flat()[0];
+      const { CN, O } = socket.getPeerCertificate().subject ?? {};
+      const [username] = [CN].flat();
+      if (username !== undefined) return withGroups({ username, ...(O === undefined ? {} : { groups: [O].flat() }) });
     }
-    const match = /^Bearer (.+)$/.exec(request.headers.authorization ?? '');
-    return match?.[1] === undefined ? undefined : this.#tokens.get(match[1]);
+    const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+    if (token === undefined) return undefined;
+    const user = this.#tokens.get(token) ?? this.#api.tokens.authenticate(token);
+    return user && withGroups(user);
   }
+}
 
-  #misbehave(behaviour: Behaviour, request: Request, response: Response): void {
-    if (behaviour === 'hang') return;
-    if (behaviour === 'reset') {
-      if ('stream' in request) request.stream.close(2);
-      else request.socket.destroy();
-    } else if (typeof behaviour === 'number') {
-      sendStatus(response, behaviour, 'Injected', `this request was told to fail with ${behaviour}`);
-    } else {
-      response.setHeader('location', behaviour.redirect);
-      response.statusCode = 307;
-      response.end();
-    }
-  }
+const bookmarkEveryMs = 60_000;
+
+function usersOf(tokens: Tokens): ReadonlyMap<string, User> {
+  const users = Object.entries(tokens).map(
+    ([token, user]) => [token, withGroups(typeof user === 'string' ? { username: user } : user)] as const,
+  );
+  return new Map(users);
 }

@@ -1,3 +1,5 @@
+export type { User } from './api/users.ts';
+export type { Behaviour, RequestFilter } from './behaviours.ts';
 export {
   type CertificateAuthority,
   type CertificateRequest,
@@ -5,10 +7,11 @@ export {
   type IssuedCertificate,
 } from './certificates.ts';
 export {
-  type Behaviour,
   FakeCluster,
   type FakeClusterOptions,
   type FakeClusterStats,
   type SeenRequest,
+  type Tokens,
 } from './fake-cluster.ts';
+export type { ObjectName, ObjectsOfKind, StoredTestObject, TestObject } from './objects.ts';
 export { type PluginAnswer, type TestPlugin, writePlugin } from './plugin-script.ts';

@@ -28,6 +28,7 @@ describe('a 401', () => {
     const post = (body: string | AsyncGenerator<Buffer>) =>
       fetch(`${cluster.url}/api/v1/namespaces`, {
         method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body,
         duplex: 'half',
         dispatcher: config.dispatcher,
@@ -42,7 +43,7 @@ describe('a 401', () => {
       await plugin.answer({ token: `rotated-${index}` });
       await create();
     }
-    assert.deepEqual((await core.listNamespace()).items.map(({ metadata }) => metadata?.name).slice(2), [
+    assert.deepEqual((await core.listNamespace()).items.map(({ metadata }) => metadata?.name).slice(0, 3), [
       'a',
       'b',
       'c',
@@ -84,6 +85,7 @@ describe('a 401', () => {
       }
       return fetch(`${cluster.url}/api/v1/namespaces`, {
         method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: body(),
         duplex: 'half',
         dispatcher: config.dispatcher,

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { Agent, fetch } from 'undici';
 import { createCertificateAuthority, FakeCluster, writePlugin } from '../../src/testing/index.ts';
+import { startApi } from '../fixtures/api.ts';
 
 describe('FakeCluster', () => {
   test('believes a certificate of its own authority before a token, and neither of others', async (t) => {
@@ -53,6 +54,160 @@ describe('FakeCluster', () => {
     assert.equal(await (await get('/readyz')).text(), 'ok');
     assert.equal((await get('/nothing')).status, 404);
     assert.equal((await get('//[')).status, 404);
+  });
+});
+
+describe('what a test does to a cluster', () => {
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'made' }, data: {} };
+  const profile = (name: string, spec: object, more: object = {}) => ({
+    apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+    kind: 'ClusterProfile',
+    metadata: { name, ...more },
+    spec,
+    status: { version: { kubernetes: 'v1' } },
+  });
+
+  test('stores objects as they are, and gives copies of them', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(secret);
+    assert.ok(
+      cluster.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'made' } }),
+      'the namespace is made',
+    );
+    const given = profile('p', { text: 'a' }, { uid: 'u-1', finalizers: ['example.com/x'], generation: 4 });
+    cluster.add(given);
+    given.spec = { text: 'b' };
+    const stored = cluster.get(given);
+    assert.deepEqual(
+      [stored?.spec, stored?.status, stored?.metadata.uid, stored?.metadata.generation],
+      [{ text: 'a' }, given.status, 'u-1', 4],
+    );
+    assert.deepEqual((await send('GET', '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles')).body.items, [stored]);
+    cluster.set(profile('p', { text: 'c' }));
+    const changed = cluster.get(given);
+    assert.deepEqual(
+      [changed?.metadata.uid, changed?.metadata.generation, changed?.metadata.finalizers],
+      ['u-1', 5, undefined],
+    );
+    assert.equal(changed?.metadata.creationTimestamp, stored?.metadata.creationTimestamp);
+    cluster.set(profile('q', {}, { finalizers: ['example.com/x'] }));
+    assert.deepEqual(
+      cluster.list({ apiVersion: given.apiVersion, kind: given.kind }).map(({ metadata }) => metadata.name),
+      ['p', 'q'],
+    );
+    assert.deepEqual(cluster.list({ apiVersion: given.apiVersion, kind: given.kind, namespace: 'made' }), []);
+    cluster.delete(profile('q', {}));
+    assert.equal(cluster.get(profile('q', {})), undefined);
+    cluster.emit('DELETED', 'made');
+    assert.equal(cluster.get(secret), undefined, 'a namespace takes what is in it along');
+  });
+
+  test('is an error at once where it cannot be', async (t) => {
+    const { cluster } = await startApi(t);
+    cluster.add(secret);
+    assert.throws(() => cluster.add(secret), /there is a Secret made\/a already/);
+    assert.throws(() => cluster.delete({ ...secret, metadata: { name: 'b' } }), /there is no Secret default\/b/);
+    assert.throws(() => cluster.add({ ...secret, kind: 'Secrets' }), /no kind Secrets in apiVersion v1/);
+    assert.throws(() => cluster.add({ ...secret, metadata: { name: '' } }), /needs metadata.name/);
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', namespace: 'default' } };
+    assert.throws(() => cluster.add(node), /a Node is in no namespace/);
+    assert.throws(() => cluster.emit('ADDED', 'default'), /there is a Namespace default already/);
+    assert.throws(() => cluster.emit('MODIFIED', 'nowhere'), /there is no Namespace nowhere/);
+    assert.throws(() => cluster.emit('DELETED', 'nowhere'), /there is no Namespace nowhere/);
+    await assert.rejects(FakeCluster.start({ history: 0 }), /history must be a whole number/);
+  });
+
+  test('survives a restart', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(secret);
+    await cluster.restart();
+    assert.equal((await send('GET', '/api/v1/namespaces/made/secrets/a')).code, 200);
+  });
+
+  test('adds 20,000 objects in the time of a few copies of them', async (t) => {
+    const { cluster } = await startApi(t);
+    const objects = Array.from({ length: 20_000 }, (_, index) => ({
+      ...secret,
+      metadata: { name: `s-${index}`, labels: { a: 'b' } },
+    }));
+    const measure = (work: () => void) => {
+      const began = performance.now();
+      work();
+      return performance.now() - began;
+    };
+    const copies = measure(() => JSON.parse(JSON.stringify(objects)));
+    const added = measure(() => cluster.add(objects));
+    t.diagnostic(`${Math.round(added)} ms; a copy takes ${Math.round(copies)} ms`);
+    assert.ok(added < 30 * copies + 100, `${added} ms, and a copy ${copies} ms`);
+  });
+});
+
+describe('failNext', () => {
+  test('answers with the reason that belongs to a status, and with Retry-After where Kubernetes does', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.failNext(429, 2);
+    for (let round = 0; round < 2; round++) {
+      const { code, body, headers } = await send('GET', '/version');
+      assert.deepEqual(
+        [code, body.reason, body.details.retryAfterSeconds, headers['retry-after']],
+        [429, 'TooManyRequests', 1, '1'],
+      );
+    }
+    cluster.failNext({ status: 503, retryAfterSeconds: 7, message: 'later' });
+    const { code, body, headers } = await send('GET', '/version');
+    assert.deepEqual(
+      [code, body.reason, body.message, headers['retry-after']],
+      [503, 'ServiceUnavailable', 'later', '7'],
+    );
+    cluster.failNext(500);
+    assert.equal((await send('GET', '/version')).headers['retry-after'], undefined);
+    assert.equal((await send('GET', '/version')).code, 200);
+  });
+
+  test('with a filter waits for the requests that it is for', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.failNext(403, 1, ({ method, url }) => method === 'GET' && url.startsWith('/api/v1/namespaces'));
+    assert.equal((await send('GET', '/version')).code, 200);
+    assert.equal((await send('GET', '/api/v1/namespaces')).code, 403);
+    assert.equal((await send('GET', '/api/v1/namespaces')).code, 200);
+  });
+
+  test('refuses at once what is no behaviour, no count and no filter', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const fail = (...args: readonly unknown[]) => Reflect.apply(cluster.failNext, cluster, args);
+    const odd = [
+      [],
+      ['hangs'],
+      [null],
+      [{}],
+      [200],
+      [600],
+      [503.5],
+      [Number.NaN],
+      [{ redirect: 7 }],
+      [{ status: 300 }],
+    ];
+    for (const args of odd) assert.throws(() => fail(...args), /^(Type|Range)Error: failNext: /, JSON.stringify(args));
+    for (const count of [0, -1, 1.5, Number.NaN, '2', Number.POSITIVE_INFINITY])
+      assert.throws(() => fail(503, count), RangeError);
+    assert.throws(() => fail(503, 1, 'GET'), TypeError);
+    assert.throws(() => fail({ status: 429, retryAfterSeconds: -1 }), RangeError);
+    assert.equal((await send('GET', '/version')).code, 200, 'and nothing of it stays');
+  });
+});
+
+describe('onRequest', () => {
+  test('that throws is a 500 that says what it threw, and the cluster goes on', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.onRequest = () => {
+      throw new Error('unexpected request');
+    };
+    const { code, body } = await send('GET', '/version');
+    assert.equal(code, 500);
+    assert.match(body.message, /threw: unexpected request$/);
+    assert.throws(() => Reflect.set(cluster, 'onRequest', 'log'), /onRequest must be a function/);
+    cluster.onRequest = () => {};
+    assert.equal((await send('GET', '/version')).code, 200);
   });
 });
 

@@ -1,0 +1,90 @@
+/** From a request to its answer: who asks, what the URL names, and how the result is sent. */
+
+import { ApiState, type ApiStateOptions } from './api-state.ts';
+import { discover, version } from './discovery.ts';
+import { formOf, mediaTypeOf, type Request, type Response, readBody, sendError, sendJson, sendText } from './http.ts';
+import { type Reply, ResourceRequests } from './resource-requests.ts';
+import { ApiError, badRequest, methodNotAllowed, notImplemented } from './status.ts';
+import { partsOf, targetOf } from './target.ts';
+import { ServiceAccountTokens } from './tokens.ts';
+import { actingAs, type User } from './users.ts';
+
+export interface ApiServerOptions extends ApiStateOptions {
+  /** Shown in `/version`. */
+  readonly name: string;
+  /** Whose token it is, beside those of service accounts. */
+  readonly authenticate: (token: string) => User | undefined;
+}
+
+const checks = ['healthz', 'livez', 'readyz'];
+
+export class ApiServer {
+  readonly state: ApiState;
+  readonly tokens: ServiceAccountTokens;
+  readonly #name: string;
+  readonly #resources: ResourceRequests;
+
+  constructor(options: ApiServerOptions) {
+    this.state = new ApiState(options);
+    this.tokens = new ServiceAccountTokens(this.state);
+    this.#name = options.name;
+    this.#resources = new ResourceRequests(this.state, this.tokens, options.authenticate);
+  }
+
+  /** Answers a request of a user. Whatever goes wrong is a Status. */
+  async answer(request: Request, response: Response, url: string, user: User): Promise<void> {
+    try {
+      await this.#answer(request, response, url, actingAs(request, user));
+    } catch (error) {
+      if (response.headersSent || (request.destroyed && !request.complete)) return;
+      const message = error instanceof Error ? error.message : String(error);
+      const internal = () =>
+        new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+      sendError(request, response, error instanceof ApiError ? error : internal());
+    }
+  }
+
+  /** Tells every watch that asked for it which version it has seen everything of. */
+  bookmark(): void {
+    this.#resources.bookmark();
+  }
+
+  /** Ends every watch. */
+  endWatches(): void {
+    this.#resources.endWatches();
+  }
+
+  async #answer(request: Request, response: Response, url: string, user: User): Promise<void> {
+    const parsed = URL.parse(`https://localhost${url}`);
+    if (!parsed) throw badRequest('the path is not a URL');
+    const parts = partsOf(parsed.pathname);
+    const target = targetOf(parts);
+    if (!target) return this.#answerAboutItself(request, response, parts);
+    const method = request.method ?? 'GET';
+    const form = formOf(request);
+    const call = {
+      method,
+      target,
+      query: parsed.searchParams,
+      mediaType: mediaTypeOf(request),
+      body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
+      user,
+      form,
+      response,
+    };
+    const reply: Reply | undefined = this.#resources.answer(call);
+    if (reply) sendJson(request, response, reply.code, reply.body);
+  }
+
+  #answerAboutItself(request: Request, response: Response, parts: readonly string[]): void {
+    const [first = '', second] = parts;
+    const known = ['api', 'apis', 'version', ...checks].includes(first);
+    if (['openapi', 'metrics', 'logs', '.well-known', ''].includes(first)) throw notImplemented(`/${parts.join('/')}`);
+    if (!known || (first !== 'apis' && first !== 'api' && second !== undefined)) {
+      return sendText(response, 404, '404 page not found\n');
+    }
+    if (request.method !== 'GET') throw methodNotAllowed();
+    if (checks.includes(first)) return sendText(response, 200, 'ok');
+    sendJson(request, response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));
+  }
+}

@@ -1,0 +1,99 @@
+/** What the API keeps: the kinds that it serves, and the objects. */
+
+import { randomUUID } from 'node:crypto';
+import { builtInTypes } from './built-in-types.ts';
+import { customTypes, multiclusterTypes } from './custom-types.ts';
+import { timestamp } from './metadata.ts';
+import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
+import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
+import { Store } from './store.ts';
+
+export interface ApiStateOptions {
+  readonly history: number;
+  readonly clock: () => number;
+}
+
+export class ApiState {
+  readonly store: Store;
+  readonly clock: () => number;
+  /** By group, version and plural. */
+  readonly #types = new Map<string, ResourceType>();
+  /** By version and kind. */
+  readonly #kinds = new Map<string, ResourceType>();
+
+  constructor({ history, clock }: ApiStateOptions) {
+    this.store = new Store(history);
+    this.clock = clock;
+    this.#serve([...builtInTypes, ...multiclusterTypes]);
+  }
+
+  /** Every kind, in the order in which discovery lists them. */
+  types(): readonly ResourceType[] {
+    return [...this.#types.values()];
+  }
+
+  /** The kind that a URL names. */
+  type(group: string, version: string, plural: string): ResourceType | undefined {
+    return this.#types.get(pathOf({ group, version, plural }));
+  }
+
+  /** The kind that an object names. */
+  typeOfKind(apiVersion: string, kind: string): ResourceType | undefined {
+    return this.#kinds.get(`${apiVersion}/${kind}`);
+  }
+
+  get namespaces(): ResourceType {
+    return this.#builtIn('', 'namespaces');
+  }
+
+  get definitions(): ResourceType {
+    return this.#builtIn('apiextensions.k8s.io', 'customresourcedefinitions');
+  }
+
+  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before. */
+  define(definition: StoredObject): void {
+    const types = customTypes(definition);
+    this.undefine(definition);
+    this.#serve(types);
+  }
+
+  /** Serves a CustomResourceDefinition's kind no longer. */
+  undefine({ metadata }: StoredObject): void {
+    for (const [path, type] of this.#types) {
+      if (!type.custom || `${type.plural}.${type.group}` !== metadata.name) continue;
+      this.#types.delete(path);
+      this.#kinds.delete(kindOf(type));
+    }
+  }
+
+  find(type: ResourceType, namespace: string | undefined, name: string): StoredObject | undefined {
+    return this.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
+  }
+
+  /** The metadata that a new object gets. */
+  newMeta(type: ResourceType): GivenMeta & { readonly uid: string; readonly creationTimestamp: string } {
+    return {
+      uid: randomUUID(),
+      creationTimestamp: timestamp(this.clock()),
+      ...(type.generation ? { generation: 1 } : {}),
+    };
+  }
+
+  #serve(types: readonly ResourceType[]): void {
+    for (const type of types) {
+      this.#types.set(pathOf(type), type);
+      this.#kinds.set(kindOf(type), type);
+    }
+  }
+
+  #builtIn(group: string, plural: string): ResourceType {
+    const type = this.type(group, 'v1', plural);
+    if (!type) throw new Error(`${plural} are always served`);
+    return type;
+  }
+}
+
+const pathOf = ({ group, version, plural }: Pick<ResourceType, 'group' | 'version' | 'plural'>) =>
+  `${group}/${version}/${plural}`;
+
+const kindOf = (type: ResourceType) => `${apiVersionOf(type)}/${type.kind}`;

@@ -1,0 +1,300 @@
+/** The kinds of Kubernetes v1.36 that are stored: their names are discovery's, their rules those of its registry. */
+
+import { type ResourceType, resourceType, type ScalePaths, selectable } from './resource-type.ts';
+
+type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'>>;
+type Row = readonly [kind: string, plural: string, scope: 'namespaced' | 'cluster', rules?: Rules];
+
+const all = { categories: ['all'] };
+const extensions = { categories: ['api-extensions'] };
+const status = { status: true };
+const statusOnly = { status: true, statusKeeps: 'metadata' } as const;
+const generation = { generation: true };
+const returned = { returnsDeleted: true };
+const strict = { unconditionalUpdate: false };
+const created = { createOnUpdate: true };
+const path = { names: 'path' } as const;
+const short = (...shortNames: readonly string[]) => ({ shortNames });
+const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
+  scale: {
+    specReplicas: ['spec', 'replicas'],
+    statusReplicas: ['status', 'replicas'],
+    selector: ['spec', 'selector', ...selector],
+  },
+});
+const streams = ['attach', 'exec', 'portforward', 'proxy', 'log'];
+
+const podFields = [
+  selectable('spec.nodeName'),
+  selectable('spec.restartPolicy', 'Always'),
+  selectable('spec.schedulerName', 'default-scheduler'),
+  selectable('spec.serviceAccountName'),
+  selectable('spec.hostNetwork', 'false'),
+  selectable('status.phase'),
+  selectable('status.podIP'),
+  selectable('status.nominatedNodeName'),
+];
+const eventFields = [
+  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
+    selectable(`involvedObject.${field}`),
+  ),
+  selectable('reason'),
+  selectable('reportingComponent'),
+  selectable('source.component', '', 'source'),
+  selectable('type'),
+];
+
+const groups: Readonly<Record<string, readonly Row[]>> = {
+  v1: [
+    ['ConfigMap', 'configmaps', 'namespaced', short('cm')],
+    ['Endpoints', 'endpoints', 'namespaced', { ...short('ep'), ...created }],
+    ['Event', 'events', 'namespaced', { ...short('ev'), ...created, fields: eventFields }],
+    ['LimitRange', 'limitranges', 'namespaced', { ...short('limits'), ...created }],
+    [
+      'Namespace',
+      'namespaces',
+      'cluster',
+      {
+        ...short('ns'),
+        ...status,
+        ...returned,
+        names: 'label',
+        deleteCollection: false,
+        initialStatus: { phase: 'Active' },
+        fields: [selectable('status.phase')],
+        notDone: ['finalize'],
+      },
+    ],
+    [
+      'Node',
+      'nodes',
+      'cluster',
+      { ...short('no'), ...status, fields: [selectable('spec.unschedulable', 'false')], notDone: ['proxy'] },
+    ],
+    [
+      'PersistentVolumeClaim',
+      'persistentvolumeclaims',
+      'namespaced',
+      { ...short('pvc'), ...status, ...returned, initialStatus: { phase: 'Pending' } },
+    ],
+    [
+      'PersistentVolume',
+      'persistentvolumes',
+      'cluster',
+      { ...short('pv'), ...status, ...returned, initialStatus: { phase: 'Pending' } },
+    ],
+    [
+      'Pod',
+      'pods',
+      'namespaced',
+      {
+        ...short('po'),
+        ...all,
+        ...status,
+        ...generation,
+        ...returned,
+        statusKeeps: 'ownerReferences',
+        initialStatus: { phase: 'Pending' },
+        fields: podFields,
+        notDone: [...streams, 'binding', 'ephemeralcontainers', 'eviction', 'resize'],
+      },
+    ],
+    ['PodTemplate', 'podtemplates', 'namespaced', { ...generation, ...returned }],
+    [
+      'ReplicationController',
+      'replicationcontrollers',
+      'namespaced',
+      {
+        ...short('rc'),
+        ...all,
+        ...status,
+        ...generation,
+        ...scale(),
+        fields: [selectable('status.replicas', '0')],
+      },
+    ],
+    ['ResourceQuota', 'resourcequotas', 'namespaced', { ...short('quota'), ...status, ...returned }],
+    ['Secret', 'secrets', 'namespaced', { fields: [selectable('type')] }],
+    ['ServiceAccount', 'serviceaccounts', 'namespaced', { ...short('sa'), ...returned }],
+    [
+      'Service',
+      'services',
+      'namespaced',
+      {
+        ...short('svc'),
+        ...all,
+        ...status,
+        ...returned,
+        ...created,
+        names: 'service',
+        initialStatus: { loadBalancer: {} },
+        fields: [selectable('spec.clusterIP'), selectable('spec.type', 'ClusterIP')],
+        notDone: ['proxy'],
+      },
+    ],
+  ],
+  'admissionregistration.k8s.io/v1': [
+    ['MutatingAdmissionPolicy', 'mutatingadmissionpolicies', 'cluster', { ...extensions, ...strict, ...generation }],
+    [
+      'MutatingAdmissionPolicyBinding',
+      'mutatingadmissionpolicybindings',
+      'cluster',
+      { ...extensions, ...strict, ...generation },
+    ],
+    [
+      'MutatingWebhookConfiguration',
+      'mutatingwebhookconfigurations',
+      'cluster',
+      { ...extensions, ...strict, ...generation },
+    ],
+    [
+      'ValidatingAdmissionPolicy',
+      'validatingadmissionpolicies',
+      'cluster',
+      { ...extensions, ...strict, ...generation, ...statusOnly },
+    ],
+    [
+      'ValidatingAdmissionPolicyBinding',
+      'validatingadmissionpolicybindings',
+      'cluster',
+      { ...extensions, ...strict, ...generation },
+    ],
+    [
+      'ValidatingWebhookConfiguration',
+      'validatingwebhookconfigurations',
+      'cluster',
+      { ...extensions, ...strict, ...generation },
+    ],
+  ],
+  'apiextensions.k8s.io/v1': [
+    [
+      'CustomResourceDefinition',
+      'customresourcedefinitions',
+      'cluster',
+      { ...extensions, ...short('crd', 'crds'), ...generation, ...strict, ...statusOnly },
+    ],
+  ],
+  'apps/v1': [
+    ['ControllerRevision', 'controllerrevisions', 'namespaced'],
+    ['DaemonSet', 'daemonsets', 'namespaced', { ...short('ds'), ...all, ...status, ...generation }],
+    [
+      'Deployment',
+      'deployments',
+      'namespaced',
+      { ...short('deploy'), ...all, ...status, statusKeeps: 'labels', ...generation, ...scale('matchLabels') },
+    ],
+    [
+      'ReplicaSet',
+      'replicasets',
+      'namespaced',
+      {
+        ...short('rs'),
+        ...all,
+        ...status,
+        ...generation,
+        ...scale('matchLabels'),
+        fields: [selectable('status.replicas', '0')],
+      },
+    ],
+    [
+      'StatefulSet',
+      'statefulsets',
+      'namespaced',
+      { ...short('sts'), ...all, ...status, ...generation, ...scale('matchLabels') },
+    ],
+  ],
+  'autoscaling/v2': [
+    ['HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'namespaced', { ...short('hpa'), ...all, ...status }],
+  ],
+  'batch/v1': [
+    ['CronJob', 'cronjobs', 'namespaced', { ...short('cj'), ...all, ...status, ...generation }],
+    ['Job', 'jobs', 'namespaced', { ...all, ...status, ...generation, fields: [selectable('status.successful', '0')] }],
+  ],
+  'certificates.k8s.io/v1': [
+    [
+      'CertificateSigningRequest',
+      'certificatesigningrequests',
+      'cluster',
+      { ...short('csr'), ...status, fields: [selectable('spec.signerName')], notDone: ['approval'] },
+    ],
+  ],
+  'coordination.k8s.io/v1': [['Lease', 'leases', 'namespaced', { ...created, ...strict }]],
+  'discovery.k8s.io/v1': [['EndpointSlice', 'endpointslices', 'namespaced', generation]],
+  'flowcontrol.apiserver.k8s.io/v1': [
+    ['FlowSchema', 'flowschemas', 'cluster', { ...statusOnly, ...generation }],
+    ['PriorityLevelConfiguration', 'prioritylevelconfigurations', 'cluster', { ...statusOnly, ...generation }],
+  ],
+  'networking.k8s.io/v1': [
+    ['IngressClass', 'ingressclasses', 'cluster', generation],
+    [
+      'Ingress',
+      'ingresses',
+      'namespaced',
+      { ...short('ing'), ...status, ...generation, initialStatus: { loadBalancer: {} } },
+    ],
+    ['IPAddress', 'ipaddresses', 'cluster', { ...short('ip'), ...path }],
+    ['NetworkPolicy', 'networkpolicies', 'namespaced', { ...short('netpol'), ...generation }],
+    ['ServiceCIDR', 'servicecidrs', 'cluster', statusOnly],
+  ],
+  'node.k8s.io/v1': [['RuntimeClass', 'runtimeclasses', 'cluster']],
+  'policy/v1': [
+    [
+      'PodDisruptionBudget',
+      'poddisruptionbudgets',
+      'namespaced',
+      { ...short('pdb'), ...status, ...generation, ...strict },
+    ],
+  ],
+  'rbac.authorization.k8s.io/v1': [
+    ['ClusterRoleBinding', 'clusterrolebindings', 'cluster', { ...path, ...created }],
+    ['ClusterRole', 'clusterroles', 'cluster', { ...path, ...created }],
+    ['RoleBinding', 'rolebindings', 'namespaced', { ...path, ...created }],
+    ['Role', 'roles', 'namespaced', { ...path, ...created }],
+  ],
+  'resource.k8s.io/v1': [
+    ['DeviceClass', 'deviceclasses', 'cluster', { ...generation, ...returned }],
+    ['ResourceClaim', 'resourceclaims', 'namespaced', { ...statusOnly, ...returned }],
+    ['ResourceClaimTemplate', 'resourceclaimtemplates', 'namespaced', returned],
+    [
+      'ResourceSlice',
+      'resourceslices',
+      'cluster',
+      { ...generation, ...returned, fields: [selectable('spec.nodeName'), selectable('spec.driver')] },
+    ],
+  ],
+  'scheduling.k8s.io/v1': [['PriorityClass', 'priorityclasses', 'cluster', { ...short('pc'), ...generation }]],
+  'storage.k8s.io/v1': [
+    ['CSIDriver', 'csidrivers', 'cluster', { ...returned, ...strict }],
+    ['CSINode', 'csinodes', 'cluster', { ...returned, ...strict }],
+    ['CSIStorageCapacity', 'csistoragecapacities', 'namespaced', strict],
+    ['StorageClass', 'storageclasses', 'cluster', { ...short('sc'), ...returned }],
+    ['VolumeAttachment', 'volumeattachments', 'cluster', { ...statusOnly, ...returned, ...strict }],
+    ['VolumeAttributesClass', 'volumeattributesclasses', 'cluster', { ...short('vac'), ...returned }],
+  ],
+};
+
+export const builtInTypes: readonly ResourceType[] = Object.entries(groups).flatMap(([apiVersion, rows]) => {
+  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return rows.map(([kind, plural, scope, rules = {}]) =>
+    resourceType({
+      group: group ?? '',
+      version: version ?? '',
+      kind,
+      plural,
+      namespaced: scope === 'namespaced',
+      ...rules,
+    }),
+  );
+});
+
+/** What a real API server answers beside them, and this one does not, by plural and group. */
+export const notDoneTypes: ReadonlyMap<string, string> = new Map([
+  ['bindings.', 'there is no scheduler'],
+  ['componentstatuses.', 'there are no components'],
+  ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
+  ['events.events.k8s.io', 'events are served as v1 only'],
+  ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectrulesreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['subjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+]);

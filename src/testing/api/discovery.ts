@@ -1,0 +1,104 @@
+/** What a client asks a server about itself: its version, its groups, its kinds. */
+
+import type { ApiState } from './api-state.ts';
+import type { JsonObject } from './json.ts';
+import type { ResourceType } from './resource-type.ts';
+import { reviewTypes } from './reviews.ts';
+import { noSuchResource } from './status.ts';
+
+const readAndWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** The version that is modelled. */
+export const version = (name: string): JsonObject => ({
+  major: '1',
+  minor: '36',
+  emulationMajor: '1',
+  emulationMinor: '36',
+  minCompatibilityMajor: '1',
+  minCompatibilityMinor: '35',
+  gitVersion: `v1.36.0+${name}`,
+  gitCommit: '',
+  gitTreeState: '',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: '',
+  platform: '',
+});
+
+/** The answer to a GET of `/api`, `/apis`, a group or a group's version; throws a 404 for one that is not served. */
+export function discover(state: ApiState, parts: readonly string[]): JsonObject {
+  const [prefix, group, name, more] = prefix0(parts);
+  if (prefix === 'api' && group === undefined) {
+    return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
+  }
+  if (group === undefined) {
+    return { kind: 'APIGroupList', apiVersion: 'v1', groups: groupsOf(state).map((one) => groupOf(state, one)) };
+  }
+  if (name === undefined) {
+    if (group === '' || !groupsOf(state).includes(group)) throw noSuchResource();
+    return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(state, group) };
+  }
+  const types = [...state.types(), ...reviewTypes].filter((type) => type.group === group && type.version === name);
+  if (types.length === 0 || more !== undefined) throw noSuchResource();
+  return {
+    kind: 'APIResourceList',
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    groupVersion: group === '' ? name : `${group}/${name}`,
+    resources: types.toSorted((one, other) => (one.plural < other.plural ? -1 : 1)).flatMap(resourcesOf),
+  };
+}
+
+/** The core group has no name and a prefix of its own. */
+function prefix0([prefix, ...rest]: readonly string[]): readonly (string | undefined)[] {
+  return prefix === 'api' && rest.length > 0 ? [prefix, '', ...rest] : [prefix, ...rest];
+}
+
+function groupsOf(state: ApiState): readonly string[] {
+  const groups = [...state.types(), ...reviewTypes].map(({ group }) => group);
+  return [...new Set(groups)].filter((group) => group !== '');
+}
+
+function groupOf(state: ApiState, name: string): JsonObject {
+  const types = [...state.types(), ...reviewTypes].filter(({ group }) => group === name);
+  const versions = [...new Set(types.map((type) => type.version))].sort(byStability);
+  const [preferred = ''] = versions;
+  const entry = (one: string) => ({ groupVersion: `${name}/${one}`, version: one });
+  return { name, versions: versions.map(entry), preferredVersion: entry(preferred) };
+}
+
+/** `v2` before `v1` before `v2beta1` before `v1alpha1`. */
+function byStability(one: string, other: string): number {
+  const rank = (name: string) => {
+    const [, major = '0', stage = 'stable', minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(name) ?? [];
+    return [['alpha', 'beta', 'stable'].indexOf(stage), Number(major), Number(minor)] as const;
+  };
+  const [a, b] = [rank(one), rank(other)];
+  return b[0] - a[0] || b[1] - a[1] || b[2] - a[2];
+}
+
+function resourcesOf(type: ResourceType): readonly JsonObject[] {
+  const { plural, singular, namespaced, kind, shortNames, categories } = type;
+  const entry = (name: string, verbs: readonly string[], more: JsonObject = {}): JsonObject => ({
+    name,
+    singularName: '',
+    namespaced,
+    kind,
+    verbs,
+    ...more,
+  });
+  if (reviewTypes.includes(type)) return [entry(plural, ['create'], { singularName: singular })];
+  const verbs = readAndWrite.filter((verb) => type.deleteCollection || verb !== 'deletecollection');
+  const some = ['get', 'patch', 'update'];
+  const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+  const token = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
+  return [
+    entry(plural, verbs, {
+      singularName: singular,
+      ...(shortNames.length > 0 ? { shortNames } : {}),
+      ...(categories.length > 0 ? { categories } : {}),
+    }),
+    ...(type.scale ? [entry(`${plural}/scale`, some, scale)] : []),
+    ...(type.status ? [entry(`${plural}/status`, some)] : []),
+    ...(type.group === '' && plural === 'serviceaccounts' ? [entry(`${plural}/token`, ['create'], token)] : []),
+  ];
+}

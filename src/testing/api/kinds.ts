@@ -1,0 +1,126 @@
+/** What single kinds do with their objects beyond what all do: defaults, derived fields, and what may not change. */
+
+import { equal, isList, isObject, type Json, type JsonObject, valueAt, without, withValueAt } from './json.ts';
+import { type GivenObject, withMeta } from './objects.ts';
+import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { badRequest, type Cause, cause } from './status.ts';
+
+interface KindRules {
+  /** Puts an object into the form in which it is kept; `before` is there in an update. */
+  readonly prepare?: (object: GivenObject, before: GivenObject | undefined) => GivenObject;
+  readonly problems?: (object: GivenObject, before: GivenObject | undefined) => readonly Cause[];
+}
+
+const replicas: KindRules = {
+  prepare: (object) =>
+    valueAt(object, ['spec', 'replicas']) === undefined ? setAt(object, ['spec', 'replicas'], 1) : object,
+};
+
+const rules: Readonly<Record<string, KindRules>> = {
+  'namespaces.': { prepare: prepareNamespace },
+  'secrets.': { prepare: prepareSecret, problems: secretProblems },
+  'configmaps.': { problems: (object, before) => immutableProblems(object, before, ['data', 'binaryData']) },
+  'leases.coordination.k8s.io': { prepare: prepareLease, problems: leaseProblems },
+  'deployments.apps': replicas,
+  'replicasets.apps': replicas,
+  'statefulsets.apps': replicas,
+  'replicationcontrollers.': replicas,
+};
+
+/** The object in the form in which it is kept. Its status is not looked at. */
+export function prepareKind(type: ResourceType, object: GivenObject, before?: GivenObject): GivenObject {
+  return rules[storageKeyOf(type)]?.prepare?.(object, before) ?? object;
+}
+
+export function kindProblems(type: ResourceType, object: GivenObject, before?: GivenObject): readonly Cause[] {
+  return rules[storageKeyOf(type)]?.problems?.(object, before) ?? [];
+}
+
+const setAt = (object: GivenObject, path: readonly string[], value: Json | undefined): GivenObject => ({
+  ...withValueAt(object, path, value),
+  metadata: object.metadata,
+});
+
+function prepareNamespace(object: GivenObject, before: GivenObject | undefined): GivenObject {
+  const { name = '', labels } = object.metadata;
+  const named = withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
+  const given = valueAt(before ?? object, ['spec', 'finalizers']);
+  const finalizers = isList(given) ? given : [];
+  return setAt(
+    named,
+    ['spec', 'finalizers'],
+    before || finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
+  );
+}
+
+/** `stringData` is written and never read. */
+function prepareSecret({ stringData, ...object }: GivenObject): GivenObject {
+  const data: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(isObject(object.data) ? object.data : {})) {
+    if (typeof value !== 'string' || !/^[A-Za-z0-9+/\r\n]*={0,2}$/.test(value)) {
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: data.${key} is not base64`);
+    }
+    data[key] = value;
+  }
+  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {})) {
+    if (typeof value !== 'string') {
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: stringData.${key} is not a string`);
+    }
+    data[key] = Buffer.from(value).toString('base64');
+  }
+  const type = object.type === undefined || object.type === '' ? 'Opaque' : object.type;
+  const kept = Object.keys(data).length === 0 ? undefined : data;
+  return { ...without({ ...object, data: kept, type }), metadata: object.metadata };
+}
+
+function secretProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
+  const changed =
+    before && before.type !== object.type ? [cause.invalid('type', object.type, 'field is immutable')] : [];
+  return [...changed, ...immutableProblems(object, before, ['data'])];
+}
+
+/** Nothing changes an immutable object's data, or makes it mutable. */
+function immutableProblems(
+  object: GivenObject,
+  before: GivenObject | undefined,
+  fields: readonly string[],
+): readonly Cause[] {
+  if (before?.immutable !== true) return [];
+  const message = 'field is immutable when `immutable` is set';
+  return [
+    ...(object.immutable === true ? [] : [cause.forbidden('immutable', message)]),
+    ...fields.filter((field) => !equal(object[field], before[field])).map((field) => cause.forbidden(field, message)),
+  ];
+}
+
+/** Times of a Lease are in microseconds. */
+function prepareLease(object: GivenObject): GivenObject {
+  return ['acquireTime', 'renewTime'].reduce((lease: GivenObject, field) => {
+    const time = valueAt(lease, ['spec', field]);
+    return time === undefined ? lease : setAt(lease, ['spec', field], microseconds(time));
+  }, object);
+}
+
+function microseconds(time: Json): string {
+  const [, seconds, fraction = '', zone] = /^(.{19})(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i.exec(String(time)) ?? [];
+  const ms = Date.parse(`${seconds}${zone}`);
+  if (seconds === undefined || Number.isNaN(ms)) {
+    throw badRequest(
+      `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not an RFC 3339 time`,
+    );
+  }
+  return `${new Date(ms).toISOString().slice(0, 19)}.${fraction.padEnd(6, '0').slice(0, 6)}Z`;
+}
+
+function leaseProblems(object: JsonObject): readonly Cause[] {
+  const seconds = valueAt(object, ['spec', 'leaseDurationSeconds']);
+  const transitions = valueAt(object, ['spec', 'leaseTransitions']);
+  return [
+    ...(typeof seconds === 'number' && seconds <= 0
+      ? [cause.invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0')]
+      : []),
+    ...(typeof transitions === 'number' && transitions < 0
+      ? [cause.invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0')]
+      : []),
+  ];
+}

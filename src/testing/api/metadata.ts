@@ -1,0 +1,159 @@
+/** Metadata: read from what a client sends, checked, and filled in with what only the server says. */
+
+import { z } from 'zod';
+import { equal, isList, isObject, type Json, type JsonObject, without } from './json.ts';
+import { labelKeyProblem, labelValueProblem, nameProblem } from './names.ts';
+import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
+import { apiVersionOf, type ResourceType } from './resource-type.ts';
+import { badRequest, type Cause, cause, invalid } from './status.ts';
+
+/** `null` is as good as absent in Kubernetes. */
+const optional = <T extends z.ZodType>(type: T) =>
+  type.nullish().transform((value) => (value === null ? undefined : value));
+const texts = optional(z.record(z.string(), z.string()));
+const ownerReference = z.looseObject({
+  apiVersion: z.string().default(''),
+  kind: z.string().default(''),
+  name: z.string().default(''),
+  uid: z.string().default(''),
+});
+const metadataSchema = z.looseObject({
+  name: optional(z.string()),
+  generateName: optional(z.string()),
+  namespace: optional(z.string()),
+  uid: optional(z.string()),
+  resourceVersion: optional(z.string()),
+  generation: optional(z.int()),
+  creationTimestamp: optional(z.string()),
+  deletionTimestamp: optional(z.string()),
+  deletionGracePeriodSeconds: optional(z.int()),
+  labels: texts,
+  annotations: texts,
+  finalizers: optional(z.array(z.string())),
+  ownerReferences: optional(z.array(ownerReference)),
+});
+
+const annotationsLimit = 256 * 1024;
+
+/**
+ * An object as a client sends it. Throws a 400 where its kind or version is not the resource's, or its metadata is not what
+ * metadata is.
+ */
+export function readObject(type: ResourceType, body: Json): GivenObject {
+  const what = `${type.kind} in version "${type.version}"`;
+  if (!isObject(body)) throw badRequest(`${what} cannot be handled as a ${type.kind}: the body is not an object`);
+  const { apiVersion, kind, metadata: given, ...rest } = body;
+  const expected = apiVersionOf(type);
+  if (type.custom && (typeof kind !== 'string' || kind === '')) throw badRequest("Object 'Kind' is missing");
+  if (type.custom && (typeof apiVersion !== 'string' || apiVersion === '')) {
+    throw badRequest("Object 'apiVersion' is missing");
+  }
+  if (kind !== undefined && kind !== null && kind !== '' && kind !== type.kind) {
+    throw badRequest(
+      `${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}`,
+    );
+  }
+  if (apiVersion !== undefined && apiVersion !== null && apiVersion !== '' && apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
+    );
+  }
+  const parsed = metadataSchema.safeParse(given ?? {});
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${['metadata', ...path].join('.')}: ${message}`);
+    throw badRequest(`${what} cannot be handled as a ${type.kind}: ${problems.join('; ')}`);
+  }
+  const metadata = tidyMeta(parsed.data as JsonObject); // it came as JSON
+  return { metadata, ...(type.custom ? without(rest) : withoutNulls(rest)) };
+}
+
+/** A built-in kind has no null: it is the same as a field that is not there. */
+function withoutNulls(object: JsonObject): JsonObject {
+  const clean = (value: Json): Json =>
+    isList(value) ? value.map(clean) : isObject(value) ? withoutNulls(value) : value;
+  const kept = Object.entries(object).flatMap(([field, value]) =>
+    value === null || value === undefined ? [] : [[field, clean(value)] as const],
+  );
+  return Object.fromEntries(kept);
+}
+
+/** Metadata in one form: what is empty is not there, nobody owns an object twice. */
+function tidyMeta(given: JsonObject): GivenMeta {
+  const { ownerReferences, selfLink: _, managedFields: __, ...meta } = given as GivenMeta; // its schema has been checked
+  const owners = new Map<string, OwnerReference>();
+  for (const owner of ownerReferences ?? []) owners.set(JSON.stringify(owner), owner);
+  const empty = (value: Json | undefined) =>
+    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  const all = owners.size === 0 ? meta : { ...meta, ownerReferences: [...owners.values()] };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && !empty(value)));
+}
+
+/** Throws a 422 that names each field that is wrong. */
+export function checkMeta(type: ResourceType, meta: GivenMeta, before?: GivenMeta, more: readonly Cause[] = []): void {
+  const causes = [...more, ...metaProblems(type, meta), ...(before ? changeProblems(meta, before) : [])];
+  if (causes.length > 0) throw invalid(type, meta.name ?? '', causes);
+}
+
+function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
+  const causes: Cause[] = [];
+  const check = (field: string, value: unknown, problem: string | undefined) => {
+    if (problem !== undefined) causes.push(cause.invalid(field, value, problem));
+  };
+  if (meta.generateName !== undefined) {
+    check('metadata.generateName', meta.generateName, nameProblem(meta.generateName, type.names, true));
+  }
+  if (meta.name === undefined) causes.push(cause.required('metadata.name', 'name or generateName is required'));
+  else check('metadata.name', meta.name, nameProblem(meta.name, type.names));
+  if (meta.namespace !== undefined) check('metadata.namespace', meta.namespace, nameProblem(meta.namespace, 'label'));
+  for (const [key, value] of Object.entries(meta.labels ?? {})) {
+    check('metadata.labels', key, labelKeyProblem(key));
+    check('metadata.labels', value, labelValueProblem(value));
+  }
+  let size = 0;
+  for (const [key, value] of Object.entries(meta.annotations ?? {})) {
+    check('metadata.annotations', key, labelKeyProblem(key.toLowerCase()));
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > annotationsLimit) causes.push(cause.tooLong('metadata.annotations', annotationsLimit));
+  causes.push(...ownerProblems(meta.ownerReferences ?? []));
+  for (const finalizer of meta.finalizers ?? []) check('metadata.finalizers', finalizer, labelKeyProblem(finalizer));
+  return causes;
+}
+
+function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
+  const at = 'metadata.ownerReferences';
+  const causes = owners.flatMap((owner) =>
+    (['apiVersion', 'kind', 'name', 'uid'] as const)
+      .filter((field) => owner[field] === '')
+      .map((field) => cause.invalid(`${at}.${field}`, '', 'must not be empty')),
+  );
+  const controllers = owners.filter(({ controller }) => controller === true);
+  if (controllers.length > 1) causes.push(cause.invalid(at, owners, 'only one reference can be the controller'));
+  return causes;
+}
+
+function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
+  const causes: Cause[] = [];
+  const added = (meta.finalizers ?? []).filter((finalizer) => !before.finalizers?.includes(finalizer));
+  if (before.deletionTimestamp !== undefined && added.length > 0) {
+    const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
+    causes.push(cause.forbidden('metadata.finalizers', detail));
+  }
+  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
+    if (!equal(meta[field], before[field])) {
+      causes.push(cause.invalid(`metadata.${field}`, meta[field] ?? '', 'field is immutable'));
+    }
+  }
+  return causes;
+}
+
+let lastTime = { second: Number.NaN, text: '' };
+
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export function timestamp(ms: number): string {
+  const second = Math.floor(ms / 1_000);
+  // Many objects are made within a second.
+  if (second !== lastTime.second)
+    lastTime = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
+  return lastTime.text;
+}

@@ -1,0 +1,68 @@
+/** Kubernetes objects: as they come in, as they are kept, and as they go out. */
+
+import { type Json, type JsonObject, without } from './json.ts';
+import { apiVersionOf, type ResourceType } from './resource-type.ts';
+
+export interface OwnerReference extends JsonObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Metadata as a client may send it. */
+export interface GivenMeta extends JsonObject {
+  readonly name?: string | undefined;
+  readonly generateName?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly creationTimestamp?: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
+  readonly deletionGracePeriodSeconds?: number | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly ownerReferences?: readonly OwnerReference[] | undefined;
+}
+
+/** An object without its kind and version, which its resource says. */
+export interface GivenObject extends JsonObject {
+  readonly metadata: GivenMeta;
+}
+
+/** What every stored object has. */
+export interface StoredMeta extends GivenMeta {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly creationTimestamp: string;
+}
+
+/** An object as it is kept. Nothing changes it: a write puts another in its place. */
+export interface StoredObject extends JsonObject {
+  readonly metadata: StoredMeta;
+}
+
+/** A whole object, as it goes out. */
+export interface KubernetesObject extends StoredObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** An object as it goes out: a list of built-in objects leaves out what its own kind says. */
+export function present(type: ResourceType, object: StoredObject): KubernetesObject {
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
+}
+
+/** The object with other metadata; fields that are `undefined` go. */
+export function withMeta<T extends JsonObject & { readonly metadata: GivenMeta }>(object: T, meta: GivenMeta): T {
+  return { ...object, metadata: without({ ...object.metadata, ...meta }) };
+}
+
+/** Where an object stands among those of its resource, in the order of a list. */
+export const keyOf = (namespace: string | undefined, name: string) =>
+  namespace === undefined ? name : `${namespace}/${name}`;
+
+export type { Json, JsonObject };

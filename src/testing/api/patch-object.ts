@@ -1,0 +1,63 @@
+/** A PATCH: which kind of patch its content type says, and what it makes of an object. */
+
+import { parseJson, parseYaml } from './http.ts';
+import { isObject, type Json } from './json.ts';
+import { readObject } from './metadata.ts';
+import { type GivenObject, present, type StoredObject } from './objects.ts';
+import { jsonPatch, mergePatch } from './patch.ts';
+import type { ResourceType } from './resource-type.ts';
+import { cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
+import { strategicMerge } from './strategic-merge.ts';
+
+const jsonType = 'application/json-patch+json';
+const mergeType = 'application/merge-patch+json';
+const strategicType = 'application/strategic-merge-patch+json';
+const applyType = 'application/apply-patch+yaml';
+
+export interface Patch {
+  readonly mediaType: string;
+  readonly content: Json;
+  /** It makes what is not there. */
+  readonly apply: boolean;
+}
+
+/** Reads a patch. Throws a 400, 415 or 422 for what is none. */
+export function readPatch(
+  type: ResourceType,
+  mediaType: string,
+  body: Buffer,
+  { fieldManager, force }: { readonly fieldManager: string; readonly force: boolean | undefined },
+): Patch {
+  const accepted = type.custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
+  if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
+  const apply = mediaType === applyType;
+  const options = { group: 'meta.k8s.io', kind: 'PatchOptions' };
+  if (apply && fieldManager === '') {
+    throw invalid(options, '', [cause.required('fieldManager', 'is required for apply patch')]);
+  }
+  if (!apply && force !== undefined) {
+    throw invalid(options, '', [cause.forbidden('force', 'may not be specified for non-apply patch')]);
+  }
+  return { mediaType, content: apply ? parseYaml(body) : parseJson(body), apply };
+}
+
+/** The object that a patch makes. Throws a 400, 404, 422 or 501. */
+export function patched(type: ResourceType, name: string, patch: Patch, before: StoredObject | undefined): GivenObject {
+  if (!before) {
+    if (!patch.apply) throw notFound(type, name);
+    const content = isObject(patch.content) ? patch.content : {};
+    const metadata = isObject(content.metadata) ? content.metadata : {};
+    return readObject(type, { ...content, metadata: { name, ...metadata } });
+  }
+  const object = present(type, before);
+  switch (patch.mediaType) {
+    case jsonType:
+      return readObject(type, jsonPatch(object, patch.content));
+    case mergeType:
+      return readObject(type, mergePatch(object, patch.content));
+    case strategicType:
+      return readObject(type, strategicMerge(type, object, patch.content));
+    default:
+      throw notImplemented(`patches of ${patch.mediaType} to an object that is there`);
+  }
+}

@@ -1,0 +1,145 @@
+/** JSON patch and merge patch, as Kubernetes reads them. */
+
+import { z } from 'zod';
+import { equal, isList, isObject, type Json, type JsonObject } from './json.ts';
+import { ApiError, badRequest } from './status.ts';
+
+const operations = z.array(z.record(z.string(), z.unknown()).nullable());
+const mostOperations = 10_000;
+
+/** Why an operation does not fit the object is not told, as by Kubernetes. */
+const notApplicable = () =>
+  new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
+
+/**
+ * RFC 6902, but kinder, as Kubernetes is: indices count from the end if they are negative, `replace` makes a field that is not
+ * there, and a field that is not there is equal to `null`. Throws a 400 for what is no patch, a 422 for one that does not fit.
+ */
+export function jsonPatch(object: JsonObject, patch: Json): Json {
+  const parsed = operations.safeParse(patch);
+  if (!parsed.success) throw badRequest(`the JSON patch is not a list of operations: ${z.prettifyError(parsed.error)}`);
+  if (parsed.data.length > mostOperations) {
+    const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${mostOperations}, got ${parsed.data.length}`;
+    throw new ApiError(413, 'RequestEntityTooLarge', message);
+  }
+  return parsed.data.reduce((document: Json, operation) => applyOperation(document, operation ?? {}), object);
+}
+
+function applyOperation(document: Json, operation: Readonly<Record<string, unknown>>): Json {
+  const value = (operation.value ?? null) as Json; // it came as JSON
+  const path = tokensOf(operation.path);
+  switch (operation.op) {
+    case 'add':
+      return edit(document, path, add(value));
+    case 'remove':
+      return edit(document, path, remove);
+    case 'replace':
+      if (path.length > 0) return edit(document, path, replace(value));
+      if (typeof value !== 'object' || value === null) throw notApplicable();
+      return value;
+    case 'move': {
+      const from = tokensOf(operation.from);
+      return edit(edit(document, from, remove), path, add(read(document, from)));
+    }
+    case 'copy':
+      return edit(document, path, add(read(document, tokensOf(operation.from))));
+    case 'test':
+      if (equal(path.length > 0 ? read(document, path) : document, value)) return document;
+      throw notApplicable();
+    default:
+      throw notApplicable();
+  }
+}
+
+/** The parts of a JSON pointer (RFC 6901). */
+function tokensOf(pointer: unknown): readonly string[] {
+  if (typeof pointer !== 'string') throw notApplicable();
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+type Change = (container: JsonObject | readonly Json[], token: string) => Json;
+
+/** The document with a change in the object or list that holds what a pointer names. */
+function edit(document: Json, [token, ...rest]: readonly string[], change: Change): Json {
+  if (token === undefined || !(isList(document) || isObject(document))) throw notApplicable();
+  if (rest.length === 0) return change(document, token);
+  const inner = edit(child(document, token), rest, change);
+  return isList(document) ? document.with(indexIn(document, token), inner) : withField(document, token, inner);
+}
+
+/** What a pointer names; `null` for a field that the last object lacks. */
+function read(document: Json, tokens: readonly string[]): Json {
+  if (tokens.length === 0) throw notApplicable();
+  return tokens.reduce((value: Json, token) => {
+    if (!isList(value) && !isObject(value)) throw notApplicable();
+    return child(value, token);
+  }, document);
+}
+
+function child(container: JsonObject | readonly Json[], token: string): Json {
+  if (isList(container)) return container[indexIn(container, token)] ?? null;
+  return (Object.hasOwn(container, token) ? container[token] : null) ?? null;
+}
+
+/** The index that a token names in a list with so many more places than elements. */
+function indexIn(list: readonly Json[], token: string, more = 0): number {
+  const index = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
+  const counted = index < 0 ? index + list.length + more : index;
+  if (!(counted >= 0 && counted < list.length + more)) throw notApplicable();
+  return counted;
+}
+
+const add =
+  (value: Json): Change =>
+  (container, token) => {
+    if (!isList(container)) return withField(container, token, value);
+    return container.toSpliced(token === '-' ? container.length : indexIn(container, token, 1), 0, value);
+  };
+
+const replace =
+  (value: Json): Change =>
+  (container, token) =>
+    isList(container) ? container.with(indexIn(container, token), value) : withField(container, token, value);
+
+const remove: Change = (container, token) => {
+  if (isList(container)) return container.toSpliced(indexIn(container, token), 1);
+  if (!Object.hasOwn(container, token)) throw notApplicable();
+  return Object.fromEntries(Object.entries(container).filter(([field]) => field !== token)) as JsonObject; // one field fewer
+};
+
+function withField(object: JsonObject, field: string, value: Json): JsonObject {
+  const copy = { ...object };
+  define(copy, field, value);
+  return copy;
+}
+
+/** RFC 7396. Throws a 400 for what is no object. */
+export function mergePatch(object: JsonObject, patch: Json): JsonObject {
+  if (!isObject(patch)) throw badRequest('Invalid JSON Patch');
+  return merge(object, patch);
+}
+
+function merge(object: JsonObject, patch: JsonObject): JsonObject {
+  const result: Record<string, Json | undefined> = { ...object };
+  for (const [field, value] of Object.entries(patch)) {
+    const there = Object.hasOwn(object, field) ? object[field] : undefined;
+    if (value === null || value === undefined) delete result[field];
+    else if (isObject(there) && isObject(value)) define(result, field, merge(there, value));
+    else define(result, field, isObject(there) ? value : withoutNulls(value));
+  }
+  return result;
+}
+
+/** A field may be called `__proto__`. */
+function define(object: object, field: string, value: Json): void {
+  Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** What is new has nothing that a `null` could take away. */
+function withoutNulls(value: Json): Json {
+  if (isList(value)) return value.map(withoutNulls);
+  return isObject(value) ? merge({}, value) : value;
+}

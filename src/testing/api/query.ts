@@ -1,0 +1,124 @@
+/** The options that come in a URL's query: of lists and watches, of writes. Each unknown one is passed over, as Kubernetes does. */
+
+import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
+
+export interface ListOptions {
+  readonly watch: boolean;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly limit: number;
+  readonly continue: string;
+  readonly timeoutSeconds: number | undefined;
+  readonly allowWatchBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+}
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly force: boolean | undefined;
+}
+
+const flagOf = (query: URLSearchParams, name: string) => {
+  const value = query.get(name);
+  return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
+};
+
+function numberOf(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === '') return undefined;
+  if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return Number(value);
+}
+
+/** A version as a number; `undefined` where none is given. Throws a 422 for what is no version. */
+export function versionOf(text: string): number | undefined {
+  if (text === '') return undefined;
+  if (/^\d{1,20}$/.test(text)) return Number(text);
+  throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [
+    cause.invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
+  ]);
+}
+
+/** The options of a list or a watch. Throws a 400 or 422 where they do not go together. */
+export function listOptionsOf(query: URLSearchParams): ListOptions {
+  const options = {
+    watch: flagOf(query, 'watch') ?? false,
+    labelSelector: query.get('labelSelector') ?? '',
+    fieldSelector: query.get('fieldSelector') ?? '',
+    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+    limit: numberOf(query, 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    timeoutSeconds: numberOf(query, 'timeoutSeconds'),
+    allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
+    sendInitialEvents: flagOf(query, 'sendInitialEvents'),
+  };
+  const causes = options.watch ? watchProblems(options) : listProblems(options);
+  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
+  return options;
+}
+
+const matchField = 'resourceVersionMatch';
+
+function listProblems(options: ListOptions): readonly Cause[] {
+  const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
+  const causes: Cause[] = [];
+  if (match !== '') {
+    if (resourceVersion === '') {
+      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    }
+    if (options.continue !== '') {
+      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+    if (match !== 'Exact' && match !== 'NotOlderThan') {
+      causes.push(cause.notSupported(matchField, match, ['Exact', 'NotOlderThan', '']));
+    }
+    if (match === 'Exact' && resourceVersion === '0') {
+      causes.push(cause.forbidden(matchField, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    }
+  }
+  if (sendInitialEvents !== undefined) {
+    causes.push(cause.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  return causes;
+}
+
+function watchProblems(options: ListOptions): readonly Cause[] {
+  const { resourceVersionMatch: match, sendInitialEvents } = options;
+  const causes: Cause[] = [];
+  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    causes.push(cause.forbidden(matchField, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  }
+  if (match !== '') {
+    if (sendInitialEvents === undefined) {
+      causes.push(
+        cause.forbidden(matchField, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+      );
+    }
+    if (match !== 'NotOlderThan') causes.push(cause.notSupported(matchField, match, ['NotOlderThan']));
+    if (options.continue !== '') {
+      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+  }
+  return causes;
+}
+
+/** The options of a write; `kind` is what a 422 about them calls them. */
+export function writeOptionsOf(
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+): WriteOptions {
+  const dryRun = query.getAll('dryRun');
+  const validation = query.get('fieldValidation') ?? '';
+  const causes: Cause[] = [];
+  if (dryRun.some((value) => value !== 'All')) causes.push(cause.notSupported('dryRun', dryRun.join(), ['All']));
+  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
+    causes.push(cause.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
+  }
+  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', causes);
+  if (validation === 'Strict') throw notImplemented('fieldValidation=Strict, because it knows no schemas');
+  return { dryRun: dryRun.length > 0, fieldManager: query.get('fieldManager') ?? '', force: flagOf(query, 'force') };
+}

@@ -1,0 +1,150 @@
+/** Get and list: which version is read, which objects are selected, and pages that go on where the last one ended. */
+
+import type { JsonObject } from './json.ts';
+import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
+import { type ListOptions, versionOf } from './query.ts';
+import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
+import { parseFieldSelector, parseLabelSelector } from './selectors.ts';
+import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
+import type { Store } from './store.ts';
+
+/** Which objects a request is about. */
+export interface Scope {
+  /** Keys begin with it. */
+  readonly prefix: string;
+  readonly selects: (key: string, object: StoredObject) => boolean;
+  /** No selector was given. */
+  readonly everything: boolean;
+}
+
+/** Where a list goes on. */
+interface Continuation {
+  /** The version of the first page, or -1: the newest, because that one is gone. */
+  readonly version: number;
+  /** The first key that is wanted, without the list's prefix. */
+  readonly start: string;
+}
+
+export function scopeOf(type: ResourceType, namespace: string | undefined, options: ListOptions): Scope {
+  const labels = parseLabelSelector(options.labelSelector);
+  const fields = parseFieldSelector(options.fieldSelector, type);
+  return {
+    prefix: namespace === undefined ? '' : `${namespace}/`,
+    selects: (_key, object) => fields.matches(object) && labels(object),
+    everything: options.labelSelector === '' && options.fieldSelector === '',
+  };
+}
+
+/** One object. Throws a 404, and a 504 where the asked version is still to come. */
+export function getObject(
+  store: Store,
+  type: ResourceType,
+  namespace: string | undefined,
+  name: string,
+  resourceVersion: string,
+): KubernetesObject {
+  const asked = versionOf(resourceVersion) ?? 0;
+  if (asked > store.version) throw tooLargeVersion(asked, store.version);
+  const object = store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
+  if (!object) throw notFound(type, name);
+  return present(type, object);
+}
+
+/** A page of a list. Throws a 410 where its version is no longer kept. */
+export function listObjects(
+  store: Store,
+  type: ResourceType,
+  namespace: string | undefined,
+  options: ListOptions,
+): JsonObject {
+  const scope = scopeOf(type, namespace, options);
+  const { version, start } = whereToRead(store, type, options);
+  const limit = options.resourceVersion === '0' ? 0 : options.limit;
+  const { keys, get } = store.collection(storageKeyOf(type)).at(version);
+  const items: JsonObject[] = [];
+  let [index, end] = [firstIndex(keys, scope.prefix + start), keys.length];
+  if (scope.prefix !== '') end = firstIndex(keys, `${scope.prefix.slice(0, -1)}0`); // the character after /
+  let last = '';
+  for (; index < end && (limit <= 0 || items.length < limit); index++) {
+    const key = keys[index] ?? '';
+    const object = get(key);
+    if (!object || !scope.selects(key, object)) continue;
+    items.push(type.custom ? present(type, object) : object);
+    last = key;
+  }
+  const more = limit > 0 && index < end;
+  const token = more ? encodeContinuation({ version, start: `${last.slice(scope.prefix.length)}\0` }) : undefined;
+  return {
+    kind: type.listKind,
+    apiVersion: apiVersionOf(type),
+    metadata: {
+      resourceVersion: String(version),
+      ...(token === undefined ? {} : { continue: token }),
+      ...(more && scope.everything ? { remainingItemCount: end - index } : {}),
+    },
+    items,
+  };
+}
+
+/** The version that a list shows, and where it begins: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list */
+function whereToRead(store: Store, type: ResourceType, options: ListOptions): Continuation {
+  const { oldest } = store.collection(storageKeyOf(type));
+  if (options.continue !== '') {
+    if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
+      throw badRequest('specifying resource version is not allowed when using continue');
+    }
+    const asked = decodeContinuation(options.continue);
+    if (asked.version < 0) return { ...asked, version: store.version };
+    if (asked.version < oldest) throw continueExpired(asked.start);
+    return checkedAgainst(store, asked);
+  }
+  const asked = versionOf(options.resourceVersion) ?? 0;
+  const exact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0);
+  if (exact && asked > 0) {
+    if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
+    return checkedAgainst(store, { version: asked, start: '' });
+  }
+  checkedAgainst(store, { version: asked, start: '' });
+  return { version: store.version, start: '' };
+}
+
+function checkedAgainst(store: Store, asked: Continuation): Continuation {
+  if (asked.version > store.version) throw tooLargeVersion(asked.version, store.version);
+  return asked;
+}
+
+function continueExpired(start: string) {
+  const message =
+    'The provided continue parameter is too old to display a consistent list result. Start a new list, or use the continue ' +
+    'token of this answer for the rest, which may then miss changes that were made since the first page.';
+  return expired(message, encodeContinuation({ version: -1, start }));
+}
+
+function encodeContinuation({ version, start }: Continuation): string {
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start })).toString('base64url');
+}
+
+function decodeContinuation(token: string): Continuation {
+  let content: unknown;
+  try {
+    content = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+  } catch {
+    // Checked below, with what is JSON and no token.
+  }
+  const { v, rv, start } = Object(content); // any value: each field is checked
+  if (v !== 'meta.k8s.io/v1' || typeof rv !== 'number' || rv === 0 || typeof start !== 'string' || start === '') {
+    throw badRequest('continue key is not valid');
+  }
+  return { version: rv, start };
+}
+
+/** The index of the first key that is not before the given one. */
+function firstIndex(keys: readonly string[], key: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,246 @@
+/** Requests for resources: what each method does with a collection, an object, or a subresource. */
+
+import type { ApiState } from './api-state.ts';
+import { notDoneTypes } from './built-in-types.ts';
+import { deleteObject, deleteOptionsOf } from './delete.ts';
+import { type Form, parseBody, type Response, writeTo } from './http.ts';
+import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import { readObject } from './metadata.ts';
+import { type GivenObject, present, type StoredObject } from './objects.ts';
+import { patched, readPatch } from './patch-object.ts';
+import { listOptionsOf, writeOptionsOf } from './query.ts';
+import { getObject, listObjects } from './read.ts';
+import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { review, reviewTypes } from './reviews.ts';
+import { scaled, scaleOf, scaleType } from './scale.ts';
+import { methodNotAllowed, noSuchResource, notFound, notImplemented } from './status.ts';
+import type { Target } from './target.ts';
+import type { ServiceAccountTokens } from './tokens.ts';
+import type { User } from './users.ts';
+import { Watch } from './watch.ts';
+import { createObject, type Update, updateObject } from './write.ts';
+
+export interface Call {
+  readonly method: string;
+  readonly target: Target;
+  readonly query: URLSearchParams;
+  readonly mediaType: string;
+  readonly body: Buffer;
+  readonly user: User;
+  readonly form: Form;
+  readonly response: Response;
+}
+
+export interface Reply {
+  readonly code: number;
+  readonly body: JsonObject;
+}
+
+/** A call for one object of a kind. */
+interface ObjectCall extends Call {
+  readonly type: ResourceType;
+  readonly name: string;
+}
+
+/** Without a limit of the client's, a watch lasts as long as this, or up to twice as long. */
+const shortestWatchMs = 1_800_000;
+
+export class ResourceRequests {
+  readonly #state: ApiState;
+  readonly #tokens: ServiceAccountTokens;
+  readonly #authenticate: (token: string) => User | undefined;
+  readonly #watches = new Set<Watch>();
+
+  constructor(state: ApiState, tokens: ServiceAccountTokens, authenticate: (token: string) => User | undefined) {
+    this.#state = state;
+    this.#tokens = tokens;
+    this.#authenticate = authenticate;
+  }
+
+  bookmark(): void {
+    for (const watch of this.#watches) watch.bookmark();
+  }
+
+  endWatches(): void {
+    for (const watch of this.#watches) watch.end();
+  }
+
+  /** What is sent; `undefined` where a watch has begun. Throws an `ApiError`. */
+  answer(call: Call): Reply | undefined {
+    const { group, version, plural, namespace, name, subresource } = call.target;
+    const reviewed = reviewTypes.find(
+      (one) => one.group === group && one.version === version && one.plural === plural && !namespace,
+    );
+    if (reviewed && name === undefined) return this.#review(reviewed.kind, call);
+    const type = this.#state.type(group, version, plural);
+    if (!type) {
+      const why = notDoneTypes.get(`${plural}.${group}`);
+      throw why === undefined ? noSuchResource() : notImplemented(`${plural}: ${why}`);
+    }
+    if (namespace !== undefined && !type.namespaced) throw noSuchResource();
+    if (name === undefined) return this.#collection(type, call);
+    if (type.namespaced && namespace === undefined) throw noSuchResource();
+    const one = { ...call, type, name };
+    return subresource === undefined ? this.#object(one) : this.#subresource(one, subresource);
+  }
+
+  #review(kind: string, { method, body, mediaType, user }: Call): Reply {
+    if (method !== 'POST') throw methodNotAllowed();
+    const authenticate = (token: string, audiences: readonly string[]) =>
+      this.#authenticate(token) ?? this.#tokens.authenticate(token, audiences);
+    const reviewer = { clock: this.#state.clock, authenticate };
+    return { code: 201, body: review(kind, parseBody(body, mediaType), user, reviewer) };
+  }
+
+  #collection(type: ResourceType, call: Call): Reply | undefined {
+    const { method, query, target } = call;
+    const { namespace } = target;
+    if (type.namespaced && namespace === undefined && method !== 'GET') throw methodNotAllowed();
+    switch (method) {
+      case 'GET': {
+        const options = listOptionsOf(query);
+        if (options.watch) return this.#watch(type, call);
+        return shown(call.form, { code: 200, body: listObjects(this.#state.store, type, namespace, options) });
+      }
+      case 'POST': {
+        const { dryRun } = writeOptionsOf(query, 'CreateOptions');
+        const given = readObject(type, parseBody(call.body, call.mediaType));
+        const object = createObject(this.#state, type, namespace, given, dryRun);
+        return shown(call.form, { code: 201, body: present(type, object) });
+      }
+      case 'DELETE':
+        return this.#deleteCollection(type, call);
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  #watch(type: ResourceType, { query, target, response, form }: Call): undefined {
+    const stream = {
+      write: (text: string) => writeTo(response, text),
+      onDrain: (drained: () => void) => response.on('drain', drained),
+      onClose: (closed: () => void) => response.on('close', closed),
+      end: () => {
+        response.end();
+      },
+    };
+    const watch = new Watch(this.#state.store, {
+      type,
+      namespace: target.namespace,
+      options: listOptionsOf(query),
+      timeoutMs: shortestWatchMs * (1 + Math.random()),
+      show: (object) => (form === 'metadata' ? metadataOnly(object) : object),
+    });
+    response.statusCode = 200;
+    response.setHeader('content-type', 'application/json');
+    response.setHeader('cache-control', 'no-cache, private');
+    if ('flushHeaders' in response) response.flushHeaders();
+    this.#watches.add(watch);
+    response.on('close', () => this.#watches.delete(watch));
+    watch.start(stream);
+    return undefined;
+  }
+
+  /** Every object that is selected, each as if it were deleted alone. */
+  #deleteCollection(type: ResourceType, { query, target: { namespace }, body, mediaType }: Call): Reply {
+    if (!type.deleteCollection) throw methodNotAllowed();
+    const options = deleteOptionsOf(query, bodyOf(body, mediaType));
+    const list = listObjects(this.#state.store, type, namespace, listOptionsOf(query));
+    const items = isList(list.items) ? list.items : [];
+    for (const item of items) {
+      const { name } = Object(isObject(item) ? item.metadata : {}); // a stored object has a name
+      deleteObject(this.#state, type, namespace, String(name), options);
+    }
+    return { code: 200, body: list };
+  }
+
+  #object(call: ObjectCall): Reply {
+    const { method, type, name, target, query, form } = call;
+    if (method === 'GET') {
+      const resourceVersion = query.get('resourceVersion') ?? '';
+      const object = getObject(this.#state.store, type, target.namespace, name, resourceVersion);
+      return shown(form, { code: 200, body: object });
+    }
+    if (method === 'DELETE') {
+      const options = deleteOptionsOf(query, bodyOf(call.body, call.mediaType));
+      return { code: 200, body: deleteObject(this.#state, type, target.namespace, name, options) };
+    }
+    return this.#write(call, 'object');
+  }
+
+  #subresource(call: ObjectCall, subresource: string): Reply {
+    const { type, name, target, method, form } = call;
+    if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
+    if (subresource === 'status' && type.status)
+      return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
+    if (subresource === 'scale' && type.scale) return shown(form, this.#scale(call));
+    if (subresource === 'token' && storageKeyOf(type) === 'serviceaccounts.') {
+      if (method !== 'POST') throw methodNotAllowed();
+      const body = parseBody(call.body, call.mediaType);
+      return { code: 201, body: this.#tokens.request(target.namespace ?? '', name, body) };
+    }
+    throw noSuchResource();
+  }
+
+  #write(call: ObjectCall, part: Update['part']): Reply {
+    const { type, name, target } = call;
+    const { change, ...options } = changeOf(call, type, (before) => before);
+    const update = { ...options, part, change };
+    const { object, created } = updateObject(this.#state, type, target.namespace, name, update);
+    return shown(call.form, { code: created ? 201 : 200, body: present(type, object) });
+  }
+
+  #scale(call: ObjectCall): Reply {
+    const { type, name, target, method } = call;
+    const object = this.#state.find(type, target.namespace, name);
+    const paths = type.scale;
+    if (!object || !paths) throw notFound(type, name);
+    if (method === 'GET') return { code: 200, body: present(scaleType, scaleOf(paths, object)) };
+    const { change, dryRun } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
+    const written = updateObject(this.#state, type, target.namespace, name, {
+      part: 'object',
+      dryRun,
+      change: (before) => scaled(paths, before ?? object, change(before)),
+    });
+    return { code: 200, body: present(scaleType, scaleOf(paths, written.object)) };
+  }
+}
+
+/** What a PUT or a PATCH makes of what `view` shows of an object. */
+function changeOf(
+  { method, query, mediaType, body, name }: ObjectCall,
+  type: ResourceType,
+  view: (before: StoredObject | undefined) => StoredObject | undefined,
+): { change: (before: StoredObject | undefined) => GivenObject; dryRun: boolean; mayCreate: boolean } {
+  if (method === 'PUT') {
+    const { dryRun } = writeOptionsOf(query, 'UpdateOptions');
+    const given = readObject(type, parseBody(body, mediaType));
+    return { change: () => given, dryRun, mayCreate: false };
+  }
+  if (method !== 'PATCH') throw methodNotAllowed();
+  const options = writeOptionsOf(query, 'PatchOptions');
+  const patch = readPatch(type, mediaType, body, options);
+  return {
+    change: (before) => patched(type, name, patch, view(before)),
+    dryRun: options.dryRun,
+    mayCreate: patch.apply,
+  };
+}
+
+const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>
+  body.length === 0 ? undefined : parseBody(body, mediaType);
+
+const metadataOnly = ({ metadata = {} }: JsonObject): JsonObject => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata,
+});
+
+/** An answer in the form that was asked for. */
+function shown(form: Form, { code, body }: Reply): Reply {
+  if (form === 'object') return { code, body };
+  if (!isList(body.items)) return { code, body: metadataOnly(body) };
+  const { metadata = {} } = body;
+  const list = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata };
+  return { code, body: { ...list, items: body.items.filter(isObject).map(metadataOnly) } };
+}

@@ -1,0 +1,46 @@
+/** Questions about identities that are asked by a POST and stored nowhere. */
+
+import { z } from 'zod';
+import type { Json, JsonObject } from './json.ts';
+import { readObject, timestamp } from './metadata.ts';
+import { resourceType } from './resource-type.ts';
+import { cause, invalid } from './status.ts';
+import { issuer, userInfo } from './tokens.ts';
+import type { User } from './users.ts';
+
+export interface Reviewer {
+  readonly clock: () => number;
+  /** Whose token it is. */
+  authenticate(token: string, audiences: readonly string[]): User | undefined;
+}
+
+const reviewType = (kind: string) =>
+  resourceType({
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced: false,
+  });
+
+/** By plural and group, as discovery lists them. */
+export const reviewTypes = [reviewType('SelfSubjectReview'), reviewType('TokenReview')];
+
+const tokenReviewSpec = z.object({ token: z.string().nullish(), audiences: z.array(z.string()).nullish() });
+
+/** Answers a review of a kind. */
+export function review(kind: string, body: Json, user: User, { clock, authenticate }: Reviewer): JsonObject {
+  const type = reviewType(kind);
+  const { spec } = readObject(type, body);
+  const answer = { kind, apiVersion: 'authentication.k8s.io/v1' };
+  if (kind === 'SelfSubjectReview') {
+    const metadata = { creationTimestamp: timestamp(clock()) };
+    return { ...answer, metadata, status: { userInfo: userInfo(user) } };
+  }
+  const { token, audiences } = tokenReviewSpec.catch({}).parse(spec ?? {});
+  if (!token) throw invalid(type, '', [cause.required('spec.token', '')]);
+  const asked = audiences?.length ? audiences : [issuer];
+  const found = authenticate(token, asked);
+  const status = found ? { authenticated: true, user: userInfo(found), audiences: asked } : { user: {} };
+  return { ...answer, metadata: {}, spec: { token, ...(audiences ? { audiences } : {}) }, status };
+}

@@ -1,0 +1,192 @@
+/** How an API server says that something went wrong: a `Status` object with a reason that programs read. */
+
+import type { JsonObject } from './json.ts';
+
+/** What a resource is called in messages: `leases.coordination.k8s.io`. */
+export interface GroupResource {
+  readonly group: string;
+  readonly plural: string;
+}
+
+export interface GroupKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** One problem with one field, as `details.causes` has it. */
+export interface Cause {
+  readonly reason:
+    | 'FieldValueInvalid'
+    | 'FieldValueRequired'
+    | 'FieldValueForbidden'
+    | 'FieldValueNotSupported'
+    | 'FieldValueTooLong';
+  readonly message: string;
+  readonly field: string;
+}
+
+export interface Details {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly Partial<Cause>[] | readonly JsonObject[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** A request that cannot be served. */
+export class ApiError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly details: Details | undefined;
+  /** Where a list whose version is gone can go on. */
+  readonly continue: string | undefined;
+
+  constructor(code: number, reason: string, message: string, details?: Details, token?: string) {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+    this.continue = token;
+  }
+
+  /** The body that is sent. */
+  toStatus(): object {
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: this.continue === undefined ? {} : { continue: this.continue },
+      status: 'Failure',
+      message: this.message,
+      reason: this.reason,
+      ...(this.details ? { details: this.details } : {}),
+      code: this.code,
+    };
+  }
+}
+
+/** The reason that belongs to an HTTP status. */
+export const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  501: 'NotImplemented',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+const nameOf = ({ group, plural }: GroupResource) => (group === '' ? plural : `${plural}.${group}`);
+const detailsOf = ({ group, plural }: GroupResource, name: string): Details => ({
+  ...(name === '' ? {} : { name }),
+  ...(group === '' ? {} : { group }),
+  kind: plural,
+});
+
+export const badRequest = (message: string) => new ApiError(400, 'BadRequest', message);
+
+export const notFound = (resource: GroupResource, name: string) =>
+  new ApiError(404, 'NotFound', `${nameOf(resource)} "${name}" not found`, detailsOf(resource, name));
+
+export const noSuchResource = () =>
+  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
+
+export const alreadyExists = (resource: GroupResource, name: string, deleting = false) => {
+  const message = `${deleting ? 'object is being deleted: ' : ''}${nameOf(resource)} "${name}" already exists`;
+  return new ApiError(409, 'AlreadyExists', message, detailsOf(resource, name));
+};
+
+export const conflict = (resource: GroupResource, name: string, why: string) =>
+  new ApiError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${nameOf(resource)} "${name}": ${why}`,
+    detailsOf(resource, name),
+  );
+
+/** Somebody else has written the object since it was read. */
+export const modified = (resource: GroupResource, name: string) =>
+  conflict(
+    resource,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+
+export const forbidden = (resource: GroupResource, name: string, why: string, causes?: readonly JsonObject[]) =>
+  new ApiError(403, 'Forbidden', `${nameOf(resource)} "${name}" is forbidden: ${why}`, {
+    ...detailsOf(resource, name),
+    ...(causes ? { causes } : {}),
+  });
+
+export function invalid({ group, kind }: GroupKind, name: string, causes: readonly Cause[]): ApiError {
+  const problems = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
+  const [first = ''] = problems;
+  const text = problems.length === 1 ? first : `[${problems.join(', ')}]`;
+  const full = group === '' ? kind : `${kind}.${group}`;
+  return new ApiError(422, 'Invalid', `${full} "${name}" is invalid: ${text}`, {
+    ...(name === '' ? {} : { name }),
+    ...(group === '' ? {} : { group }),
+    kind,
+    causes,
+  });
+}
+
+export const expired = (message: string, token?: string) => new ApiError(410, 'Expired', message, undefined, token);
+
+/** A version that this server has not reached. */
+export const tooLargeVersion = (asked: number, current: number) =>
+  new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+
+export const methodNotAllowed = () =>
+  new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+
+export const unsupportedMediaType = (accepted: readonly string[]) =>
+  new ApiError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+
+/** What a real API server does, and this one does not. */
+export const notImplemented = (what: string) =>
+  new ApiError(501, 'NotImplemented', `FakeCluster does not do this: ${what}`);
+
+export const cause = {
+  invalid: (field: string, value: unknown, detail: string): Cause => ({
+    reason: 'FieldValueInvalid',
+    message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
+    field,
+  }),
+  required: (field: string, detail: string): Cause => ({
+    reason: 'FieldValueRequired',
+    message: `Required value${detail === '' ? '' : `: ${detail}`}`,
+    field,
+  }),
+  forbidden: (field: string, detail: string): Cause => ({
+    reason: 'FieldValueForbidden',
+    message: `Forbidden: ${detail}`,
+    field,
+  }),
+  notSupported: (field: string, value: string, supported: readonly string[]): Cause => ({
+    reason: 'FieldValueNotSupported',
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(', ')}`,
+    field,
+  }),
+  tooLong: (field: string, most: number): Cause => ({
+    reason: 'FieldValueTooLong',
+    message: `Too long: may not be more than ${most} bytes`,
+    field,
+  }),
+};

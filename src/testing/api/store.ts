@@ -1,0 +1,162 @@
+/**
+ * What etcd is to an API server: objects by resource, one count of versions for all of them, and for a while what each change
+ * was, so that a list can go on at its version and a watch can begin at one.
+ */
+
+import type { StoredObject } from './objects.ts';
+
+export interface Change {
+  readonly version: number;
+  readonly key: string;
+  /** What was there before; `undefined` where the change made it. */
+  readonly before: StoredObject | undefined;
+  /** What is there now, or was there last, with the change's version. */
+  readonly object: StoredObject;
+  readonly deleted: boolean;
+}
+
+/** The objects of one resource. */
+export class Collection {
+  readonly #store: Store;
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #listeners = new Set<() => void>();
+  #sorted: readonly string[] | undefined;
+  readonly #changes: Change[] = [];
+  /** How many changes are no longer kept. */
+  #forgotten = 0;
+  #oldest: number;
+
+  constructor(store: Store, oldest: number) {
+    this.#store = store;
+    this.#oldest = oldest;
+  }
+
+  /** The oldest version that a watch can begin at, or a list can show. */
+  get oldest(): number {
+    return this.#oldest;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** The position after the last change. */
+  get end(): number {
+    return this.#forgotten + this.#changes.length;
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** Keys in the order of a list. */
+  keys(): readonly string[] {
+    this.#sorted ??= [...this.#objects.keys()].sort();
+    return this.#sorted;
+  }
+
+  /** Keys and objects as they were at a version that is not older than `oldest`. */
+  at(version: number): { readonly keys: readonly string[]; get(key: string): StoredObject | undefined } {
+    const since = this.positionAfter(version) - this.#forgotten;
+    if (since >= this.#changes.length) return { keys: this.keys(), get: (key) => this.get(key) };
+    const objects = new Map(this.#objects);
+    for (const { key, before } of this.#changes.slice(since).toReversed()) {
+      if (before) objects.set(key, before);
+      else objects.delete(key);
+    }
+    return { keys: [...objects.keys()].sort(), get: (key) => objects.get(key) };
+  }
+
+  /** Where the changes after a version begin. */
+  positionAfter(version: number): number {
+    let [low, high] = [0, this.#changes.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#changes[middle]?.version ?? 0) > version) high = middle;
+      else low = middle + 1;
+    }
+    return this.#forgotten + low;
+  }
+
+  /** The change at a position; `gone` where it is no longer kept, `undefined` where it has not happened yet. */
+  changeAt(position: number): Change | 'gone' | undefined {
+    return position < this.#forgotten ? 'gone' : this.#changes[position - this.#forgotten];
+  }
+
+  /** Stores an object under the next version. */
+  put(key: string, object: StoredObject): StoredObject {
+    const before = this.#objects.get(key);
+    const stored = this.#store.stamp(object);
+    this.#objects.set(key, stored);
+    if (!before) this.#sorted = undefined;
+    this.#changed({ version: this.#store.version, key, before, object: stored, deleted: false });
+    return stored;
+  }
+
+  /** Takes an object away. What comes back is its last state, under the version of its deletion. */
+  delete(key: string): StoredObject | undefined {
+    const before = this.#objects.get(key);
+    if (!before) return undefined;
+    const stored = this.#store.stamp(before);
+    this.#objects.delete(key);
+    this.#sorted = undefined;
+    this.#changed({ version: this.#store.version, key, before, object: stored, deleted: true });
+    return stored;
+  }
+
+  /** Calls back after each change, until it is told to stop. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Forgets all but the newest changes. */
+  forget(keep: number): void {
+    const dropped = this.#changes.splice(0, this.#changes.length - keep);
+    this.#forgotten += dropped.length;
+    this.#oldest = keep === 0 ? this.#store.version : Math.max(this.#oldest, dropped.at(-1)?.version ?? 0);
+  }
+
+  #changed(change: Change): void {
+    this.#changes.push(change);
+    const { history } = this.#store;
+    // Some at once: to move the rest at each change would take long.
+    if (this.#changes.length > history + Math.ceil(history / 4)) this.forget(history);
+    for (const tell of this.#listeners) tell();
+  }
+}
+
+export class Store {
+  /** How many changes of each resource are kept. */
+  readonly history: number;
+  readonly #collections = new Map<string, Collection>();
+  #version = 0;
+  #compacted = 0;
+
+  constructor(history: number) {
+    this.history = history;
+  }
+
+  /** The newest version. */
+  get version(): number {
+    return this.#version;
+  }
+
+  collection(key: string): Collection {
+    const found = this.#collections.get(key) ?? new Collection(this, this.#compacted);
+    this.#collections.set(key, found);
+    return found;
+  }
+
+  /** The object under the next version. */
+  stamp(object: StoredObject): StoredObject {
+    this.#version += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+  }
+
+  /** Forgets every change: what was before can neither be listed nor watched. */
+  compact(): void {
+    this.#compacted = this.#version;
+    for (const collection of this.#collections.values()) collection.forget(0);
+  }
+}

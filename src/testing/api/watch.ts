@@ -1,0 +1,193 @@
+/**
+ * A watch: first what is there, if it asks for that, then each change, in order, as fast as its reader reads. It holds a position
+ * in the changes that the store keeps; a reader that stays so far behind that its next change is forgotten loses the watch.
+ */
+
+import type { JsonObject } from './json.ts';
+import { present, type StoredObject, withMeta } from './objects.ts';
+import { type ListOptions, versionOf } from './query.ts';
+import { type Scope, scopeOf } from './read.ts';
+import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
+import { type ApiError, expired, tooLargeVersion } from './status.ts';
+import type { Change, Collection, Store } from './store.ts';
+
+/** Where the events go. */
+export interface WatchStream {
+  /** Says whether there is room for more; if not, `drained` is called once there is. */
+  write(text: string): boolean;
+  onDrain(drained: () => void): void;
+  onClose(closed: () => void): void;
+  end(): void;
+}
+
+export interface WatchSettings {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly options: ListOptions;
+  /** How long it lasts if the client does not say. */
+  readonly timeoutMs: number;
+  /** What is sent of an object. */
+  readonly show: (object: JsonObject) => JsonObject;
+}
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** What is written at once. */
+const chunkLength = 64 * 1024;
+/** A server says which version a reader is at this long before it ends a watch. */
+const bookmarkBeforeEndMs = 2_000;
+
+const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
+
+export class Watch {
+  readonly #store: Store;
+  readonly #settings: WatchSettings;
+  readonly #collection: Collection;
+  readonly #scope: Scope;
+  /** The version that it begins after; 0 is any. */
+  readonly #since: number;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #stream: WatchStream | undefined;
+  #stopListening: () => void = () => {};
+  /** Objects that are still to be sent before the first change. */
+  #initial: Iterator<StoredObject> | undefined;
+  #bookmark: 'none' | 'due' | 'initial-events-end' = 'none';
+  #position: number;
+  #blocked = false;
+
+  /** Throws what is wrong with the options. What is wrong with the version is the first event of the stream. */
+  constructor(store: Store, settings: WatchSettings) {
+    const { type, namespace, options } = settings;
+    this.#store = store;
+    this.#settings = settings;
+    this.#collection = store.collection(storageKeyOf(type));
+    this.#scope = scopeOf(type, namespace, options);
+    this.#since = versionOf(options.resourceVersion) ?? 0;
+    this.#position = this.#collection.end;
+  }
+
+  start(stream: WatchStream): void {
+    const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
+    const since = this.#since;
+    const initial = sendInitialEvents ?? since === 0;
+    const { oldest } = this.#collection;
+    this.#stream = stream;
+    if (initial && since > this.#store.version) return this.#fail(tooLargeVersion(since, this.#store.version));
+    if (!initial && since > 0 && since < oldest) {
+      return this.#fail(expired(`too old resource version: ${since} (${oldest})`));
+    }
+    if (initial) {
+      this.#initial = this.#objects();
+      if (allowWatchBookmarks) this.#bookmark = 'initial-events-end';
+    } else if (since > 0) {
+      this.#position = this.#collection.positionAfter(since);
+    }
+    this.#stopListening = this.#collection.listen(() => this.#pump());
+    stream.onDrain(() => {
+      this.#blocked = false;
+      this.#pump();
+    });
+    stream.onClose(() => this.#stop());
+    const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 : this.#settings.timeoutMs;
+    this.#after(timeoutMs - bookmarkBeforeEndMs, () => this.bookmark());
+    this.#after(timeoutMs, () => this.end());
+    this.#pump();
+  }
+
+  /** Tells a reader that asked for it which version it has seen everything of. */
+  bookmark(): void {
+    if (!this.#settings.options.allowWatchBookmarks) return;
+    if (this.#bookmark === 'none') this.#bookmark = 'due';
+    this.#pump();
+  }
+
+  /** Ends the stream, as a server does at a watch's timeout. */
+  end(): void {
+    const stream = this.#stream;
+    this.#stop();
+    stream?.end();
+  }
+
+  *#objects(): Iterator<StoredObject> {
+    const { keys, get } = this.#collection.at(this.#store.version);
+    const objects = keys.map((key) => [key, get(key)] as const);
+    for (const [key, object] of objects) {
+      if (object && key.startsWith(this.#scope.prefix) && this.#scope.selects(key, object)) yield object;
+    }
+  }
+
+  /** Writes what is there to write, while there is room. */
+  #pump(): void {
+    let chunk = '';
+    while (this.#stream && !this.#blocked) {
+      const next = this.#next();
+      if (next !== undefined) chunk += next;
+      if (chunk === '') return;
+      if (next !== undefined && chunk.length < chunkLength) continue;
+      this.#blocked = !this.#stream.write(chunk);
+      chunk = '';
+    }
+  }
+
+  /** The next event; `undefined` where there is none yet. */
+  #next(): string | undefined {
+    if (this.#initial) {
+      const { value, done } = this.#initial.next();
+      if (!done) return this.#line('ADDED', value);
+      this.#initial = undefined;
+    }
+    for (;;) {
+      const change = this.#collection.changeAt(this.#position);
+      if (change === 'gone') {
+        this.end();
+        return undefined;
+      }
+      if (!change) return this.#takeBookmark();
+      this.#position += 1;
+      const event = this.#event(change);
+      if (event !== undefined) return event;
+    }
+  }
+
+  /** A change as this reader sees it: one that leaves its selection is a deletion for it. */
+  #event({ key, before, object, deleted }: Change): string | undefined {
+    if (!key.startsWith(this.#scope.prefix)) return undefined;
+    const was = before !== undefined && this.#scope.selects(key, before);
+    const is = !deleted && this.#scope.selects(key, object);
+    if (is) return this.#line(was ? 'MODIFIED' : 'ADDED', object);
+    if (!was) return undefined;
+    const { resourceVersion } = object.metadata;
+    return this.#line('DELETED', withMeta(before, { resourceVersion }));
+  }
+
+  #line(type: EventType, object: StoredObject): string {
+    return line(type, this.#settings.show(present(this.#settings.type, object)));
+  }
+
+  #takeBookmark(): string | undefined {
+    if (this.#bookmark === 'none') return undefined;
+    const { type, show } = this.#settings;
+    const annotations = { 'k8s.io/initial-events-end': 'true' };
+    const metadata = {
+      resourceVersion: String(this.#store.version),
+      ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
+    };
+    this.#bookmark = 'none';
+    return line('BOOKMARK', show({ kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+  }
+
+  #fail(error: ApiError): void {
+    this.#stream?.write(line('ERROR', error.toStatus()));
+    this.end();
+  }
+
+  #after(ms: number, act: () => void): void {
+    if (ms > 0) this.#timers.push(setTimeout(act, ms).unref());
+  }
+
+  #stop(): void {
+    this.#stream = undefined;
+    this.#stopListening();
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+}

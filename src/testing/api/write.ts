@@ -1,0 +1,216 @@
+/** Create and update: what a client may say about an object, what only the server says, and which writes come too late. */
+
+import { randomInt } from 'node:crypto';
+import type { ApiState } from './api-state.ts';
+import { equal, type JsonObject, without } from './json.ts';
+import { kindProblems, prepareKind } from './kinds.ts';
+import { checkMeta } from './metadata.ts';
+import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
+import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { afterRemoval, afterWrite } from './side-effects.ts';
+import {
+  ApiError,
+  alreadyExists,
+  badRequest,
+  cause,
+  conflict,
+  forbidden,
+  invalid,
+  modified,
+  notFound,
+} from './status.ts';
+
+export interface Written {
+  readonly object: StoredObject;
+  readonly created: boolean;
+}
+
+/** What an update makes of an object. */
+export interface Update {
+  /** The object as it is to be; `before` is `undefined` where there is none and one may be made. */
+  readonly change: (before: StoredObject | undefined) => GivenObject;
+  readonly part: 'object' | 'status';
+  readonly dryRun: boolean;
+  /** Makes what is not there, whatever the kind's rule. */
+  readonly mayCreate?: boolean;
+}
+
+/** Stores a new object. Throws a 400, 403, 404, 409 or 422. */
+export function createObject(
+  state: ApiState,
+  type: ResourceType,
+  namespace: string | undefined,
+  given: GivenObject,
+  dryRun: boolean,
+): StoredObject {
+  if (given.metadata.resourceVersion !== undefined) {
+    const message = 'resourceVersion should not be set on objects to be created';
+    throw new ApiError(500, 'InternalError', message);
+  }
+  checkNamespace(state, type, namespace, given.metadata);
+  const { generateName } = given.metadata;
+  const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
+  const system = state.newMeta(type);
+  const meta = { ...without({ ...given.metadata, ...unsaid, name: name || undefined, namespace }), ...system };
+  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), undefined);
+  checkMeta(type, prepared.metadata, undefined, kindProblems(type, prepared));
+  const key = keyOf(namespace, name);
+  const collection = state.store.collection(storageKeyOf(type));
+  const there = collection.get(key);
+  if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
+  const object = { ...prepared, metadata: { ...prepared.metadata, ...system, name, resourceVersion: '' } };
+  const final = afterWrite(state, type, object, dryRun);
+  return dryRun ? final : collection.put(key, final);
+}
+
+/** What a client may say of a new object, and a server does not believe. */
+const unsaid = { deletionTimestamp: undefined, deletionGracePeriodSeconds: undefined, generation: undefined };
+
+/** Changes an object. Throws a 400, 404, 409 or 422. */
+export function updateObject(
+  state: ApiState,
+  type: ResourceType,
+  namespace: string | undefined,
+  name: string,
+  update: Update,
+): Written {
+  const collection = state.store.collection(storageKeyOf(type));
+  const key = keyOf(namespace, name);
+  const before = collection.get(key);
+  if (!before) {
+    if (update.part === 'status' || !(update.mayCreate || type.createOnUpdate)) throw notFound(type, name);
+    const given = update.change(undefined);
+    checkName(type, namespace, name, given.metadata);
+    if (given.metadata.uid !== undefined) throw uidConflict(type, name, given.metadata.uid, '');
+    return { object: createObject(state, type, namespace, given, update.dryRun), created: true };
+  }
+  const given = update.change(before);
+  checkName(type, namespace, name, given.metadata);
+  checkPreconditions(type, given.metadata, before.metadata);
+  const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
+  checkMeta(type, object.metadata, before.metadata, kindProblems(type, object, before));
+  if (equal(object, before)) return { object: before, created: false };
+  if (isFinished(object, before)) {
+    if (!update.dryRun) {
+      collection.delete(key);
+      afterRemoval(state, type, before);
+    }
+    return { object, created: false };
+  }
+  const final = afterWrite(state, type, object, update.dryRun);
+  return { object: update.dryRun ? final : collection.put(key, final), created: false };
+}
+
+/** The last finalizer of an object that is being deleted has gone. */
+function isFinished({ metadata }: StoredObject, before: StoredObject): boolean {
+  return before.metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+}
+
+function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
+  const meta = systemMeta(given.metadata, before);
+  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }, before), before);
+  const { metadata: _, ...content } = prepared;
+  const { metadata: __, ...contentBefore } = before;
+  const changed = type.generation && !equal(content, contentBefore);
+  const generation = changed ? (before.metadata.generation ?? 0) + 1 : before.metadata.generation;
+  const { name, uid, resourceVersion, creationTimestamp } = meta;
+  const metadata = { ...prepared.metadata, name, uid, resourceVersion, creationTimestamp, generation };
+  return { ...content, metadata: without(metadata) };
+}
+
+function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
+  const meta = systemMeta(given.metadata, before);
+  const { labels, ownerReferences } = before.metadata;
+  const kept =
+    type.statusKeeps === 'metadata'
+      ? before.metadata
+      : without({
+          ...meta,
+          ...(type.statusKeeps === 'labels' ? { labels } : {}),
+          ...(type.statusKeeps === 'ownerReferences' ? { ownerReferences } : {}),
+        });
+  const { status: _, ...rest } = before;
+  const status = given.status ?? (type.custom ? undefined : {});
+  return { ...rest, ...(status === undefined ? {} : { status }), metadata: kept };
+}
+
+/** A new object has the status that its kind begins with; an update leaves the status as it is. */
+function withStatus<T extends JsonObject>(type: ResourceType, object: T, before: StoredObject | undefined): T {
+  if (!type.status) return object;
+  const { status: _, ...rest } = object;
+  const status = before ? before.status : (type.initialStatus ?? (type.custom ? undefined : {}));
+  return { ...rest, ...(status === undefined ? {} : { status }) } as T; // only its status is another
+}
+
+/** Metadata with what a client cannot change. */
+function systemMeta(given: GivenMeta, before: StoredObject): StoredMeta {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = before.metadata;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = before.metadata;
+  return {
+    ...without({
+      ...given,
+      deletionTimestamp,
+      deletionGracePeriodSeconds,
+      generation,
+      namespace: given.namespace ?? namespace,
+    }),
+    name,
+    uid: given.uid ?? uid,
+    resourceVersion,
+    creationTimestamp,
+  };
+}
+
+function checkName(type: ResourceType, namespace: string | undefined, name: string, meta: GivenMeta): void {
+  if (meta.name === undefined) throw badRequest('the name of the object must be given (metadata.name)');
+  if (meta.name !== name) {
+    throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+  }
+  if (type.namespaced && meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
+}
+
+const namespaceMismatch = () =>
+  badRequest('the namespace of the provided object does not match the namespace sent on the request');
+
+function checkPreconditions(
+  type: ResourceType,
+  given: GivenMeta,
+  { name, uid, resourceVersion }: StoredObject['metadata'],
+) {
+  if (given.uid !== undefined && given.uid !== uid) throw uidConflict(type, name, given.uid, uid);
+  if (given.resourceVersion === undefined || given.resourceVersion === '0') {
+    if (type.unconditionalUpdate) return;
+    const problem = cause.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
+    throw invalid({ group: type.group, kind: type.plural }, name, [problem]);
+  }
+  if (given.resourceVersion !== resourceVersion) throw modified(type, name);
+}
+
+export const uidConflict = (type: ResourceType, name: string, given: string, there: string) =>
+  conflict(type, name, `Precondition failed: UID in precondition: ${given}, UID in object meta: ${there}`);
+
+/** An object is made in a namespace that is there and stays. */
+function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
+  if (!type.namespaced || namespace === undefined) return;
+  if (meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
+  const found = state.find(state.namespaces, undefined, namespace);
+  if (!found) throw notFound(state.namespaces, namespace);
+  if (found.metadata.deletionTimestamp === undefined) return;
+  const message = `namespace ${namespace} is being terminated`;
+  throw forbidden(
+    type,
+    meta.name ?? '',
+    `unable to create new content in namespace ${namespace} because it is being terminated`,
+    [{ reason: 'NamespaceTerminating', message, field: 'metadata.namespace' }],
+  );
+}
+
+const letters = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** A name that nobody has, with five more letters. */
+function freeName(state: ApiState, type: ResourceType, namespace: string | undefined, prefix: string): string {
+  for (;;) {
+    const name = prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+    if (!state.find(type, namespace, name)) return name;
+  }
+}

@@ -1,0 +1,88 @@
+/** A server on loopback, over HTTP/2, HTTP/1.1 or plain HTTP, whose connections can be counted and broken. */
+
+import { createServer, type Server } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
+import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Request, Response } from './api/http.ts';
+import type { CertificateAuthority } from './certificates.ts';
+
+export interface ListenerOptions {
+  readonly http2: boolean;
+  readonly insecureHttp: boolean;
+  readonly serverNames: readonly string[];
+  readonly certificateAuthority: CertificateAuthority;
+  readonly answer: (request: Request, response: Response) => void;
+}
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #server: Http2SecureServer | HttpsServer | Server;
+  /** TCP connections accepted so far. */
+  connections = 0;
+  /** Chosen when it listens first, and kept. */
+  port = 0;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#server = this.#createServer();
+  }
+
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  async listen(): Promise<void> {
+    if (this.port !== 0) this.#server = this.#createServer();
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.port, '127.0.0.1', () => resolve());
+    });
+    const address = this.#server.address() as AddressInfo; // a TCP server that listens has one
+    this.port = address.port;
+  }
+
+  closeConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Asks every HTTP/2 client to use another connection, and closes these when their requests have ended. */
+  goAway(): void {
+    for (const session of this.#sessions) session.close();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.closeConnections();
+    await closed;
+  }
+
+  #createServer(): Http2SecureServer | HttpsServer | Server {
+    const { insecureHttp, http2, serverNames, certificateAuthority, answer } = this.#options;
+    const { certificate: cert, key } = certificateAuthority.issue({
+      commonName: 'fake-cluster',
+      dnsNames: ['localhost', ...serverNames],
+      ipAddresses: ['127.0.0.1', '::1'],
+    });
+    const tls = { cert, key, ca: certificateAuthority.certificate, requestCert: true, rejectUnauthorized: false };
+    const server = insecureHttp
+      ? createServer(answer)
+      : http2
+        ? createSecureServer({ ...tls, allowHTTP1: true }, answer)
+        : createTlsServer(tls, answer);
+    server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session);
+      session.on('close', () => this.#sessions.delete(session));
+    });
+    server.on('connection', (socket: Socket) => {
+      this.connections += 1;
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+      // A client that breaks off is no concern of the server's.
+      socket.on('error', () => {});
+    });
+    return server;
+  }
+}

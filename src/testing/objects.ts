@@ -1,0 +1,177 @@
+/** What a test does to the objects of a cluster without asking its API: no admission, no status subresource, no finalizers. */
+
+import type { ApiState } from './api/api-state.ts';
+import { equal, isObject, type JsonObject, valueAt, without } from './api/json.ts';
+import { prepareKind } from './api/kinds.ts';
+import { type GivenMeta, keyOf, present, type StoredObject } from './api/objects.ts';
+import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
+import { afterRemoval, afterWrite } from './api/side-effects.ts';
+
+/** Which object. */
+export interface ObjectName {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** `namespace` for the kinds that have one. Default: `default`. */
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
+}
+
+/** An object as a test writes it: whatever can be written as JSON. */
+export interface TestObject extends ObjectName {
+  readonly metadata: ObjectName['metadata'] & Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+/** An object as the cluster has it. */
+export interface StoredTestObject extends TestObject {
+  readonly metadata: TestObject['metadata'] & {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly creationTimestamp: string;
+    readonly generation?: number | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+    readonly annotations?: Readonly<Record<string, string>> | undefined;
+  };
+}
+
+/** Objects of a kind. */
+export interface ObjectsOfKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+}
+
+interface Place {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly key: string;
+}
+
+const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' };
+
+export class Objects {
+  readonly #state: ApiState;
+
+  constructor(state: ApiState) {
+    this.#state = state;
+  }
+
+  add(given: TestObject | Iterable<TestObject>): void {
+    for (const object of Symbol.iterator in given ? given : [given]) {
+      const place = this.#place(object);
+      if (this.#collection(place).get(place.key)) throw new Error(`there is a ${nameOf(object, place)} already`);
+      this.#store(object, place);
+    }
+  }
+
+  set(object: TestObject): void {
+    this.#store(object, this.#place(object));
+  }
+
+  delete(name: ObjectName): void {
+    const place = this.#place(name);
+    const collection = this.#collection(place);
+    const object = collection.get(place.key);
+    if (!object) throw new Error(`there is no ${nameOf(name, place)}`);
+    if (place.type === this.#state.namespaces) this.#empty(place.name);
+    collection.delete(place.key);
+    afterRemoval(this.#state, place.type, object);
+  }
+
+  get(name: ObjectName): StoredTestObject | undefined {
+    const place = this.#place(name);
+    const object = this.#collection(place).get(place.key);
+    return object && structuredClone(present(place.type, object));
+  }
+
+  list({ apiVersion, kind, namespace }: ObjectsOfKind): readonly StoredTestObject[] {
+    const type = this.#type(apiVersion, kind);
+    const collection = this.#state.store.collection(storageKeyOf(type));
+    return collection
+      .keys()
+      .filter((key) => namespace === undefined || key.startsWith(`${namespace}/`))
+      .flatMap((key) => collection.get(key) ?? [])
+      .map((object) => structuredClone(present(type, object)));
+  }
+
+  addNamespace(name: string, labels: Readonly<Record<string, string>>): void {
+    this.add({ ...namespaceKind, metadata: { name, labels } });
+  }
+
+  labelNamespace(name: string, labels: Readonly<Record<string, string>>): void {
+    const namespace = this.get({ ...namespaceKind, metadata: { name } });
+    if (!namespace) throw new Error(`there is no Namespace ${name}`);
+    this.set({ ...namespace, metadata: { ...namespace.metadata, labels } });
+  }
+
+  #store(given: TestObject, place: Place): void {
+    const { type, namespace, name, key } = place;
+    if (namespace !== undefined && !this.#state.find(this.#state.namespaces, undefined, namespace)) {
+      this.addNamespace(namespace, {});
+    }
+    const collection = this.#collection(place);
+    const before = collection.get(key);
+    // What is kept is JSON, and nobody else's.
+    const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
+    const meta: GivenMeta = isObject(metadata) ? metadata : {};
+    const kept = before && { ...before.metadata, ...generationAfter(content, before) };
+    const system = { ...this.#state.newMeta(type), ...kept, ...meta };
+    const { uid = '', creationTimestamp = '' } = system;
+    const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation: system.generation });
+    const status = content.status ?? (type.status ? type.initialStatus : undefined);
+    const object = prepareKind(
+      type,
+      { ...content, ...(status === undefined ? {} : { status }), metadata: stored },
+      before,
+    );
+    const named = { ...object.metadata, name, uid, creationTimestamp, resourceVersion: '' };
+    collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
+  }
+
+  /** Takes away what is in a namespace. */
+  #empty(namespace: string): void {
+    for (const type of this.#state.types()) {
+      if (!type.namespaced) continue;
+      const collection = this.#state.store.collection(storageKeyOf(type));
+      for (const key of collection.keys()) if (key.startsWith(`${namespace}/`)) collection.delete(key);
+    }
+  }
+
+  #collection({ type }: Place) {
+    return this.#state.store.collection(storageKeyOf(type));
+  }
+
+  #place({ apiVersion, kind, metadata }: ObjectName): Place {
+    const type = this.#type(apiVersion, kind);
+    const { name, namespace = type.namespaced ? 'default' : undefined } = metadata ?? {};
+    if (typeof name !== 'string' || name === '') throw new TypeError(`a ${kind} needs metadata.name`);
+    if (namespace !== undefined && typeof namespace !== 'string') {
+      throw new TypeError(`metadata.namespace of ${kind} ${name} must be text`);
+    }
+    if (namespace !== undefined && !type.namespaced) {
+      throw new TypeError(`a ${kind} is in no namespace, and ${name} has metadata.namespace ${namespace}`);
+    }
+    return { type, namespace, name, key: keyOf(namespace, name) };
+  }
+
+  #type(apiVersion: string, kind: string): ResourceType {
+    const type = this.#state.typeOfKind(apiVersion, kind);
+    if (type) return type;
+    throw new TypeError(
+      `there is no kind ${kind} in apiVersion ${apiVersion}: name its CustomResourceDefinition in customResourceDefinitions, or add it`,
+    );
+  }
+}
+
+const nameOf = ({ kind }: ObjectName, { namespace, name }: Place) => `${kind} ${keyOf(namespace, name)}`;
+
+/** As the API counts it: changes of what is neither metadata nor status. */
+function generationAfter(content: JsonObject, before: StoredObject): { readonly generation?: number } {
+  const { generation } = before.metadata;
+  if (generation === undefined) return {};
+  const fields = new Set([...Object.keys(content), ...Object.keys(before)]);
+  const changed = [...fields].some(
+    (field) => field !== 'metadata' && field !== 'status' && !equal(content[field], valueAt(before, [field])),
+  );
+  return { generation: changed ? generation + 1 : generation };
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Body, configMap, configMaps, startApi } from '../../fixtures/api.ts';
+
+describe('discovery', () => {
+  test('lists the groups, and the kinds of each version', async (t) => {
+    const { send } = await startApi(t);
+    assert.deepEqual((await send('GET', '/api')).body.versions, ['v1']);
+    const { body: groups } = await send('GET', '/apis');
+    const apps = { groupVersion: 'apps/v1', version: 'v1' };
+    assert.deepEqual(
+      groups.groups.find(({ name }: Body) => name === 'apps'),
+      { name: 'apps', versions: [apps], preferredVersion: apps },
+    );
+    assert.equal((await send('GET', '/apis/apps')).body.kind, 'APIGroup');
+    const { body: core } = await send('GET', '/api/v1');
+    const names = core.resources.map(({ name }: Body) => name);
+    for (const name of ['pods', 'pods/status', 'configmaps', 'namespaces', 'serviceaccounts/token', 'services']) {
+      assert.ok(names.includes(name), name);
+    }
+    assert.deepEqual(
+      core.resources.find(({ name }: Body) => name === 'configmaps'),
+      {
+        name: 'configmaps',
+        singularName: 'configmap',
+        namespaced: true,
+        kind: 'ConfigMap',
+        verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+        shortNames: ['cm'],
+      },
+    );
+    const { body: multicluster } = await send('GET', '/apis/multicluster.x-k8s.io/v1alpha1');
+    const kinds = multicluster.resources.map(({ name }: Body) => name);
+    assert.deepEqual(kinds, ['clusterprofiles', 'clusterprofiles/status', 'placementdecisions']);
+    for (const path of ['/apis/none', '/apis/apps/v2', '/api/v2'])
+      assert.equal((await send('GET', path)).code, 404, path);
+  });
+
+  test('is of every kind that can be listed', async (t) => {
+    const { send } = await startApi(t);
+    const versions = [
+      '/api/v1',
+      ...(await send('GET', '/apis')).body.groups.flatMap(({ versions }: Body) =>
+        versions.map(({ groupVersion }: Body) => `/apis/${groupVersion}`),
+      ),
+    ];
+    let listed = 0;
+    for (const version of versions) {
+      for (const { name, verbs, kind } of (await send('GET', version)).body.resources) {
+        if (!verbs.includes('list')) continue;
+        const { code, body } = await send('GET', `${version}/${name}`);
+        assert.deepEqual([code, body.kind, body.apiVersion], [200, `${kind}List`, version.replace(/^\/apis?\//, '')]);
+        listed += 1;
+      }
+    }
+    assert.ok(listed > 50, `${listed} kinds`);
+  });
+
+  test('says which server it is, and that it is well', async (t) => {
+    const { send } = await startApi(t, { name: 'west' });
+    assert.equal((await send('GET', '/version')).body.gitVersion, 'v1.36.0+west');
+    for (const path of ['/healthz', '/livez', '/readyz']) assert.equal((await send('GET', path)).body, 'ok');
+  });
+});
+
+describe('what this API server does not do', () => {
+  const notDone = [
+    ['GET', '/openapi/v3'],
+    ['GET', '/openapi/v2'],
+    ['GET', '/metrics'],
+    ['GET', '/api/v1/namespaces/default/pods/p/log'],
+    ['POST', '/api/v1/namespaces/default/pods/p/exec'],
+    ['POST', '/api/v1/namespaces/default/pods/p/eviction'],
+    ['POST', '/api/v1/namespaces/default/pods/p/binding'],
+    ['GET', '/api/v1/namespaces/default/services/s/proxy/x'],
+    ['PUT', '/api/v1/namespaces/default/finalize'],
+    ['GET', '/api/v1/componentstatuses'],
+    ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
+    ['GET', '/apis/events.k8s.io/v1/events'],
+    ['GET', '/api/v1/watch/namespaces/default/configmaps'],
+    ['POST', `${configMaps}?fieldValidation=Strict`],
+  ] as const;
+
+  test('is a 501 that says so, never a 200', async (t) => {
+    const { send } = await startApi(t);
+    for (const [method, path] of notDone) {
+      const { code, body } = await send(method, path, method === 'GET' ? undefined : {});
+      assert.deepEqual([code, body.reason], [501, 'NotImplemented'], path);
+      assert.match(body.message, /^FakeCluster does not do this: /);
+    }
+    for (const accept of ['application/vnd.kubernetes.protobuf', 'application/json;as=Table;g=meta.k8s.io;v=v1']) {
+      assert.equal((await send('GET', configMaps, undefined, { accept })).code, 501, accept);
+      const { code } = await send('GET', configMaps, undefined, { accept: `${accept}, application/json` });
+      assert.equal(code, 200, 'JSON is accepted too');
+    }
+    assert.equal((await send('GET', configMaps, undefined, { accept: 'text/html' })).code, 406);
+    const protobuf = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+    assert.equal((await send('POST', configMaps, 'k8s', protobuf)).code, 501);
+    assert.equal((await send('POST', configMaps, 'k8s', { 'content-type': 'text/plain' })).code, 415);
+  });
+
+  test('and what no API server does is a 404 or a 405', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('a'));
+    const wrong = [
+      ['GET', '/nothing', 404],
+      ['GET', '/api/v1/nothing', 404],
+      ['GET', '/apis/no.group/v1/things', 404],
+      ['GET', `${configMaps}/a/nothing`, 404],
+      ['GET', '/api/v1/configmaps/a', 404],
+      ['GET', '/api/v1/namespaces/default/nodes', 404],
+      ['GET', '/api/v1/%ZZ', 400],
+      ['POST', `${configMaps}/a`, 405],
+      ['PUT', configMaps, 405],
+      ['PATCH', configMaps, 405],
+      ['POST', '/api/v1/configmaps', 405],
+      ['POST', '/version', 405],
+    ] as const;
+    for (const [method, path, code] of wrong) {
+      assert.equal((await send(method, path, method === 'GET' ? undefined : {})).code, code, `${method} ${path}`);
+    }
+    const large = await send('POST', configMaps, configMap('large', { data: { x: 'x'.repeat(3 * 1024 * 1024) } }));
+    assert.deepEqual([large.code, large.body.reason], [413, 'RequestEntityTooLarge']);
+  });
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { configMap, configMaps, startApi } from '../../fixtures/api.ts';
+
+const as = (type: string) => ({ 'content-type': `application/${type}` });
+
+describe('a JSON patch', () => {
+  const data = { a: '1', 'b/c': '2' };
+  const finalizers = ['example.com/x', 'example.com/y'];
+  const patches: readonly (readonly [what: string, patch: unknown, code: number, data?: object])[] = [
+    ['add', [{ op: 'add', path: '/data/d', value: '3' }], 200, { ...data, d: '3' }],
+    ['replace', [{ op: 'replace', path: '/data/b~1c', value: '3' }], 200, { a: '1', 'b/c': '3' }],
+    ['replace of what is not there', [{ op: 'replace', path: '/data/d', value: '3' }], 200, { ...data, d: '3' }],
+    ['remove', [{ op: 'remove', path: '/data/a' }], 200, { 'b/c': '2' }],
+    ['remove of what is not there', [{ op: 'remove', path: '/data/d' }], 422],
+    [
+      'test',
+      [
+        { op: 'test', path: '/data/a', value: '1' },
+        { op: 'remove', path: '/data/a' },
+      ],
+      200,
+      { 'b/c': '2' },
+    ],
+    [
+      'test that fails',
+      [
+        { op: 'remove', path: '/data/a' },
+        { op: 'test', path: '/data/b~1c', value: '3' },
+      ],
+      422,
+    ],
+    [
+      'test for nothing',
+      [
+        { op: 'test', path: '/data/d', value: null },
+        { op: 'remove', path: '/data/a' },
+      ],
+      200,
+      { 'b/c': '2' },
+    ],
+    ['move', [{ op: 'move', from: '/data/a', path: '/data/d' }], 200, { 'b/c': '2', d: '1' }],
+    ['copy', [{ op: 'copy', from: '/data/a', path: '/data/d' }], 200, { ...data, d: '1' }],
+    ['a path through nothing', [{ op: 'add', path: '/no/d', value: '3' }], 422],
+    ['an operation that is none', [{ op: 'change', path: '/data/a', value: '3' }], 422],
+    ['no list', { data: { a: '3' } }, 400],
+    ['no path', [{ op: 'add', value: '3' }], 422],
+    ['no operation', ['add'], 400],
+    ['an index that is none', [{ op: 'replace', path: '/metadata/finalizers/x', value: '3' }], 422],
+    ['another name', [{ op: 'replace', path: '/metadata/name', value: 'b' }], 400],
+    ['a version that was', [{ op: 'replace', path: '/metadata/resourceVersion', value: '1' }], 409],
+  ];
+
+  test('does what Kubernetes does with it', async (t) => {
+    const { cluster, send } = await startApi(t);
+    for (const [what, patch, code, expected] of patches) {
+      cluster.set(configMap('a', { data, metadata: { name: 'a', finalizers } }));
+      const { body, ...answer } = await send('PATCH', `${configMaps}/a`, patch, as('json-patch+json'));
+      assert.equal(answer.code, code, `${what}: ${JSON.stringify(body)}`);
+      const { data: stored } = (await send('GET', `${configMaps}/a`)).body;
+      assert.deepEqual(stored, expected ?? data, what);
+    }
+    const last = [{ op: 'remove', path: '/metadata/finalizers/-1' }];
+    const { body } = await send('PATCH', `${configMaps}/a`, last, as('json-patch+json'));
+    assert.deepEqual(body.metadata.finalizers, ['example.com/x']);
+  });
+});
+
+describe('a merge patch', () => {
+  test('merges objects, replaces everything else, and takes away what is null', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const profile = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
+    const metadata = { name: 'p', annotations: { keep: '1', go: '2' }, labels: { a: 'b' } };
+    cluster.add({ ...profile, metadata, spec: { list: [1, 2], deep: { x: 1, y: 2 }, text: 'a' } });
+    const path = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles/p';
+    const patch = {
+      metadata: { annotations: { go: null, come: '3' }, labels: null },
+      spec: { list: [{ a: null }], deep: { x: null, z: { n: null, m: 1 } }, text: { now: 'object' }, gone: null },
+    };
+    const { code, body } = await send('PATCH', path, patch, as('merge-patch+json'));
+    assert.equal(code, 200);
+    assert.deepEqual([body.metadata.annotations, body.metadata.labels], [{ keep: '1', come: '3' }, undefined]);
+    assert.deepEqual(body.spec, { list: [{}], deep: { y: 2, z: { m: 1 } }, text: { now: 'object' } });
+  });
+
+  test('is a conflict with a version that was, and an error without an object', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('a'));
+    const merge = (path: string, patch: unknown) => send('PATCH', path, patch, as('merge-patch+json'));
+    assert.equal((await merge(`${configMaps}/a`, { metadata: { resourceVersion: '1' } })).code, 409);
+    assert.equal((await merge(`${configMaps}/b`, {})).code, 404);
+    assert.equal((await merge(`${configMaps}/a`, [])).code, 400);
+    assert.equal((await merge(`${configMaps}/a`, '{')).code, 400);
+    assert.equal((await merge(`${configMaps}/a?force=true`, {})).code, 422);
+    const dry = await merge(`${configMaps}/a?dryRun=All`, { data: { x: '1' } });
+    assert.deepEqual([dry.code, dry.body.data, cluster.get(configMap('a'))?.data], [200, { x: '1' }, undefined]);
+  });
+});
+
+describe('a patch of another type', () => {
+  test('is refused, and never taken for one of these', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('a'));
+    for (const type of ['json', 'x-www-form-urlencoded', 'apply-patch+cbor']) {
+      const { code, body } = await send('PATCH', `${configMaps}/a`, { data: { x: '1' } }, as(type));
+      assert.deepEqual([code, body.reason], [415, 'UnsupportedMediaType'], type);
+    }
+    const custom = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles/p';
+    assert.equal((await send('PATCH', custom, {}, as('strategic-merge-patch+json'))).code, 415);
+    assert.equal(cluster.get(configMap('a'))?.data, undefined);
+  });
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { startApi } from '../../fixtures/api.ts';
+
+const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'bot' } };
+const tokens = '/api/v1/namespaces/default/serviceaccounts/bot/token';
+
+describe('a SelfSubjectReview', () => {
+  test('says who asks', async (t) => {
+    const known = {
+      t: 'jane',
+      sa: 'system:serviceaccount:ns:bot',
+      full: { username: 'joe', uid: 'u', groups: ['dev'], extra: { x: ['y'] } },
+    };
+    const { send } = await startApi(t, { tokens: known });
+    const who = async (token: string) => {
+      const { code, body } = await send('POST', reviews, {}, { authorization: `Bearer ${token}` });
+      assert.equal(code, 201);
+      return body.status.userInfo;
+    };
+    assert.deepEqual(await who('t'), { username: 'jane', groups: ['system:authenticated'] });
+    const groups = ['system:serviceaccounts', 'system:serviceaccounts:ns', 'system:authenticated'];
+    assert.deepEqual(await who('sa'), { username: 'system:serviceaccount:ns:bot', groups });
+    assert.deepEqual(await who('full'), {
+      username: 'joe',
+      uid: 'u',
+      groups: ['dev', 'system:authenticated'],
+      extra: { x: ['y'] },
+    });
+  });
+
+  test('says whom the request acts as', async (t) => {
+    const { send } = await startApi(t);
+    const who = async (headers: Readonly<Record<string, string>>) => {
+      const { code, body } = await send('POST', reviews, {}, headers);
+      return code === 201 ? body.status.userInfo : code;
+    };
+    assert.deepEqual(await who({ 'Impersonate-User': 'jane' }), { username: 'jane', groups: ['system:authenticated'] });
+    assert.deepEqual(
+      await who({
+        'Impersonate-User': 'jane',
+        'Impersonate-Group': 'dev',
+        'Impersonate-Uid': 'u',
+        'Impersonate-Extra-Acme.com%2fProject': 'p',
+      }),
+      { username: 'jane', uid: 'u', groups: ['dev', 'system:authenticated'], extra: { 'acme.com/project': ['p'] } },
+    );
+    assert.deepEqual(await who({ 'Impersonate-User': 'system:serviceaccount:a:b' }), {
+      username: 'system:serviceaccount:a:b',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:a', 'system:authenticated'],
+    });
+    assert.deepEqual(await who({ 'Impersonate-User': 'system:anonymous' }), {
+      username: 'system:anonymous',
+      groups: ['system:unauthenticated'],
+    });
+    assert.equal(await who({ 'Impersonate-Group': 'dev' }), 400);
+  });
+});
+
+describe('a TokenRequest', () => {
+  const hour = 3_600_000;
+
+  test('gives a token that is believed until it expires, or its account goes', async (t) => {
+    let now = Date.UTC(2026, 0, 1);
+    const { cluster, send } = await startApi(t, { clock: () => now });
+    cluster.add(account);
+    const mint = async (body: object) => (await send('POST', tokens, body)).body;
+    const { status, spec, kind } = await mint({ spec: { expirationSeconds: 600 } });
+    assert.deepEqual(
+      [kind, spec.expirationSeconds, status.expirationTimestamp],
+      ['TokenRequest', 600, '2026-01-01T00:10:00Z'],
+    );
+    const whoHas = async (token: string) => {
+      const { code, body } = await send('POST', reviews, {}, { authorization: `Bearer ${token}` });
+      return code === 201 ? body.status.userInfo.username : code;
+    };
+    assert.equal(await whoHas(status.token), 'system:serviceaccount:default:bot');
+    now += 599_999;
+    assert.equal(await whoHas(status.token), 'system:serviceaccount:default:bot');
+    now += 1;
+    assert.equal(await whoHas(status.token), 401);
+    const { status: other } = await mint({ spec: { audiences: ['vault'] } });
+    assert.equal(await whoHas(other.token), 401, 'it is for somebody else');
+    const { status: again } = await mint({});
+    assert.equal(await whoHas(again.token), 'system:serviceaccount:default:bot');
+    assert.equal(await whoHas(`${again.token.slice(0, -4)}AAAA`), 401);
+    cluster.delete(account);
+    cluster.add(account);
+    assert.equal(await whoHas(again.token), 401, 'it was another account');
+    assert.equal(now - Date.UTC(2026, 0, 1), hour / 6);
+  });
+
+  test('is refused for a time that is too short, and for an account that is not there', async (t) => {
+    const { cluster, send } = await startApi(t);
+    assert.equal((await send('POST', tokens, {})).code, 404);
+    cluster.add(account);
+    const { code, body } = await send('POST', tokens, { spec: { expirationSeconds: 599 } });
+    assert.deepEqual([code, body.details.causes[0].field], [422, 'spec.expirationSeconds']);
+    assert.equal((await send('GET', tokens)).code, 405);
+    assert.equal((await send('POST', tokens, { spec: { boundObjectRef: { kind: 'Pod' } } })).code, 501);
+  });
+});
+
+describe('a TokenReview', () => {
+  test('says whose token it is, for whom it asks', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(account);
+    const { body } = await send('POST', tokens, { spec: { audiences: ['vault'] } });
+    const review = async (spec: object) =>
+      (await send('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec })).body;
+    const { status } = await review({ token: body.status.token, audiences: ['vault', 'x'] });
+    assert.deepEqual([status.authenticated, status.user.username], [true, 'system:serviceaccount:default:bot']);
+    assert.equal((await review({ token: body.status.token })).status.authenticated, undefined);
+    assert.equal((await review({ token: 't' })).status.user.username, 'me');
+    assert.equal((await review({})).code, 422);
+  });
+});

@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { configMap, configMaps, startApi } from '../../fixtures/api.ts';
+
+const profiles = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles';
+const profile = (name: string, more: object = {}) => ({
+  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+  kind: 'ClusterProfile',
+  metadata: { name },
+  spec: { clusterManager: { name: 'm' } },
+  ...more,
+});
+const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+describe('a POST', () => {
+  test('stores an object with what only the server says', async (t) => {
+    const { send } = await startApi(t, { clock: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) });
+    const { code, body } = await send('POST', configMaps, {
+      metadata: { name: 'a', uid: 'mine', creationTimestamp: '2000-01-01T00:00:00Z', labels: {} },
+      data: { x: '1' },
+      immutable: null,
+    });
+    assert.equal(code, 201);
+    const { uid, resourceVersion, ...metadata } = body.metadata;
+    assert.match(uid, /^[0-9a-f]{8}-/);
+    assert.match(resourceVersion, /^\d+$/);
+    assert.deepEqual(metadata, { name: 'a', namespace: 'default', creationTimestamp: '2026-01-02T03:04:05Z' });
+    assert.deepEqual(
+      [body.apiVersion, body.kind, body.data, 'immutable' in body],
+      ['v1', 'ConfigMap', { x: '1' }, false],
+    );
+    assert.deepEqual((await send('GET', `${configMaps}/a`)).body, body);
+  });
+
+  test('makes a name of generateName', async (t) => {
+    const { send } = await startApi(t);
+    const names = [];
+    for (let index = 0; index < 3; index++) {
+      const { body } = await send('POST', configMaps, { metadata: { generateName: 'run-' } });
+      names.push(body.metadata.name);
+    }
+    assert.equal(new Set(names).size, 3);
+    for (const name of names) assert.match(name, /^run-[a-z0-9]{5}$/);
+  });
+
+  const refused = [
+    ['a name that is taken', configMap('there'), 409, 'AlreadyExists', { name: 'there', kind: 'configmaps' }],
+    [
+      'a name that is none',
+      configMap('Not_A_Name'),
+      422,
+      'Invalid',
+      { name: 'Not_A_Name', kind: 'ConfigMap', fields: ['metadata.name'] },
+    ],
+    ['no name', { metadata: {} }, 422, 'Invalid', { kind: 'ConfigMap', fields: ['metadata.name'] }],
+    [
+      'a label that is none',
+      { metadata: { name: 'a', labels: { 'a/b/c': '-' } } },
+      422,
+      'Invalid',
+      { name: 'a', kind: 'ConfigMap', fields: ['metadata.labels', 'metadata.labels'] },
+    ],
+    ['a label that is no text', { metadata: { name: 'a', labels: { a: 1 } } }, 400, 'BadRequest', undefined],
+    ['another kind', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }, 400, 'BadRequest', undefined],
+    ['another version', { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'a' } }, 400, 'BadRequest', undefined],
+    ['another namespace', { metadata: { name: 'a', namespace: 'kube-system' } }, 400, 'BadRequest', undefined],
+    ['a version', { metadata: { name: 'a', resourceVersion: '1' } }, 500, 'InternalError', undefined],
+    ['no object', ['a'], 400, 'BadRequest', undefined],
+    ['no JSON', '{', 400, 'BadRequest', undefined],
+    [
+      'two owners that are the controller',
+      { metadata: { name: 'a', ownerReferences: [owner('1'), owner('2')] } },
+      422,
+      'Invalid',
+      { name: 'a', kind: 'ConfigMap', fields: ['metadata.ownerReferences'] },
+    ],
+    [
+      'an owner without a UID',
+      { metadata: { name: 'a', ownerReferences: [owner('')] } },
+      422,
+      'Invalid',
+      { name: 'a', kind: 'ConfigMap', fields: ['metadata.ownerReferences.uid'] },
+    ],
+  ] as const;
+  test('is refused with the reason that Kubernetes gives', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('there'));
+    for (const [what, object, code, reason, details] of refused) {
+      const { body, ...answer } = await send('POST', configMaps, object);
+      const { causes, ...rest } = body.details ?? {};
+      const fields = causes?.map(({ field }: { field: string }) => field);
+      assert.deepEqual(
+        [
+          answer.code,
+          body.code,
+          body.kind,
+          body.status,
+          body.reason,
+          body.details && { ...rest, ...(fields ? { fields } : {}) },
+        ],
+        [code, code, 'Status', 'Failure', reason, details],
+        what,
+      );
+    }
+  });
+
+  test('needs a namespace that is there and stays', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const missing = await send(
+      'POST',
+      '/api/v1/namespaces/nowhere/configmaps',
+      configMap('a', { metadata: { name: 'a' } }),
+    );
+    assert.deepEqual([missing.code, missing.body.message], [404, 'namespaces "nowhere" not found']);
+    cluster.add({
+      ...configMap('held'),
+      metadata: { name: 'held', namespace: 'ending', finalizers: ['example.com/hold'] },
+    });
+    await send('DELETE', '/api/v1/namespaces/ending');
+    const late = await send('POST', '/api/v1/namespaces/ending/configmaps', { metadata: { name: 'a' } });
+    assert.deepEqual(
+      [late.code, late.body.reason, late.body.details.causes[0].reason],
+      [403, 'Forbidden', 'NamespaceTerminating'],
+    );
+  });
+
+  test('with dryRun stores nothing', async (t) => {
+    const { send } = await startApi(t);
+    assert.equal((await send('POST', `${configMaps}?dryRun=All`, configMap('a'))).code, 201);
+    assert.equal((await send('GET', `${configMaps}/a`)).code, 404);
+    assert.equal((await send('POST', `${configMaps}?dryRun=Some`, configMap('a'))).code, 422);
+  });
+
+  test('of a Secret makes data of stringData', async (t) => {
+    const { send } = await startApi(t);
+    const secret = { metadata: { name: 's' }, data: { a: 'eA==' }, stringData: { b: 'yz' } };
+    const { body } = await send('POST', '/api/v1/namespaces/default/secrets', secret);
+    assert.deepEqual([body.type, body.data, body.stringData], ['Opaque', { a: 'eA==', b: 'eXo=' }, undefined]);
+  });
+});
+
+function owner(uid: string) {
+  return { apiVersion: 'v1', kind: 'Pod', name: 'p', uid, controller: true };
+}
+
+describe('a PUT', () => {
+  test('replaces an object, and is a conflict with a version that is no longer the newest', async (t) => {
+    const { send } = await startApi(t);
+    const { body: first } = await send('POST', configMaps, configMap('a', { data: { x: '1', y: '1' } }));
+    const { code, body: second } = await send('PUT', `${configMaps}/a`, { ...first, data: { x: '2' } });
+    assert.deepEqual([code, second.data], [200, { x: '2' }]);
+    const { uid, creationTimestamp } = second.metadata;
+    assert.deepEqual([uid, creationTimestamp], [first.metadata.uid, first.metadata.creationTimestamp]);
+    const late = await send('PUT', `${configMaps}/a`, { ...first, data: { x: '3' } });
+    assert.deepEqual(
+      [late.code, late.body.reason, late.body.details],
+      [409, 'Conflict', { name: 'a', kind: 'configmaps' }],
+    );
+    assert.match(late.body.message, /the object has been modified; please apply your changes to the latest version/);
+    assert.deepEqual((await send('PUT', `${configMaps}/a`, configMap('a'))).code, 200, 'no version is any version');
+    const gone = await send('PUT', `${configMaps}/b`, configMap('b'));
+    assert.deepEqual([gone.code, gone.body.message], [404, 'configmaps "b" not found']);
+  });
+
+  test('that changes nothing is no new version', async (t) => {
+    const { send } = await startApi(t);
+    const { body } = await send('POST', configMaps, configMap('a', { data: { x: '1', y: '2' } }));
+    const { metadata } = (await send('PUT', `${configMaps}/a`, { ...body, data: { y: '2', x: '1' } })).body;
+    assert.equal(metadata.resourceVersion, body.metadata.resourceVersion);
+  });
+
+  test('does not change whose object it is, nor when it was made', async (t) => {
+    const { send } = await startApi(t);
+    const { body } = await send('POST', configMaps, configMap('a'));
+    const put = (metadata: object) =>
+      send('PUT', `${configMaps}/a`, { ...body, metadata: { ...body.metadata, ...metadata } });
+    assert.equal((await put({ name: 'b' })).code, 400);
+    assert.equal((await put({ namespace: 'kube-system' })).code, 400);
+    assert.equal((await put({ uid: 'other' })).code, 409);
+    const same = await put({
+      creationTimestamp: '2000-01-01T00:00:00Z',
+      generation: 7,
+      deletionTimestamp: '2000-01-01T00:00:00Z',
+    });
+    assert.deepEqual([same.code, same.body.metadata], [200, body.metadata]);
+  });
+
+  test('of a Lease makes one, needs its version later, and keeps microseconds', async (t) => {
+    const { send } = await startApi(t);
+    const lease = (renewTime: string, metadata: object = {}) => ({
+      metadata: { name: 'l', ...metadata },
+      spec: { holderIdentity: 'h', leaseDurationSeconds: 15, renewTime },
+    });
+    const made = await send('PUT', `${leases}/l`, lease('2026-01-01T00:00:00.123Z'));
+    assert.deepEqual([made.code, made.body.spec.renewTime], [201, '2026-01-01T00:00:00.123000Z']);
+    const blind = await send('PUT', `${leases}/l`, lease('2026-01-01T00:00:01Z'));
+    assert.deepEqual([blind.code, blind.body.details.causes[0].field], [422, 'metadata.resourceVersion']);
+    const { resourceVersion } = made.body.metadata;
+    assert.equal((await send('PUT', `${leases}/l`, lease('2026-01-01T00:00:01Z', { resourceVersion }))).code, 200);
+    const late = await send('PUT', `${leases}/l`, lease('2026-01-01T00:00:02Z', { resourceVersion }));
+    assert.deepEqual(
+      [late.code, late.body.message.split(':')[0]],
+      [409, 'Operation cannot be fulfilled on leases.coordination.k8s.io "l"'],
+    );
+    const wrong = await send('POST', leases, { metadata: { name: 'm' }, spec: { leaseDurationSeconds: 0 } });
+    assert.deepEqual([wrong.code, wrong.body.details.causes[0].field], [422, 'spec.leaseDurationSeconds']);
+  });
+
+  test('does not change what is immutable', async (t) => {
+    const { send } = await startApi(t);
+    const { body } = await send('POST', configMaps, configMap('a', { data: { x: '1' }, immutable: true }));
+    assert.equal((await send('PUT', `${configMaps}/a`, { ...body, data: { x: '2' } })).code, 422);
+    assert.equal((await send('PUT', `${configMaps}/a`, { ...body, immutable: false })).code, 422);
+  });
+});
+
+describe('the status', () => {
+  test('is written by the subresource only, which writes nothing else', async (t) => {
+    const { send } = await startApi(t);
+    const { body: made } = await send('POST', profiles, profile('p', { status: { version: { kubernetes: 'v1' } } }));
+    assert.deepEqual([made.status, made.metadata.generation], [undefined, 1]);
+    const status = { version: { kubernetes: 'v2' } };
+    const { body: told } = await send('PUT', `${profiles}/p/status`, {
+      ...made,
+      metadata: { ...made.metadata, labels: { a: 'b' } },
+      spec: { clusterManager: { name: 'n' } },
+      status,
+    });
+    assert.deepEqual(
+      [told.status, told.spec, told.metadata.labels, told.metadata.generation],
+      [status, made.spec, undefined, 1],
+    );
+    const { body: changed } = await send('PUT', `${profiles}/p`, {
+      ...told,
+      spec: { clusterManager: { name: 'n' } },
+      status: {},
+    });
+    assert.deepEqual([changed.status, changed.metadata.generation], [status, 2]);
+    const { body: named } = await send('PUT', `${profiles}/p`, {
+      ...changed,
+      metadata: { ...changed.metadata, labels: { a: 'b' } },
+    });
+    assert.deepEqual([named.metadata.labels, named.metadata.generation], [{ a: 'b' }, 2]);
+    assert.deepEqual((await send('GET', `${profiles}/p/status`)).body, named);
+    assert.equal((await send('PUT', `${configMaps}/a/status`, configMap('a'))).code, 404);
+  });
+
+  test('is what its kind begins with', async (t) => {
+    const { send } = await startApi(t);
+    const { body: namespace } = await send('POST', '/api/v1/namespaces', {
+      metadata: { name: 'n' },
+      status: { phase: 'x' },
+    });
+    assert.deepEqual(namespace.status, { phase: 'Active' });
+    assert.deepEqual(namespace.spec, { finalizers: ['kubernetes'] });
+    assert.deepEqual(namespace.metadata.labels, { 'kubernetes.io/metadata.name': 'n' });
+  });
+});
+
+describe('the scale', () => {
+  test('shows and changes the replicas of a workload', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'default' } };
+    cluster.add({ ...deployment, spec: { selector: { matchLabels: { b: '2', a: '1' } } }, status: { replicas: 4 } });
+    const path = '/apis/apps/v1/namespaces/default/deployments/d/scale';
+    const { body: scale } = await send('GET', path);
+    assert.deepEqual(
+      [scale.apiVersion, scale.kind, scale.spec, scale.status],
+      ['autoscaling/v1', 'Scale', { replicas: 1 }, { replicas: 4, selector: 'a=1,b=2' }],
+    );
+    const { body: scaled } = await send('PUT', path, { ...scale, spec: { replicas: 3 } });
+    assert.deepEqual(scaled.spec, { replicas: 3 });
+    const merged = await send(
+      'PATCH',
+      path,
+      { spec: { replicas: 5 } },
+      { 'content-type': 'application/merge-patch+json' },
+    );
+    assert.deepEqual([merged.code, merged.body.spec], [200, { replicas: 5 }]);
+    assert.equal((await send('PUT', path, { ...scale, spec: { replicas: 9 } })).code, 409);
+    assert.equal((await send('PUT', path, { ...merged.body, spec: { replicas: -1 } })).code, 422);
+    const object = cluster.get(deployment);
+    assert.deepEqual(
+      [object?.spec, object?.metadata.generation],
+      [{ selector: { matchLabels: { b: '2', a: '1' } }, replicas: 5 }, 3],
+    );
+  });
+});
+
+describe('a CustomResourceDefinition', () => {
+  const definition = (scope: string) => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'widgets.example.com' },
+    spec: {
+      group: 'example.com',
+      scope,
+      names: { kind: 'Widget', plural: 'widgets' },
+      versions: [
+        { name: 'v1', served: true, storage: true, selectableFields: [{ jsonPath: '.spec.color' }] },
+        { name: 'v1beta1', served: true, storage: false },
+        { name: 'v1alpha1', served: false, storage: false },
+      ],
+    },
+  });
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const widget = (name: string, color: string) => ({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name },
+    spec: { color },
+  });
+
+  test('makes a kind in each served version, which ends with it', async (t) => {
+    const { send } = await startApi(t);
+    assert.equal((await send('GET', '/apis/example.com/v1/widgets')).code, 404);
+    const { code, body } = await send('POST', path, definition('Cluster'));
+    assert.deepEqual(
+      [code, body.status.conditions.map(({ type }: { type: string }) => type)],
+      [201, ['NamesAccepted', 'Established']],
+    );
+    assert.equal((await send('POST', '/apis/example.com/v1/widgets', widget('w', 'red'))).code, 201);
+    assert.equal((await send('POST', '/apis/example.com/v1/widgets', widget('x', 'blue'))).code, 201);
+    const { body: other } = await send('GET', '/apis/example.com/v1beta1/widgets/w');
+    assert.deepEqual([other.apiVersion, other.spec], ['example.com/v1beta1', { color: 'red' }]);
+    assert.equal((await send('GET', '/apis/example.com/v1alpha1/widgets/w')).code, 404);
+    const { body: blue } = await send('GET', '/apis/example.com/v1/widgets?fieldSelector=spec.color%3Dblue');
+    assert.deepEqual(
+      blue.items.map((item: { metadata: { name: string } }) => item.metadata.name),
+      ['x'],
+    );
+    await send('DELETE', `${path}/widgets.example.com`);
+    assert.equal((await send('GET', '/apis/example.com/v1/widgets')).code, 404);
+    await send('POST', path, definition('Cluster'));
+    assert.deepEqual((await send('GET', '/apis/example.com/v1/widgets')).body.items, []);
+  });
+
+  test('may be an option, and must be right', async (t) => {
+    const { send } = await startApi(t, { customResourceDefinitions: [definition('Namespaced')] });
+    assert.equal((await send('POST', '/apis/example.com/v1/namespaces/default/widgets', widget('w', 'red'))).code, 201);
+    const { metadata, ...rest } = definition('Cluster');
+    assert.equal(
+      (await send('POST', path, { metadata: { name: 'other' }, ...rest })).body.details.causes[0].field,
+      'metadata.name',
+    );
+    assert.equal((await send('POST', path, { metadata: { name: 'a.b' }, spec: {} })).code, 422);
+  });
+});
