@@ -1,6 +1,8 @@
+import { callSafely } from './callbacks.ts';
+
 /**
  * Where this package reports what no caller is told. Fields come first, as pino has it; console prints them in front of the
- * message. Nothing in either is secret.
+ * message. Nothing in either is secret. A logger that throws, or rejects, is passed over.
  */
 export interface Logger {
   debug?(fields: object, message: string): void;
@@ -28,7 +30,27 @@ function isNew(where: object, message: string): boolean {
 
 /** Silent but for warnings, each of them once. */
 export const defaultLogger: Logger = {
-  warn: (_fields, message) => {
-    if (isNew(defaultLogger, message)) console.warn(`clusterprofile-credentials: ${message}`);
-  },
+  warn: (_fields, message) => warnOnStderr(message),
 };
+
+/** Also for what a logger cannot be told, because it is what failed. */
+export function warnOnStderr(message: string): void {
+  if (isNew(defaultLogger, message)) console.warn(`clusterprofile-credentials: ${message}`);
+}
+
+const safeLoggers = new WeakMap<Logger, Logger>();
+
+/** A caller's logger that never throws. The same for the same logger: what has been said once is remembered for it. */
+export function safeLogger(logger: Logger): Logger {
+  const known = safeLoggers.get(logger);
+  if (known) return known;
+  const say = (level: 'debug' | 'info' | 'warn') => (fields: object, message: string) =>
+    callSafely(`the logger's ${level}`, () => logger[level]?.(fields, message), warnOnStderr);
+  const safe: Logger = {
+    warn: say('warn'),
+    ...(logger.info ? { info: say('info') } : {}),
+    ...(logger.debug ? { debug: say('debug') } : {}),
+  };
+  safeLoggers.set(logger, safe);
+  return safe;
+}

@@ -1,9 +1,10 @@
 /** What the options of clusters and of images have in common. */
 import { z } from 'zod';
 import { nearest } from './access/nearest.ts';
+import { safeClock } from './callbacks.ts';
 import { ConfigurationError } from './errors.ts';
 import { defaultMaxConcurrentRuns } from './exec/run-limit.ts';
-import { defaultLogger, type Logger } from './logger.ts';
+import { defaultLogger, type Logger, safeLogger, warnOnStderr } from './logger.ts';
 
 /** setTimeout takes no more. */
 const longestMs = 2 ** 31 - 1;
@@ -15,6 +16,12 @@ export const milliseconds = (least: number) => {
 };
 export const flag = z.boolean({ error: 'must be true or false' }).default(false);
 
+function isLogger(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const [warn, ...others] = ['warn', 'info', 'debug'].map((level): unknown => Reflect.get(value, level));
+  return isFunction(warn) && others.every((other) => other === undefined || isFunction(other));
+}
+
 export const sharedOptions = {
   timeoutMs: milliseconds(1).default(60_000),
   maxConcurrentRuns: z
@@ -23,12 +30,14 @@ export const sharedOptions = {
     .default(defaultMaxConcurrentRuns),
   strictPluginFiles: flag,
   logger: z
-    .custom<Logger>((value) => typeof value === 'object' && value !== null && isFunction(Reflect.get(value, 'warn')), {
-      error: 'must be an object with a function warn(fields, message)',
+    .custom<Logger>(isLogger, {
+      error: 'must be an object with a function warn(fields, message), and where they are there info and debug like it',
     })
+    .transform(safeLogger)
     .default(defaultLogger),
   clock: z
     .custom<() => number>(isFunction, { error: 'must be a function that returns milliseconds since 1970' })
+    .transform((clock) => safeClock(clock, warnOnStderr))
     .default(() => Date.now),
 };
 

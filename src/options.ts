@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { callSafely } from './callbacks.ts';
 import { ConfigurationError, type Problem } from './errors.ts';
 import { allowlistEntryProblem, type PluginPolicy, type PluginPolicyType } from './exec/plugin-policy.ts';
 import type { Logger } from './logger.ts';
@@ -97,7 +98,11 @@ function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly obje
 /** @internal Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
   const settings = parseOptionsWith(optionsSchema, options);
-  if (!settings.hardened) return settings;
+  const { logger, onChange } = settings;
+  const report = (message: string) => logger.warn({}, message);
+  const told = onChange && ((change: ProviderFileChange) => callSafely('onChange', () => onChange(change), report));
+  const safe = { ...settings, ...(told ? { onChange: told } : {}) };
+  if (!settings.hardened) return safe;
   const problems: Problem[] = (['strictPluginFiles', 'cleanEnvironment'] as const)
     .filter((name) => options[name] === false)
     .map((path) => ({ path, message: 'is false, and hardened sets it: leave one of the two out' }));
@@ -107,5 +112,5 @@ export function parseOptions(options: CredentialProvidersOptions): z.output<type
     problems.push({ path: 'pluginPolicy', message });
   }
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
-  return { ...settings, strictPluginFiles: true, cleanEnvironment: true };
+  return { ...safe, strictPluginFiles: true, cleanEnvironment: true };
 }

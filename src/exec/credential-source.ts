@@ -156,39 +156,46 @@ export class CredentialSource implements CredentialSupply {
         throw error;
       },
     );
+    // Its failure is kept for whoever asks next: one whose callers have all gone is nobody's unhandled rejection.
+    running.catch(() => undefined);
     this.#running = running;
     return running;
   }
 
   #take(credential: Credential): void {
     const now = this.#options.clock();
+    const before = this.#current;
     this.#running = undefined;
-    this.#report(credential);
     this.#current = credential;
     this.#secrets = credential.secrets;
     this.#failure = undefined;
     this.#held.clear();
-    if (credential.expiresAt === undefined || credential.expiresAt >= now) {
+    const { expiresAt } = credential;
+    if (expiresAt === undefined || expiresAt >= now) {
       this.#failures = 0;
       this.#used.clear();
-      this.#refreshAt = refreshTime(now, credential.expiresAt);
-      return;
+      this.#refreshAt = refreshTime(now, expiresAt);
+    } else {
+      this.#useExpired(now, expiresAt);
     }
-    // Most likely a clock that is off: use it, but do not ask again for every request.
+    this.#report(before, credential);
+  }
+
+  /** Most likely a clock that is off: use it, but do not ask again for every request. */
+  #useExpired(now: number, expiresAt: number): void {
     this.#failures += 1;
     const ms = backoffMs(this.#failures);
     this.#held.set(now, ms);
     this.#used.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
-    if (!this.#warnedOfClock) {
-      this.#warnedOfClock = true;
-      const age = Math.round((now - credential.expiresAt) / 1000);
-      this.#options.logger.warn(
-        this.#fields,
-        `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
-          `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
-      );
-    }
+    if (this.#warnedOfClock) return;
+    this.#warnedOfClock = true;
+    const age = Math.round((now - expiresAt) / 1000);
+    this.#options.logger.warn(
+      this.#fields,
+      `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
+        `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
+    );
   }
 
   /** What is held now, for metrics. */
@@ -196,9 +203,8 @@ export class CredentialSource implements CredentialSupply {
     return { provider: this.#call.provider, credential: this.#current };
   }
 
-  #report(credential: Credential): void {
-    const { authorization, keyPair, expiresAt } = credential;
-    const before = this.#current?.keyPair;
+  #report(replaced: Credential | undefined, { authorization, keyPair, expiresAt }: Credential): void {
+    const before = replaced?.keyPair;
     emit(this.#options.observer, 'credential', {
       provider: this.#call.provider,
       hasToken: authorization !== undefined,

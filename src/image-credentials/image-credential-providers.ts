@@ -138,7 +138,7 @@ export class ImageCredentialProviders {
   ): Promise<ImageCredentials> {
     const url = parseGoUrl(image);
     const matching = 'problem' in url ? [] : this.#providers.filter((source) => source.matches(url));
-    const asked = matching.map(async (source): Promise<ProviderAnswer | PluginError> => {
+    const ask = async (source: ProviderSource): Promise<ProviderAnswer | PluginError> => {
       try {
         const response = await source.get(image, serviceAccount);
         return { provider: source.provider.name, auth: response?.auth ?? {} };
@@ -146,8 +146,8 @@ export class ImageCredentialProviders {
         if (error instanceof PluginError) return error;
         throw error;
       }
-    });
-    const outcomes = await abortable(Promise.all(asked), signal);
+    };
+    const outcomes = await abortable(() => Promise.all(matching.map(ask)), signal);
     const answers = outcomes.flatMap((outcome) => ('auth' in outcome ? [outcome] : []));
     const failed = outcomes.flatMap((outcome) => ('auth' in outcome ? [] : [outcome]));
     return {

@@ -2,6 +2,7 @@
  * Runs one image credential plugin once: what it is asked goes in, a checked response comes out, anything else is a
  * PluginError. It must not know of caches.
  */
+import { callSafely } from '../callbacks.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
 import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
 import { findExecutable } from '../exec/executable.ts';
@@ -10,7 +11,7 @@ import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { possibleSecrets, redact } from '../exec/redact.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
-import { type Logger, warnOnce } from '../logger.ts';
+import { type Logger, warnOnce, warnOnStderr } from '../logger.ts';
 import type { ImageProvider } from './config.ts';
 import type { ImageCredentialMetrics } from './metrics.ts';
 import { decodeResponse, encodeRequest, type ImageRequest, type ImageResponse } from './protocol.ts';
@@ -64,7 +65,9 @@ async function run(
   if (unsafe) warnOnce(logger, { provider: name }, `${origin}: ${path} could be replaced by somebody else: ${unsafe}`);
   const began = performance.now();
   const ended = 'problem' in executable ? undefined : await execute();
-  metrics?.executed(name, (performance.now() - began) / 1000, ended !== undefined && succeeded(ended));
+  const seconds = (performance.now() - began) / 1000;
+  const measure = () => metrics?.executed(name, seconds, ended !== undefined && succeeded(ended));
+  callSafely('metrics', measure, warnOnStderr);
   if ('problem' in executable || !ended) throw fail('PLUGIN_NOT_EXECUTABLE', 'it is missing or cannot be executed');
   const token = request.serviceAccountToken;
   const stderr = redact(ended.stderr, [...(token ? [token] : []), ...possibleSecrets(ended.stdout, 8)]);

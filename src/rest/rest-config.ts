@@ -187,14 +187,16 @@ export class RestConfig extends KubeConfig {
     });
   }
 
-  async #credential(signal: AbortSignal | undefined): Promise<Credential> {
-    const connection = this.#dispatcher.connection();
-    connection.hold();
-    try {
-      return await abortable(connection.source.get(), signal);
-    } finally {
-      connection.letGo();
-    }
+  #credential(signal: AbortSignal | undefined): Promise<Credential> {
+    return abortable(async () => {
+      const connection = this.#dispatcher.connection();
+      connection.hold();
+      try {
+        return await connection.source.get();
+      } finally {
+        connection.letGo();
+      }
+    }, signal);
   }
 
   override setCurrentContext(_context: string): never {
