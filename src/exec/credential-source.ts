@@ -4,7 +4,7 @@
  */
 import { PluginError } from '../errors.ts';
 import { emit, type RunReason } from '../telemetry.ts';
-import { backoffMs, Hold } from './backoff.ts';
+import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
 
@@ -24,13 +24,15 @@ export interface CredentialSupply {
   invalidate(): void;
 }
 
-/** Rejections that are further apart than this, in milliseconds, have nothing to do with each other. */
-const forgetRejectionsMs = 300_000;
-
-/** One connection's 401s: they hold back its refreshes, and nobody else's. */
+/**
+ * One connection's 401s: they hold back its refreshes, and nobody else's. A refresh that helps says little of the next one: of
+ * two replicas behind one address one may refuse every credential. So a few that help are let through at once, then they are
+ * held back like those that do not, and only time forgets them.
+ */
 export class Rejections {
-  #count = 0;
+  readonly #recent = new SinkingCount(30_000);
   readonly #hold = new Hold();
+  #lastAt = 0;
 
   isHeld(now: number): boolean {
     return this.#hold.left(now) > 0;
@@ -38,16 +40,25 @@ export class Rejections {
 
   /** Counts one more 401 that starts a refresh, and holds back the next. */
   add(now: number): void {
-    this.#count = now - this.#hold.until > forgetRejectionsMs ? 1 : this.#count + 1;
-    this.#hold.set(now, backoffMs(this.#count));
+    this.#recent.add(now, mostRecent);
+    this.#lastAt = now;
+    this.#hold.set(now, backoffMs(Math.ceil(this.#recent.value(now))));
   }
 
-  /** A replay with the refreshed credential was accepted. A mere later success would say nothing of the refused one. */
-  reset(): void {
-    this.#count = 0;
-    this.#hold.clear();
+  /** A replay with the refreshed credential was accepted: a rotation should be followed at once by the next. */
+  accepted(): void {
+    const beyond = Math.ceil(this.#recent.value(this.#lastAt)) - helpfulAtOnce;
+    this.#hold.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
   }
 }
+
+/** Refreshes that help, and are let through without a pause. */
+const helpfulAtOnce = 5;
+/** More are not counted, so that an hour of trouble is forgotten in minutes. */
+const mostRecent = helpfulAtOnce + 6;
+
+/** Refreshes after 401s that one credential may have at once, and then one a second, however many connections ask for it. */
+const mostAfterRejections = 10;
 
 /** Everything that distinguishes one plugin input from another. The process's environment is never part of it. */
 export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
@@ -70,6 +81,7 @@ export class CredentialSource implements CredentialSupply {
   #failure: PluginError | undefined;
   #failures = 0;
   readonly #held = new Hold();
+  readonly #afterRejections = new SinkingCount(1_000);
   #warnedOfClock = false;
   /** A run that began before the last `invalidate()` may not be taken over. */
   #generation = 0;
@@ -113,8 +125,10 @@ export class CredentialSource implements CredentialSupply {
     try {
       if (this.#running) return await this.#running;
       const now = this.#options.clock();
-      if (rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
+      const tooMany = this.#afterRejections.value(now) > mostAfterRejections - 1;
+      if (tooMany || rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
       rejections.add(now);
+      this.#afterRejections.add(now, mostAfterRejections);
       return await this.#run('rejected', response);
     } catch (error) {
       // The caller gets the server's own 401; the reason for it would be lost otherwise.

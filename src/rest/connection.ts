@@ -198,9 +198,9 @@ export class Connection {
     await this.#refresh;
   }
 
-  /** A replay was accepted: the refresh was of use, so the next one need not be held back. */
+  /** A replay was accepted: the refresh was of use. */
   accepted(): void {
-    this.#rejections.reset();
+    this.#rejections.accepted();
   }
 
   /** Nobody holds it, and nothing of it goes on. */

@@ -292,6 +292,28 @@ describe('after a 401', () => {
     assert.equal(await reject(broken), undefined, 'the second hold is 2 s');
   });
 
+  test('a hundred connections that share a credential have ten refreshes at once, then one a second', async (t) => {
+    const { plugin, clock, source } = await set(t, { token: 'a' });
+    const connections = Array.from({ length: 100 }, () => new Rejections());
+    const rejectAll = async () => {
+      for (const rejections of connections) {
+        if (await source.afterRejection(await source.get(), rejections)) rejections.accepted();
+      }
+    };
+    await rejectAll();
+    assert.equal(await plugin.runs(), 11);
+    for (let second = 1; second <= 5; second++) {
+      clock.now += 1_000;
+      await rejectAll();
+      assert.equal(await plugin.runs(), 11 + second);
+    }
+    clock.now -= minutes(600);
+    await rejectAll();
+    clock.now += 1_000;
+    await rejectAll();
+    assert.equal(await plugin.runs(), 17, 'a clock that is set back stops nothing');
+  });
+
   test('a refresh that fails leaves the old credential in place, and says why', async (t) => {
     const { plugin, source, token, warnings } = await set(t, { token: 'a' });
     const old = await source.get();

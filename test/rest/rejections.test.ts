@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { ApiException, CoreV1Api } from '@kubernetes/client-node';
+import { startFleet } from '../fixtures/fleet.ts';
+
+/** A cluster that answers 401 as `refuses` says, and a clock that goes on with each request: six in a second. */
+async function startFlaky(t: TestContext, refuses: (request: number) => boolean) {
+  const clock = { now: Date.UTC(2030, 0) };
+  const { cluster, plugin, config } = await startFleet(t, { options: { clock: () => clock.now } });
+  const core = config.makeApiClient(CoreV1Api);
+  let requests = 0;
+  let calm = false;
+  cluster.onRequest = () => {
+    requests += 1;
+    if (!calm && refuses(requests)) cluster.failNext(401);
+  };
+  /** Lists as often as fits into so many seconds of the clock; gives how many callers saw a 401. */
+  const listFor = async (seconds: number) => {
+    const until = clock.now + seconds * 1_000;
+    let refused = 0;
+    while (clock.now < until) {
+      clock.now += 1_000 / 6;
+      await core.listNamespace().catch((error: unknown) => {
+        assert.ok(error instanceof ApiException && error.code === 401, String(error));
+        refused += 1;
+      });
+    }
+    return refused;
+  };
+  const rotate = async (token: string) => {
+    calm = true;
+    cluster.setTokens({ [token]: 'me' });
+    await plugin.answer({ token });
+  };
+  return { cluster, plugin, core, clock, listFor, rotate };
+}
+
+/** Mulberry32, so that a failure can be repeated. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const half = random(1);
+const tenth = random(2);
+const patterns: Readonly<Record<string, (request: number) => boolean>> = {
+  'every other request': (request) => request % 2 === 1,
+  'every third request': (request) => request % 3 === 0,
+  'every tenth request': (request) => request % 10 === 0,
+  'two requests in three': (request) => request % 3 !== 0,
+  'every request': () => true,
+  'requests that reach one of two replicas': () => half() < 0.5,
+  'requests that reach one of ten replicas': () => tenth() < 0.1,
+  'a burst of ten requests in a hundred': (request) => request % 100 < 10,
+};
+
+describe('a server that refuses good credentials does not make the plugin run for each,', () => {
+  for (const [name, refuses] of Object.entries(patterns)) {
+    test(`with ${name}: a handful at first, then one in half a minute`, async (t) => {
+      const { plugin, listFor } = await startFlaky(t, refuses);
+      await listFor(40);
+      const atFirst = await plugin.runs();
+      assert.ok(atFirst >= 3 && atFirst <= 13, `${atFirst} runs in the first 40 s`);
+      await listFor(60);
+      const later = (await plugin.runs()) - atFirst;
+      assert.ok(later <= 4, `${later} runs in a minute`);
+    });
+  }
+
+  test('and once it is well again, a rotation is followed at once', async (t) => {
+    const { plugin, core, clock, listFor, rotate } = await startFlaky(t, (request) => request % 2 === 1);
+    await listFor(20);
+    clock.now += 60_000;
+    const before = await plugin.runs();
+    await rotate('token-2');
+    await core.listNamespace();
+    assert.equal(await plugin.runs(), before + 1);
+  });
+});
+
+describe('a rotation', () => {
+  test('refreshes at once, five times in a row, and again after a pause', async (t) => {
+    const { plugin, core, clock, rotate } = await startFlaky(t, () => false);
+    for (const round of [1, 2]) {
+      for (let i = 0; i < 5; i++) {
+        await rotate(`token-${round}-${i}`);
+        await core.listNamespace();
+      }
+      clock.now += 150_000;
+    }
+    assert.equal(await plugin.runs(), 10);
+  });
+
+  test('every minute refreshes at once for ever', async (t) => {
+    const { plugin, core, clock, rotate } = await startFlaky(t, () => false);
+    for (let i = 0; i < 30; i++) {
+      await rotate(`token-${i}`);
+      await core.listNamespace();
+      clock.now += 60_000;
+    }
+    assert.equal(await plugin.runs(), 30);
+  });
+});
