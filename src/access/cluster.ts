@@ -20,7 +20,7 @@ export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse)
   const insecureSkipTlsVerify = cluster['insecure-skip-tls-verify'];
   const ca = cluster['certificate-authority-data'];
   const tlsServerName = cluster['tls-server-name'];
-  const proxyUrl = cluster['proxy-url'];
+  const proxyUrl = cluster['proxy-url'] && withoutSocks5h(cluster['proxy-url']);
   if (insecureSkipTlsVerify && ca !== undefined) {
     refuse('CA_INVALID', `${at}.certificate-authority-data`, 'cannot stand beside insecure-skip-tls-verify: keep one');
   }
@@ -109,4 +109,9 @@ function checkProxy(text: string, path: string, refuse: Refuse): void {
   else if (!['http:', 'https:', 'socks5:'].includes(url.protocol)) {
     refuse('PROXY_INVALID', path, 'must be an http://, https:// or socks5:// URL');
   }
+}
+
+/** In Go `socks5h` is another name of `socks5`: in both the proxy looks the server's name up. */
+export function withoutSocks5h(proxyUrl: string): string {
+  return proxyUrl.replace(/^socks5h:/i, 'socks5:');
 }

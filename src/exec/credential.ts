@@ -115,8 +115,29 @@ export function readKeyPair(certificate: string | undefined, key: string | undef
   if (!leaf.checkPrivateKey(privateKey)) {
     throw new AnswerFault('ANSWER_KEY_MISMATCH', 'answered with a client key that does not fit its certificate');
   }
+  const refusal = opensslRefusal(certificate, key);
+  if (refusal) {
+    throw new AnswerFault(
+      'ANSWER_CERTIFICATE_REFUSED',
+      `answered with a client certificate that OpenSSL refuses (${refusal}): issue one that it takes, with an EC key or RSA ` +
+        'of 2048 bits or more, and a whole chain',
+    );
+  }
   const identity = createHash('sha256').update(certificate).update('\0').update(key).digest('base64');
   return { certificate, key, startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime(), identity };
+}
+
+/** What is too weak, or broken further down in the chain, would fail each connection instead. */
+function opensslRefusal(certificate: string, key: string): string | undefined {
+  const { createSecureContext } = process.getBuiltinModule('node:tls');
+  try {
+    createSecureContext({ cert: certificate, key });
+    return undefined;
+  } catch (error) {
+    // OpenSSL's reasons are fixed texts, which quote nothing.
+    const { reason, code }: { reason?: unknown; code?: unknown } = Object(error);
+    return String(reason ?? code ?? 'unknown reason');
+  }
 }
 
 function readExpiry(timestamp: string | null | undefined): number | undefined {

@@ -8,6 +8,7 @@ import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialMetrics } from '../metrics.ts';
 import { emit, type PoolChanged } from '../telemetry.ts';
 import { createConnector } from './connector.ts';
+import { heldBy } from './held-socket.ts';
 import type { ProxyServer } from './proxy.ts';
 import { pingIntervalMs } from './watchdog.ts';
 
@@ -78,6 +79,7 @@ export class Connection {
   #idleSince = 0;
   readonly #proxy: ProxyServer | undefined;
   readonly #options: ConnectionsOptions;
+  readonly #end = new AbortController();
 
   constructor(
     { cluster, provider, impersonation = {} }: Destination,
@@ -92,6 +94,11 @@ export class Connection {
     this.source = source;
     this.origin = new URL(cluster.server).origin;
     this.#options = options;
+  }
+
+  /** Aborted by `destroy()`. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
   }
 
   hold(): void {
@@ -163,13 +170,14 @@ export class Connection {
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
   webSocketConnector({ keyPair }: Credential): buildConnector.connector {
-    return createConnector(this.cluster, keyPair, this.#proxy, false);
+    const options = { allowH2: false, signal: this.ended };
+    return heldBy(this, createConnector(this.cluster, keyPair, this.#proxy, options));
   }
 
   #connector(keyPair: KeyPair | undefined): buildConnector.connector {
     // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
     const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
-    return createConnector(this.cluster, keyPair, this.#proxy, !repeated);
+    return createConnector(this.cluster, keyPair, this.#proxy, { allowH2: !repeated, signal: this.ended });
   }
 
   /** Whether a response says that the credential was refused. */
@@ -219,6 +227,7 @@ export class Connection {
 
   /** Ends every request and every socket. */
   async destroy(): Promise<void> {
+    this.#end.abort();
     const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
     this.#retired.clear();
     this.#bare = undefined;

@@ -1,54 +1,95 @@
-import { TLSSocket } from 'node:tls';
+import { isIP, isIPv6, Socket } from 'node:net';
+import { checkServerIdentity, type SecureContext, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
+import { RequestError } from '../errors.ts';
 import type { KeyPair } from '../exec/exec-credential.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
+import { clusterContext, proxyContext } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import { watchForSilence } from './watchdog.ts';
 
-type Connect = buildConnector.connector;
+export type Connector = buildConnector.connector;
+
+export interface ConnectorOptions {
+  /** Offer HTTP/2. */
+  readonly allowH2: boolean;
+  /** Aborted: what is being opened is given up. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** Milliseconds until a proxy that says nothing is given up. */
 const tunnelTimeoutMs = 30_000;
 
 /**
  * Opens verified connections to a cluster, through a proxy where there is one, with a TLS state of its own: for pools, and
- * with `allowH2: false` for WebSockets.
+ * with `allowH2: false` for WebSockets. Whatever goes wrong goes to the callback.
  */
 export function createConnector(
   cluster: ResolvedCluster,
   keyPair: KeyPair | undefined,
   proxy: ProxyServer | undefined,
-  allowH2: boolean,
-): Connect {
-  const { certificateAuthorityData, insecureSkipTlsVerify, tlsServerName } = cluster;
-  const certificateAuthority = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
-  const connect = buildConnector({
-    ...(certificateAuthority ? { ca: certificateAuthority } : {}),
-    ...(keyPair ? { cert: keyPair.certificate, key: keyPair.key } : {}),
-    rejectUnauthorized: !insecureSkipTlsVerify,
-    allowH2,
-  });
-  // The name is set for every handshake: a caller's Host header would otherwise decide which one is verified.
-  const servername = tlsServerName ?? '';
-  const secure: Connect = (options, callback) => {
-    connect({ ...options, servername }, (...result) => {
-      const [, socket] = result;
-      if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2') watchForSilence(socket);
-      callback(...result);
-    });
+  { allowH2, signal }: ConnectorOptions,
+): Connector {
+  const certificateAuthority =
+    cluster.certificateAuthorityData && Buffer.from(cluster.certificateAuthorityData, 'base64').toString();
+  let direct: Connector | undefined;
+  const connect: Connector = (options, callback) => {
+    let opened: unknown;
+    const giveUp = () => {
+      if (opened instanceof Socket) opened.destroy(closed());
+    };
+    try {
+      direct ??= createDirect(cluster, allowH2, () => clusterContext(certificateAuthority, keyPair));
+      opened = direct(options, (...result) => {
+        signal?.removeEventListener('abort', giveUp);
+        const [, socket] = result;
+        if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2') watchForSilence(socket);
+        callback(...result);
+      });
+      signal?.addEventListener('abort', giveUp, { once: true });
+    } catch (error) {
+      options.httpSocket?.destroy();
+      callback(error instanceof Error ? error : new Error('the connection could not be opened'), null);
+    }
   };
-  if (!proxy) return secure;
+  if (!proxy) return (options, callback) => (signal?.aborted ? callback(closed(), null) : connect(options, callback));
+  let proxyTls: SecureContext | undefined;
+  const secureContext = () => {
+    proxyTls ??= proxyContext(certificateAuthority);
+    return proxyTls;
+  };
   return (options, callback) => {
-    const hostname = unbracket(options.hostname);
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
-    openTunnel(proxy, hostname, port, { timeoutMs: tunnelTimeoutMs, certificateAuthority }).then(
+    openTunnel(proxy, unbracket(options.hostname), port, { timeoutMs: tunnelTimeoutMs, secureContext, signal }).then(
       (socket) => {
-        if (options.protocol === 'https:') secure({ ...options, httpSocket: socket }, callback);
+        if (options.protocol === 'https:') connect({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
       },
       (error: Error) => callback(error, null),
     );
   };
+}
+
+/**
+ * The name that is verified is set for every handshake: a caller's Host header would otherwise decide it. An address is
+ * verified too, but is no name that could be asked for (SNI).
+ */
+function createDirect(cluster: ResolvedCluster, allowH2: boolean, context: () => SecureContext): Connector {
+  const { protocol, hostname } = new URL(cluster.server);
+  if (protocol !== 'https:') return buildConnector({ allowH2 });
+  const name = unbracket(cluster.tlsServerName ?? hostname).replace(/\.$/, '');
+  const connect = buildConnector({
+    secureContext: context(),
+    rejectUnauthorized: !cluster.insecureSkipTlsVerify,
+    checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
+    allowH2,
+  });
+  const asked = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
+  return (options, callback) => connect({ ...options, ...asked, hostname: unbracket(options.hostname) }, callback);
+}
+
+function closed(): RequestError {
+  return new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
 }

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { inspect } from 'node:util';
+import { withoutSocks5h } from '../access/cluster.ts';
 import { RequestError } from '../errors.ts';
 import { isExempt, unbracket } from './no-proxy.ts';
 
@@ -48,7 +49,8 @@ export function proxyUrlFor(
 }
 
 /** Reads a proxy URL. As in Go, one without a scheme means http. */
-export function parseProxy(text: string): ProxyServer {
+export function parseProxy(written: string): ProxyServer {
+  const text = withoutSocks5h(written);
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : URL.parse(`http://${text}`);
   if (url && url.hostname !== '' && ['http:', 'https:', 'socks5:'].includes(url.protocol)) {
     try {
@@ -60,6 +62,6 @@ export function parseProxy(text: string): ProxyServer {
   // Not quoted: it may hold a password.
   throw new RequestError(
     'PROXY_INVALID',
-    'the proxy is not an http, https or socks5 URL: correct proxy-url, HTTPS_PROXY or HTTP_PROXY',
+    'the proxy is not an http, https, socks5 or socks5h URL: correct proxy-url, HTTPS_PROXY or HTTP_PROXY',
   );
 }

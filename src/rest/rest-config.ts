@@ -3,7 +3,7 @@
  * It must not know how a credential is got.
  */
 import type { ClientRequest } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import {
   type ApiConstructor,
   type ApiType,
@@ -157,8 +157,18 @@ export class RestConfig extends KubeConfig {
         ...(authorization ? { Authorization: authorization } : {}),
       },
       createConnection: (target: { readonly host: string; readonly port: number | string }, done: Connected) => {
-        const { protocol } = new URL(this.access.cluster.server);
-        connect({ hostname: target.host, host: target.host, protocol, port: String(target.port) }, done);
+        const { protocol, hostname, host } = new URL(this.access.cluster.server);
+        const port = String(target.port);
+        const asked = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${port}`;
+        if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, done);
+        else
+          done(
+            new RequestError(
+              'FOREIGN_ORIGIN',
+              `a WebSocket to ${asked} was refused: the credential and this connection are for ${host} only`,
+            ),
+            null,
+          );
       },
       // A 401 to the handshake is not replayed, but the next handshake has a new credential.
       finishRequest: (request: ClientRequest) => {

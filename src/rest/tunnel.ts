@@ -1,15 +1,16 @@
 import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { isIPv6, type Socket } from 'node:net';
-import { rootCertificates } from 'node:tls';
+import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { RequestError } from '../errors.ts';
 import type { ProxyServer } from './proxy.ts';
 
 export interface TunnelOptions {
   /** Milliseconds until a proxy that says nothing is given up. */
   readonly timeoutMs: number;
-  /** PEM; an https proxy may have a certificate of the cluster's authority, as in Go. */
-  readonly certificateAuthority?: string | undefined;
+  /** Whom to trust to be an https proxy. Asked for only where it is one. */
+  readonly secureContext: () => SecureContext;
+  /** Aborted: the proxy is left. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Opens a connection to `hostname:port` through a proxy. Rejects with a `RequestError` that never holds the login. */
@@ -17,72 +18,85 @@ export async function openTunnel(
   proxy: ProxyServer,
   hostname: string,
   port: number,
-  options: TunnelOptions,
+  { timeoutMs, secureContext, signal }: TunnelOptions,
 ): Promise<Socket> {
-  return proxy.protocol === 'socks5:'
-    ? openSocks(proxy, hostname, port, options)
-    : openConnect(proxy, hostname, port, options);
+  const closed = () => new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
+  if (signal?.aborted) throw closed();
+  const socket = connectTo(proxy, secureContext);
+  const { promise: failed, reject } = withResolvers<never>();
+  failed.catch(() => undefined);
+  // Stays for good: nobody else listens until the caller has the socket.
+  socket.on('error', (error) => reject(unreachable(proxy, error)));
+  const timer = setTimeout(() => reject(silent(proxy, timeoutMs)), timeoutMs);
+  const onAbort = () => reject(closed());
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    const answer = proxy.protocol === 'socks5:' ? askSocks : askHttp;
+    return await Promise.race([answer(proxy, socket, hostname, port, timeoutMs), failed]);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  }
 }
 
-function openConnect(proxy: ProxyServer, hostname: string, port: number, options: TunnelOptions): Promise<Socket> {
+/** An https proxy has to prove its own name, whatever is asked of it. */
+function connectTo({ protocol, hostname: host, port }: ProxyServer, secureContext: () => SecureContext): Socket {
+  if (protocol !== 'https:') return connectTcp({ host, port });
+  const servername = isIP(host) > 0 ? '' : host;
+  return connectTls({ host, port, servername, secureContext: secureContext(), ALPNProtocols: ['http/1.1'] });
+}
+
+function askHttp(proxy: ProxyServer, socket: Socket, hostname: string, port: number): Promise<Socket> {
   const { login } = proxy;
   const target = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port}`;
   const authorization = login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   const { promise, resolve, reject } = withResolvers<Socket>();
-  const settings = {
+  const request = httpRequest({
     method: 'CONNECT',
-    host: proxy.hostname,
-    port: proxy.port,
     path: target,
     headers: { host: target, ...(authorization ? { 'proxy-authorization': authorization } : {}) },
-    agent: false,
-  };
-  const { certificateAuthority } = options;
-  const request =
-    proxy.protocol === 'https:'
-      ? httpsRequest({
-          ...settings,
-          ...(certificateAuthority ? { ca: [...rootCertificates, certificateAuthority] } : {}),
-        })
-      : httpRequest(settings);
-  const timer = setTimeout(() => {
-    reject(silent(proxy, options.timeoutMs));
-    request.destroy();
-  }, options.timeoutMs);
-  request.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
-    clearTimeout(timer);
-    if (statusCode >= 200 && statusCode < 300) {
-      if (head.length > 0) socket.unshift(head);
-      resolve(socket);
+    createConnection: () => socket,
+  });
+  request.on('connect', ({ statusCode = 0 }, _socket, head) => {
+    if (statusCode < 200 || statusCode >= 300) {
+      reject(refused(proxy, statusCode));
       return;
     }
-    socket.destroy();
-    reject(refused(proxy, statusCode));
+    if (head.length > 0) socket.unshift(head);
+    resolve(socket);
   });
-  request.on('error', (error) => {
-    clearTimeout(timer);
-    const code = 'code' in error ? String(error.code) : 'no connection';
-    reject(
-      new RequestError(
-        'PROXY_FAILED',
-        `proxy ${proxy}: cannot be reached (${code}): see whether it runs and the URL is right`,
-      ),
-    );
-  });
+  request.on('error', (error) => reject(unreachable(proxy, error)));
   request.end();
   return promise;
 }
 
-async function openSocks(
+/** The longest text in a SOCKS5 message, in bytes: its length is one byte (RFC 1928, RFC 1929). */
+const longestSocksText = 255;
+
+async function askSocks(
   proxy: ProxyServer,
+  socket: Socket,
   hostname: string,
   port: number,
-  { timeoutMs }: TunnelOptions,
+  timeout: number,
 ): Promise<Socket> {
   const { login } = proxy;
+  const texts = { 'host name': hostname, user: login?.username ?? '', password: login?.password ?? '' };
+  for (const [what, text] of Object.entries(texts)) {
+    if (Buffer.byteLength(text) <= longestSocksText) continue;
+    const advice = what === 'host name' ? 'correct the server' : 'correct HTTPS_PROXY';
+    throw new RequestError(
+      'PROXY_FAILED',
+      `proxy ${proxy}: SOCKS5 takes a ${what} of ${longestSocksText} bytes at most: ${advice}`,
+    );
+  }
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   const { SocksClient } = await import('socks');
   try {
-    const { socket } = await SocksClient.createConnection({
+    await SocksClient.createConnection({
       proxy: {
         host: proxy.hostname,
         port: proxy.port,
@@ -91,24 +105,40 @@ async function openSocks(
       },
       command: 'connect',
       destination: { host: hostname, port },
-      timeout: timeoutMs,
+      existing_socket: socket,
+      timeout,
     });
     return socket;
   } catch (error) {
     // The package's own error holds the password: only its text is looked at, and never passed on.
     const text = error instanceof Error ? error.message : '';
-    if (/timed out/i.test(text)) throw silent(proxy, timeoutMs);
+    if (/timed out/i.test(text)) throw silent(proxy, timeout);
     if (/authentication/i.test(text)) throw refused(proxy, 407);
-    const why =
-      /\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EHOSTUNREACH|NotAllowed|HostUnreachable|ConnectionRefused)\b/.exec(
-        text,
-      )?.[0];
+    const why = /\b(NotAllowed|NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired)\b/.exec(text)?.[0];
     throw new RequestError('PROXY_FAILED', `proxy ${proxy}: gave no connection (${why ?? 'SOCKS failure'})`);
   }
 }
 
 function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
   return new RequestError('PROXY_TIMEOUT', `proxy ${proxy}: said nothing for ${timeoutMs} ms`);
+}
+
+/** What the code of an error says about a proxy; the first that fits. */
+const causes: readonly (readonly [RegExp, string, string])[] = [
+  [/^HPE_/, 'does not answer as an HTTP proxy does', 'see whether the URL is right'],
+  [
+    /CERT|VERIFY|ISSUER|PURPOSE|INVALID_CA/,
+    'its certificate is refused',
+    'it has to be for its own name, and from a root of this machine, of NODE_EXTRA_CA_CERTS, or from the authority of the cluster',
+  ],
+  [/^(?:ERR_SSL|EPROTO)/, 'there is no TLS with it', 'see whether it is an https proxy'],
+  [/./, 'cannot be reached', 'see whether it runs and the URL is right'],
+];
+
+function unreachable(proxy: ProxyServer, error: Error): RequestError {
+  const code = 'code' in error ? String(error.code) : 'no connection';
+  const [, what, advice] = causes.find(([pattern]) => pattern.test(code)) ?? [];
+  return new RequestError('PROXY_FAILED', `proxy ${proxy}: ${what} (${code}): ${advice}`);
 }
 
 function refused(proxy: ProxyServer, statusCode: number): RequestError {

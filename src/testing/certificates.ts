@@ -1,5 +1,13 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { isIPv4 } from 'node:net';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
 import { bits, boolean, context, integer, objectIdentifier, octets, sequence, set, time, utf8 } from './der.ts';
 
 /** A certificate and its private key, PEM. */
@@ -12,7 +20,7 @@ export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   readonly dnsNames?: readonly string[];
-  /** IPv4 addresses, or `::1`. */
+  /** IPv4 or IPv6. */
   readonly ipAddresses?: readonly string[];
   /** Default: an hour ago. */
   readonly notBefore?: Date;
@@ -20,6 +28,8 @@ export interface CertificateRequest {
   readonly notAfter?: Date;
   /** For a client rather than a server. Default: false. */
   readonly client?: boolean;
+  /** Bits of an RSA key. Default: an EC key, P-256. */
+  readonly rsaBits?: number;
 }
 
 /** A throw-away certificate authority. */
@@ -36,60 +46,87 @@ const hour = 3_600_000;
 /** Makes a certificate authority (EC P-256) that lives as long as the object. */
 export function createCertificateAuthority(name = 'fake-cluster-ca'): CertificateAuthority {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const issuer = distinguishedName(name, []);
-  const authorityKeyId = keyId(publicKey);
-  const build = (
-    subject: Buffer,
-    subjectKey: KeyObject,
-    from: Date,
-    to: Date,
-    extensions: readonly Buffer[],
-  ): string => {
-    const identifiers = [
-      extension('2.5.29.14', octets(keyId(subjectKey))),
-      extension('2.5.29.35', sequence(context(0, authorityKeyId))),
-    ];
-    const body = sequence(
-      context(0, integer(Buffer.from([2])), true),
-      integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
-      ecdsaWithSha256,
-      issuer,
-      sequence(time(from), time(to)),
-      subject,
-      subjectKey.export({ type: 'spki', format: 'der' }),
-      context(3, sequence(...extensions, ...identifiers), true),
-    );
-    return pem(sequence(body, ecdsaWithSha256, bits(sign('sha256', body, privateKey))));
-  };
+  const issuer = { name: distinguishedName(name, []), privateKey };
   const now = Date.now();
-  const certificate = build(issuer, publicKey, new Date(now - hour), new Date(now + 24 * hour), [
-    extension('2.5.29.19', sequence(boolean(true)), true),
-    // keyCertSign and cRLSign.
-    extension('2.5.29.15', bits(Buffer.from([0x06]), 1), true),
-  ]);
+  const lifetime = { notBefore: new Date(now - hour), notAfter: new Date(now + 24 * hour) };
   return {
-    certificate,
-    issue({ commonName, organizations = [], dnsNames = [], ipAddresses = [], client = false, ...validity }) {
-      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const { notBefore = new Date(now - hour), notAfter = new Date(Date.now() + 24 * hour) } = validity;
-      const names = [
-        ...dnsNames.map((dnsName) => context(2, Buffer.from(dnsName))),
-        ...ipAddresses.map((address) => context(7, addressBytes(address))),
-      ];
-      const extensions = [
-        extension('2.5.29.19', sequence(), true),
-        extension('2.5.29.15', bits(Buffer.from([0x80]), 7), true),
-        // Client or server authentication.
-        extension('2.5.29.37', sequence(objectIdentifier(`1.3.6.1.5.5.7.3.${client ? 2 : 1}`))),
-        ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
-      ];
-      const subject = distinguishedName(commonName, organizations);
-      return {
-        certificate: build(subject, pair.publicKey, notBefore, notAfter, extensions),
-        key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-      };
-    },
+    certificate: build(issuer, issuer.name, publicKey, lifetime, [
+      extension('2.5.29.19', sequence(boolean(true)), true),
+      // keyCertSign and cRLSign.
+      extension('2.5.29.15', bits(Buffer.from([0x06]), 1), true),
+    ]),
+    issue: (request) => issueAs(issuer, { notBefore: lifetime.notBefore, ...request }),
   };
+}
+
+/** Who signs: a name and a key, whether they are an authority's or not. */
+interface Issuer {
+  readonly name: Buffer;
+  readonly privateKey: KeyObject;
+}
+
+/** @internal Issues as somebody who has no authority to do so: with the key of another certificate. */
+export function issueWith(
+  { key, commonName }: { readonly key: string; readonly commonName: string },
+  request: CertificateRequest,
+): IssuedCertificate {
+  return issueAs({ name: distinguishedName(commonName, []), privateKey: createPrivateKey(key) }, request);
+}
+
+function issueAs(
+  issuer: Issuer,
+  {
+    commonName,
+    organizations = [],
+    dnsNames = [],
+    ipAddresses = [],
+    notBefore = new Date(Date.now() - hour),
+    notAfter = new Date(Date.now() + 24 * hour),
+    client = false,
+    rsaBits,
+  }: CertificateRequest,
+): IssuedCertificate {
+  const pair =
+    rsaBits === undefined
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: rsaBits });
+  const names = [
+    ...dnsNames.map((dnsName) => context(2, Buffer.from(dnsName))),
+    ...ipAddresses.map((address) => context(7, addressBytes(address))),
+  ];
+  const subject = distinguishedName(commonName, organizations);
+  const certificate = build(issuer, subject, pair.publicKey, { notBefore, notAfter }, [
+    extension('2.5.29.19', sequence(), true),
+    extension('2.5.29.15', bits(Buffer.from([0x80]), 7), true),
+    // Client or server authentication.
+    extension('2.5.29.37', sequence(objectIdentifier(`1.3.6.1.5.5.7.3.${client ? 2 : 1}`))),
+    ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
+  ]);
+  return { certificate, key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+function build(
+  issuer: Issuer,
+  subject: Buffer,
+  subjectKey: KeyObject,
+  { notBefore, notAfter }: { readonly notBefore: Date; readonly notAfter: Date },
+  extensions: readonly Buffer[],
+): string {
+  const identifiers = [
+    extension('2.5.29.14', octets(keyId(subjectKey))),
+    extension('2.5.29.35', sequence(context(0, keyId(createPublicKey(issuer.privateKey))))),
+  ];
+  const body = sequence(
+    context(0, integer(Buffer.from([2])), true),
+    integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
+    ecdsaWithSha256,
+    issuer.name,
+    sequence(time(notBefore), time(notAfter)),
+    subject,
+    subjectKey.export({ type: 'spki', format: 'der' }),
+    context(3, sequence(...extensions, ...identifiers), true),
+  );
+  return pem(sequence(body, ecdsaWithSha256, bits(sign('sha256', body, issuer.privateKey))));
 }
 
 function distinguishedName(commonName: string, organizations: readonly string[]): Buffer {
@@ -109,8 +146,12 @@ function keyId(key: KeyObject): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  if (address === '::1') return Buffer.from([...new Array(15).fill(0), 1]);
-  throw new TypeError(`only IPv4 addresses and ::1 are supported, not ${address}`);
+  if (!isIPv6(address)) throw new TypeError(`${address} is not an IP address`);
+  // The longest run of zeros is what :: stands for.
+  const groups = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  const [left = [], right = []] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::').map(groups);
+  const zeros = new Array(8 - left.length - right.length).fill(0);
+  return Buffer.from([...left, ...zeros, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
 function pem(der: Buffer): string {

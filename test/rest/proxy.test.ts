@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
-import WebSocket, { WebSocketServer } from 'ws';
 import { RequestError, type RequestErrorCode } from '../../src/index.ts';
 import { parseProxy, proxyUrlFor } from '../../src/rest/proxy.ts';
+import { proxyContext } from '../../src/rest/trust.ts';
 import { openTunnel } from '../../src/rest/tunnel.ts';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { startHttpProxy, startSilentProxy, startSocksProxy, type TestProxy } from '../fixtures/proxies.ts';
+import {
+  startHttpProxy,
+  startRawServer,
+  startSilentProxy,
+  startSocksProxy,
+  type TestProxy,
+} from '../fixtures/proxies.ts';
 import { until } from '../fixtures/until.ts';
 
 const secret = 'SECRET-p4ssw0rd';
@@ -90,6 +93,12 @@ describe('the proxy for a server', () => {
     });
   }
 
+  test('may be socks5h, which is socks5: the proxy looks names up', () => {
+    for (const text of ['socks5h://proxy.example.dev', 'SOCKS5H://proxy.example.dev:1080']) {
+      assert.equal(String(parseProxy(text)), 'socks5://proxy.example.dev:1080');
+    }
+  });
+
   test('may be written without a scheme, which means http', () => {
     assert.equal(String(parseProxy('proxy.example.dev:3128')), 'http://proxy.example.dev:3128');
     assert.throws(
@@ -103,6 +112,10 @@ describe('requests', () => {
   const kinds = {
     http: (t: TestContext) => startHttpProxy(t),
     socks5: (t: TestContext) => startSocksProxy(t),
+    socks5h: async (t: TestContext) => {
+      const { url, targets } = await startSocksProxy(t);
+      return { url: url.replace('socks5', 'socks5h'), targets };
+    },
   };
   for (const [kind, start] of Object.entries(kinds)) {
     test(`go through the profile's ${kind} proxy, on one HTTP/2 connection`, async (t) => {
@@ -115,23 +128,40 @@ describe('requests', () => {
     });
   }
 
-  test("go through an https proxy whose certificate is of the cluster's authority", async (t) => {
-    const { cluster, list } = await startNamedCluster(t);
-    const certificate = cluster.certificateAuthority.issue({ commonName: 'proxy', ipAddresses: ['127.0.0.1'] });
-    const proxy = await startHttpProxy(t, { certificate });
-    assert.equal(await list({ 'proxy-url': proxy.url }), 2);
-    assert.equal(proxy.targets.length, 1);
-  });
+  const spoke = 'spoke.example.dev';
+  for (const [host, names, expected] of [
+    ['127.0.0.1', { ipAddresses: ['127.0.0.1'] }, true],
+    ['localhost', { dnsNames: ['localhost'] }, true],
+    ['127.0.0.1', { dnsNames: [spoke, '127.0.0.1'] }, false],
+    ['localhost', { dnsNames: [spoke], ipAddresses: ['127.0.0.1'] }, false],
+  ] as const) {
+    const what = `${expected ? 'go' : 'do not go'} through an https proxy ${host} with a certificate for ${Object.values(names).flat().join(', ')}`;
+    test(`${what}, whatever the cluster's name is`, async (t) => {
+      const { cluster, list } = await startNamedCluster(t);
+      const certificate = cluster.certificateAuthority.issue({ commonName: 'proxy', ...names });
+      const proxy = await startHttpProxy(t, { certificate, login: `user:${secret}` });
+      setEnvironment(t, { HTTPS_PROXY: proxy.url.replace('127.0.0.1', host) });
+      const server = cluster.url.replace('127.0.0.1', spoke);
+      const listed = list({ server, 'tls-server-name': 'localhost' });
+      if (expected) assert.equal(await listed, 2);
+      else
+        await assert.rejects(listed, ({ cause }) =>
+          /its certificate is refused \(ERR_TLS_CERT_ALT/.test(String(cause)),
+        );
+      assert.deepEqual(proxy.targets, expected ? [new URL(server).host] : [], 'it has seen no login');
+    });
+  }
 
   for (const [kind, start] of [
     ['http', startHttpProxy],
     ['socks5', startSocksProxy],
+    ['socks5h', startSocksProxy],
   ] as const) {
     test(`go through the environment's ${kind} proxy, with its login`, async (t) => {
       const { cluster, list } = await startNamedCluster(t);
       const proxy = await start(t, { login: `user:${secret}` });
-      setEnvironment(t, { HTTPS_PROXY: proxy.url });
-      const server = cluster.url.replace('127.0.0.1', 'spoke.example.dev');
+      setEnvironment(t, { HTTPS_PROXY: proxy.url.replace(/^socks5:|^http:/, `${kind}:`) });
+      const server = cluster.url.replace('127.0.0.1', spoke);
       assert.equal(await list({ server, 'tls-server-name': 'localhost' }), 2);
       assert.deepEqual(proxy.targets, [new URL(server).host]);
     });
@@ -149,7 +179,9 @@ describe('a proxy', () => {
     assert.match(error.message, /^proxy (http|socks5):\/\/127\.0\.0\.1:\d+: /);
     assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secret));
   }
-  const tunnel = (url: string, timeoutMs = 5_000) => openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs });
+  const secureContext = () => proxyContext(undefined);
+  const tunnel = (url: string, timeoutMs = 5_000) =>
+    openTunnel(parseProxy(url), '127.0.0.1', 1, { timeoutMs, secureContext });
 
   for (const [kind, start] of [
     ['http', startHttpProxy],
@@ -161,9 +193,53 @@ describe('a proxy', () => {
       const asking = await start(t, { login: 'user:right' });
       const wrong = asking.url.replace('right', secret);
       await failure(tunnel(wrong), 'PROXY_AUTH_REQUIRED');
-      const port = await startSilentProxy(t);
+      const { port } = await startSilentProxy(t);
       await failure(tunnel(`${kind}://u:${secret}@127.0.0.1:${port}`, 200), 'PROXY_TIMEOUT');
       await failure(tunnel(`${kind}://u:${secret}@127.0.0.1:1`), 'PROXY_FAILED');
+    });
+  }
+
+  test('that is left when the config is closed gives an error at once, and has no connection left', async (t) => {
+    for (const scheme of ['http', 'socks5']) {
+      const closing = new AbortController();
+      const { port, connected, open } = await startSilentProxy(t);
+      const opening = openTunnel(parseProxy(`${scheme}://127.0.0.1:${port}`), '127.0.0.1', 1, {
+        timeoutMs: 60_000,
+        secureContext,
+        signal: closing.signal,
+      });
+      await connected;
+      closing.abort();
+      await assert.rejects(opening, { code: 'CONFIG_CLOSED' });
+      await until(t, () => open.size === 0);
+    }
+  });
+
+  test('of kind socks5 is not asked for what its protocol cannot say', async (t) => {
+    const { url, targets } = await startSocksProxy(t);
+    const long = 'x'.repeat(256);
+    const asked = openTunnel(parseProxy(url), long, 1, { timeoutMs: 5_000, secureContext });
+    await assert.rejects(asked, { code: 'PROXY_FAILED', message: /takes a host name of 255 bytes at most/ });
+    for (const login of [`${long}:p`, `u:${secret}${long}`]) {
+      await failure(tunnel(url.replace('//', `//${login}@`)), 'PROXY_FAILED');
+    }
+    assert.deepEqual(targets, []);
+  });
+
+  for (const [what, scheme, expected] of [
+    ['speaks no HTTP', 'http', /does not answer as an HTTP proxy does \(HPE_/],
+    ['speaks no TLS', 'https', /there is no TLS with it \((?:ERR_SSL|EPROTO)/],
+    ['speaks no SOCKS', 'socks5', /gave no connection \(SOCKS failure\)/],
+    ['hangs up', 'http', /cannot be reached \(ECONNRESET\)/],
+    ['hangs up', 'https', /cannot be reached \(ECONNRESET\)/],
+    ['hangs up', 'socks5', /gave no connection|cannot be reached/],
+  ] as const) {
+    test(`of kind ${scheme} that ${what} is named in the error`, async (t) => {
+      const port = await startRawServer(t, (socket) => {
+        if (what === 'hangs up') socket.end();
+        else socket.end('SSH-2.0-OpenSSH_9.9\r\n');
+      });
+      await assert.rejects(tunnel(`${scheme}://127.0.0.1:${port}`), { code: 'PROXY_FAILED', message: expected });
     });
   }
 
@@ -174,63 +250,5 @@ describe('a proxy', () => {
       list({ 'proxy-url': proxy.url }),
       (error: Error) => error.cause instanceof RequestError && error.cause.code === 'PROXY_FAILED',
     );
-  });
-});
-
-describe('a WebSocket', () => {
-  async function startEcho(t: TestContext) {
-    const authority = createCertificateAuthority();
-    const { certificate: cert, key } = authority.issue({ commonName: 'ws', dnsNames: ['kubernetes'] });
-    const server = createServer({ cert, key });
-    let token = 'token-1';
-    const sockets = new WebSocketServer({
-      server,
-      verifyClient: ({ req }, done) => done(req.headers.authorization === `Bearer ${token}`, 401),
-    });
-    sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-    t.after(() => {
-      for (const client of sockets.clients) client.terminate();
-      server.closeAllConnections();
-      server.close();
-    });
-    const { port } = server.address() as AddressInfo; // a TCP server that listens has one
-    const setToken = (next: string) => {
-      token = next;
-    };
-    const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
-    return { url: `https://127.0.0.1:${port}`, certificateAuthorityData, setToken };
-  }
-
-  test('has the credential, the CA, the server name and the proxy; a 401 refreshes the credential for the next', async (t) => {
-    const echo = await startEcho(t);
-    const proxy = await startHttpProxy(t);
-    const plugin = await startPlugin(t);
-    const cluster = {
-      server: echo.url,
-      'certificate-authority-data': echo.certificateAuthorityData,
-      'tls-server-name': 'kubernetes',
-      'proxy-url': proxy.url,
-    };
-    const config = startProviders(t, plugin).getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
-    const say = async (text: string) => {
-      const options: WebSocket.ClientOptions = {};
-      await config.applyToHTTPSOptions(options);
-      const socket = new WebSocket(echo.url.replace('https', 'wss'), options);
-      return new Promise<string>((resolve, reject) => {
-        socket.on('error', reject).on('open', () => socket.send(text));
-        socket.on('message', (data) => {
-          socket.terminate();
-          resolve(String(data));
-        });
-      });
-    };
-    assert.equal(await say('hello'), 'hello');
-    assert.equal(proxy.targets.length, 1);
-    echo.setToken('token-2');
-    await plugin.answer({ token: 'token-2' });
-    await assert.rejects(say('refused'), /401/);
-    await until(t, async () => (await plugin.runs()) >= 2);
-    assert.equal(await say('again'), 'again');
   });
 });

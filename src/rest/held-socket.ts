@@ -1,0 +1,33 @@
+import type { Socket } from 'node:net';
+import { RequestError } from '../errors.ts';
+import type { Connector } from './connector.ts';
+
+/** What a socket belongs to that is in no pool. */
+export interface SocketOwner {
+  hold(): void;
+  letGo(): void;
+  /** Aborted when the owner ends, and with it its sockets. */
+  readonly ended: AbortSignal;
+}
+
+/** A connector for WebSockets: while one is opened, and as long as it is open, it holds its owner, and it ends with it. */
+export function heldBy(owner: SocketOwner, connect: Connector): Connector {
+  return (options, callback) => {
+    owner.hold();
+    connect(options, (...result) => {
+      const [, socket] = result;
+      if (socket) endWith(owner, socket);
+      else owner.letGo();
+      callback(...result);
+    });
+  };
+}
+
+function endWith(owner: SocketOwner, socket: Socket): void {
+  const end = () => socket.destroy(new RequestError('CONFIG_CLOSED', 'the config of this WebSocket has been closed'));
+  owner.ended.addEventListener('abort', end, { once: true });
+  socket.once('close', () => {
+    owner.ended.removeEventListener('abort', end);
+    owner.letGo();
+  });
+}

@@ -1,0 +1,279 @@
+// Which servers and proxies are believed: what a profile names, the roots of the machine, and nobody else.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { execa } from 'execa';
+import { request } from 'undici';
+import { type ClusterProfile, PluginError, type RestConfig } from '../../src/index.ts';
+import { issueWith } from '../../src/testing/certificates.ts';
+import { createCertificateAuthority, type IssuedCertificate, type PluginAnswer } from '../../src/testing/index.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startHttpProxy, startSocksProxy } from '../fixtures/proxies.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+import { echo, startTlsServer } from '../fixtures/tls-server.ts';
+
+const authority = createCertificateAuthority('authority');
+const stranger = createCertificateAuthority('stranger');
+const base64 = (...pem: readonly string[]) => Buffer.from(pem.join('\n')).toString('base64');
+const loopback = { commonName: 'server', ipAddresses: ['127.0.0.1'] };
+
+function profileOf(cluster: object & { readonly server: string }): ClusterProfile {
+  return { metadata: { name: 'spoke' }, status: { accessProviders: [{ name: 'fake', cluster }] } };
+}
+
+async function configFor(t: TestContext, cluster: object & { readonly server: string }, answer?: PluginAnswer) {
+  const plugin = await startPlugin(t, answer);
+  return startProviders(t, plugin).getConfig(profileOf(cluster));
+}
+
+/** The ways that a connection can go: what a profile says of the proxy. */
+const routes: Readonly<Record<string, (t: TestContext) => Promise<object>>> = {
+  directly: async () => ({}),
+  'through an http proxy': async (t) => ({ 'proxy-url': (await startHttpProxy(t)).url }),
+  'through a socks5 proxy': async (t) => ({ 'proxy-url': (await startSocksProxy(t)).url }),
+};
+
+/** A request and a WebSocket; each has to have the same outcome. */
+const ways: Readonly<Record<string, (config: RestConfig, url: string) => Promise<unknown>>> = {
+  request: async (config, url) => {
+    const { statusCode, body } = await request(url, { dispatcher: config.dispatcher });
+    await body.dump();
+    assert.equal(statusCode, 200);
+  },
+  WebSocket: async (config, url) => assert.equal(await echo(config, url, 'hello'), 'hello'),
+};
+
+/** Not every error of OpenSSL's has a code. */
+const refusedFor = (reason: RegExp) => (error: Error) => {
+  assert.match(`${Reflect.get(error, 'code')}: ${error.message}`, reason);
+  return true;
+};
+
+describe('a leaf as certificate-authority-data', () => {
+  const leaf = authority.issue(loopback);
+  const issuedByLeaf = issueWith({ key: leaf.key, commonName: loopback.commonName }, loopback);
+  const day = 24 * 3_600_000;
+  const selfSigned = authority.issue({ commonName: 'self' });
+  const cases: readonly (readonly [string, IssuedCertificate, string, true | RegExp])[] = [
+    ["vouches for the server's own certificate", leaf, base64(leaf.certificate), true],
+    ['may stand beside others', leaf, base64(stranger.certificate, leaf.certificate), true],
+    [
+      'vouches for no other leaf of its authority',
+      authority.issue(loopback),
+      base64(leaf.certificate),
+      /ISSUER|VERIFY/,
+    ],
+    [
+      'vouches for nothing that is signed with its key',
+      { certificate: issuedByLeaf.certificate + leaf.certificate, key: issuedByLeaf.key },
+      base64(leaf.certificate),
+      /certificate signing/,
+    ],
+    ['has to be for the name that is asked for', selfSigned, base64(selfSigned.certificate), /ALTNAME/],
+    ...(() => {
+      const expired = authority.issue({
+        ...loopback,
+        notBefore: new Date(Date.now() - 2 * day),
+        notAfter: new Date(Date.now() - day),
+      });
+      return [['has to be valid still', expired, base64(expired.certificate), /EXPIRED/] as const];
+    })(),
+  ];
+  for (const [what, certificate, data, expected] of cases) {
+    test(what, async (t) => {
+      const { url } = await startTlsServer(t, certificate);
+      for (const [route, start] of Object.entries(routes)) {
+        const cluster = { server: url, 'certificate-authority-data': data, ...(await start(t)) };
+        const config = await configFor(t, cluster);
+        for (const [way, go] of Object.entries(ways)) {
+          if (expected === true) await go(config, url);
+          else await assert.rejects(go(config, url), refusedFor(expected), `${way} ${route}`);
+        }
+      }
+    });
+  }
+
+  test('vouches for no https proxy', async (t) => {
+    const { url } = await startTlsServer(t, leaf);
+    const proxy = await startHttpProxy(t, { certificate: authority.issue(loopback) });
+    const cluster = { server: url, 'certificate-authority-data': base64(leaf.certificate), 'proxy-url': proxy.url };
+    const config = await configFor(t, cluster);
+    for (const go of Object.values(ways)) {
+      await assert.rejects(go(config, url), { code: 'PROXY_FAILED', message: /its certificate is refused/ });
+    }
+    assert.deepEqual(proxy.targets, []);
+  });
+});
+
+describe('the name that is verified', () => {
+  const data = base64(authority.certificate);
+  for (const [what, certificate, more, expected] of [
+    ['is the address of the server', { ipAddresses: ['127.0.0.1'] }, {}, true],
+    ['is the address of the server, whatever names it has', { dnsNames: ['127.0.0.1'] }, {}, false],
+    ['is tls-server-name where there is one', { dnsNames: ['k8s'] }, { 'tls-server-name': 'k8s' }, true],
+    ['is tls-server-name alone', { ipAddresses: ['127.0.0.1'] }, { 'tls-server-name': 'k8s' }, false],
+    [
+      'may be an address that stands in tls-server-name',
+      { ipAddresses: ['10.0.0.1'] },
+      { 'tls-server-name': '10.0.0.1' },
+      true,
+    ],
+    ['is not the address of the server then', { ipAddresses: ['127.0.0.1'] }, { 'tls-server-name': '10.0.0.1' }, false],
+  ] as const) {
+    test(what, async (t) => {
+      const { url } = await startTlsServer(t, authority.issue({ commonName: 'x', ...certificate }));
+      for (const start of Object.values(routes)) {
+        const cluster = { server: url, 'certificate-authority-data': data, ...more, ...(await start(t)) };
+        const config = await configFor(t, cluster);
+        for (const go of Object.values(ways)) {
+          if (expected) await go(config, url);
+          else await assert.rejects(go(config, url), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+        }
+      }
+    });
+  }
+
+  test('is an IPv6 address without its brackets and port, for WebSockets too', async (t) => {
+    // The proxy knows every address as this machine.
+    const { port } = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['fd00:1::2'] }));
+    const other = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['fd00:1::3'] }));
+    for (const proxy of [await startHttpProxy(t), await startSocksProxy(t)]) {
+      const cluster = (at: number) => ({
+        server: `https://[fd00:1::2]:${at}`,
+        'certificate-authority-data': data,
+        'proxy-url': proxy.url,
+      });
+      const config = await configFor(t, cluster(port));
+      const wrong = await configFor(t, cluster(other.port));
+      for (const go of Object.values(ways)) {
+        await go(config, cluster(port).server);
+        await assert.rejects(go(wrong, cluster(other.port).server), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+      }
+      assert.equal(proxy.targets[0], `[fd00:1::2]:${port}`);
+    }
+  });
+});
+
+describe("a plugin's certificate", () => {
+  const { certificate, key } = authority.issue({ commonName: 'me', client: true });
+  const weak = authority.issue({ commonName: 'me', client: true, rsaBits: 1024 });
+  const broken = certificate.replace(/\n.{64}\n/, `\n${'A'.repeat(64)}\n`);
+  const answers: Readonly<Record<string, readonly [PluginAnswer, PluginError['code'], RegExp]>> = {
+    'that is too weak': [
+      { clientCertificateData: weak.certificate, clientKeyData: weak.key },
+      'ANSWER_CERTIFICATE_REFUSED',
+      /certificate that OpenSSL refuses \(ee key too small\): issue one .*RSA of 2048 bits or more/,
+    ],
+    'whose chain is broken': [
+      { clientCertificateData: certificate + broken, clientKeyData: key },
+      'ANSWER_CERTIFICATE_REFUSED',
+      /certificate that OpenSSL refuses/,
+    ],
+    'that is garbage': [
+      { clientCertificateData: broken, clientKeyData: key },
+      'ANSWER_FIELD_INVALID',
+      /certificate that is not PEM/,
+    ],
+    'that does not fit its key': [
+      { clientCertificateData: certificate, clientKeyData: weak.key },
+      'ANSWER_KEY_MISMATCH',
+      /key that does not fit/,
+    ],
+  };
+  const proxied = {
+    ...routes,
+    'through an https proxy': async (t: TestContext) => {
+      const proxy = await startHttpProxy(t, { certificate: authority.issue({ ...loopback, commonName: 'proxy' }) });
+      return { 'proxy-url': proxy.url };
+    },
+  };
+  for (const [what, [answer, code, message]] of Object.entries(answers)) {
+    test(`${what} is an error of the plugin's for whoever asks, by every route`, async (t) => {
+      const { url, open } = await startTlsServer(t, authority.issue(loopback));
+      for (const start of Object.values(proxied)) {
+        const cluster = {
+          server: url,
+          'certificate-authority-data': base64(authority.certificate),
+          ...(await start(t)),
+        };
+        const config = await configFor(t, cluster, answer);
+        for (const go of [...Object.values(ways), () => config.ready()]) {
+          await assert.rejects(go(config, url), (error) => {
+            assert.ok(error instanceof PluginError, String(error));
+            assert.equal(error.code, code);
+            assert.match(error.message, message);
+            return true;
+          });
+        }
+      }
+      assert.equal(open.size, 0);
+    });
+  }
+});
+
+describe('without an authority in the profile', () => {
+  const { certificate: root } = authority;
+  /** What a process with these variables reaches. */
+  async function outcomes(t: TestContext, variables: Readonly<Record<string, string>>) {
+    const server = await startTlsServer(t, authority.issue(loopback));
+    const proxied = await startTlsServer(t, stranger.issue(loopback));
+    const proxy = await startHttpProxy(t, { certificate: authority.issue({ ...loopback, commonName: 'proxy' }) });
+    const plugin = await startPlugin(t);
+    const strangers = base64(stranger.certificate);
+    const clusters = {
+      'a server of that root': { server: server.url },
+      'a server of that root, where the profile has another': {
+        server: server.url,
+        'certificate-authority-data': strangers,
+      },
+      'a proxy of that root': { server: proxied.url, 'certificate-authority-data': strangers, 'proxy-url': proxy.url },
+    };
+    const program = `
+      import { request } from 'undici';
+      import { CredentialProviders } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)};
+      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: ${JSON.stringify(plugin.command)} };
+      const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger: { warn() {} } });
+      const outcomes = {};
+      for (const [name, cluster] of Object.entries(${JSON.stringify(clusters)})) {
+        const config = providers.getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
+        const reached = request(cluster.server, { dispatcher: config.dispatcher });
+        outcomes[name] = await reached.then(({ statusCode }) => statusCode, ({ code }) => code);
+      }
+      console.log(JSON.stringify(outcomes));
+      await providers.close();`;
+    const { NODE_EXTRA_CA_CERTS: _, ...others } = process.env;
+    const nothing = join(await temporaryFolder(t), 'none');
+    const env = { ...others, SSL_CERT_FILE: nothing, SSL_CERT_DIR: nothing, ...variables };
+    const folder = new URL('../..', import.meta.url);
+    const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
+      env,
+      extendEnv: false,
+      cwd: folder,
+    });
+    return JSON.parse(stdout);
+  }
+
+  for (const [where, variable] of [
+    ['NODE_EXTRA_CA_CERTS', 'NODE_EXTRA_CA_CERTS'],
+    ["the system's roots", 'SSL_CERT_FILE'],
+  ] as const) {
+    test(`${where} count for servers, and for proxies in any case`, async (t) => {
+      const file = join(await temporaryFolder(t), 'root.pem');
+      await writeFile(file, root);
+      assert.deepEqual(await outcomes(t, { [variable]: file }), {
+        'a server of that root': 200,
+        'a server of that root, where the profile has another': 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+        'a proxy of that root': 200,
+      });
+    });
+  }
+
+  test('a root that nobody has named counts for nothing', async (t) => {
+    assert.deepEqual(await outcomes(t, {}), {
+      'a server of that root': 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'a server of that root, where the profile has another': 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'a proxy of that root': 'PROXY_FAILED',
+    });
+  });
+});
