@@ -12,7 +12,7 @@ export interface CredentialProvidersOptions {
   readonly timeoutMs?: number;
   /** Milliseconds that a connection and its credential are kept when nobody leases them. Default: 300_000. */
   readonly idleTimeoutMs?: number;
-  /** Plugins that run at once in this process. Default: four for each core. */
+  /** Plugins that run at once; several limits in one process: no more than the largest. Default: four for each core. */
   readonly maxConcurrentRuns?: number;
   /** Treat a 403 as a 401, as KEP-541 did in 2019; held back as well. Default: false. */
   readonly refreshOnForbidden?: boolean;

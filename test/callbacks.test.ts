@@ -20,23 +20,23 @@ import { temporaryFolder } from './fixtures/script.ts';
 
 /** What a caller's function may do to whoever calls it. */
 const misdeeds: Readonly<Record<string, () => unknown>> = {
-  'throws an error': () => {
+  'throw an error': () => {
     throw new Error('misdeed');
   },
-  'throws nothing at all': () => {
+  'throw nothing at all': () => {
     throw undefined;
   },
-  'throws what cannot be printed': () => {
+  'throw what cannot be printed': () => {
     throw Object.create(null);
   },
-  rejects: () => Promise.reject(new Error('misdeed')),
-  'rejects with what cannot be printed': () =>
+  reject: () => Promise.reject(new Error('misdeed')),
+  'reject with what cannot be printed': () =>
     Promise.reject({
       toString() {
         throw new Error('misdeed');
       },
     }),
-  'returns a thenable that throws': () => ({
+  'return a thenable that throws': () => ({
     // biome-ignore lint/suspicious/noThenProperty: it is the point
     then() {
       throw new Error('misdeed');
@@ -86,18 +86,7 @@ class MisbehavingMetrics extends CredentialMetrics {
 
 describe('a callback that fails ends neither the process nor what it is told of:', () => {
   for (const [how, misdeed] of Object.entries(misdeeds)) {
-    test(`a logger that ${how}`, async (t) => {
-      const logger: Logger = { warn: misdeed, info: misdeed, debug: misdeed };
-      await live(t, { logger });
-      await settle();
-    });
-
-    test(`metrics that ${how}`, async (t) => {
-      await live(t, { metrics: new MisbehavingMetrics(misdeed) });
-      await settle();
-    });
-
-    test(`a subscriber that ${how}; those after it are told all the same`, async (t) => {
+    test(`a logger, metrics, a subscriber and a clock that each ${how}`, async (t) => {
       const told: string[] = [];
       for (const name of channels) {
         const channel = `clusterprofile-credentials:${name}`;
@@ -107,15 +96,11 @@ describe('a callback that fails ends neither the process nor what it is told of:
           t.after(() => unsubscribe(channel, subscriber));
         }
       }
-      await live(t, {});
+      const logger: Logger = { warn: misdeed, info: misdeed, debug: misdeed };
+      const clock = misdeed as () => number; // the types forbid it, and JavaScript does not
+      await live(t, { logger, metrics: new MisbehavingMetrics(misdeed), clock });
       await settle();
-      assert.deepEqual(new Set(told), new Set(channels));
-    });
-
-    test(`a clock that ${how}: the machine's counts`, async (t) => {
-      const clock = Object.assign(misdeed, {}) as () => number; // the types forbid it, and JavaScript does not
-      await live(t, { clock });
-      await settle();
+      assert.deepEqual(new Set(told), new Set(channels), 'who comes after it is told');
     });
   }
 
@@ -129,7 +114,7 @@ describe('a callback that fails ends neither the process nor what it is told of:
     };
     await write('fake');
     const told = new EventTarget();
-    let misdeed = misdeeds['throws an error'];
+    let misdeed = misdeeds['throw an error'];
     const warnings: string[] = [];
     const providers = CredentialProviders.fromFile(path, {
       watchProviderFile: true,
@@ -140,7 +125,7 @@ describe('a callback that fails ends neither the process nor what it is told of:
       logger: { warn: (_fields, message) => warnings.push(message) },
     });
     t.after(() => providers.close());
-    for (const [index, way] of ['throws an error', 'rejects'].entries()) {
+    for (const [index, way] of ['throw an error', 'reject'].entries()) {
       misdeed = misdeeds[way];
       const change = once(told, 'change');
       await write('fake', `other-${index}`);

@@ -7,6 +7,7 @@ import { emit, type RunReason } from '../telemetry.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
+import type { Standing } from './run-limit.ts';
 
 export interface SourceOptions extends PluginOptions {
   /** The time, in milliseconds since 1970. */
@@ -82,6 +83,8 @@ export class CredentialSource implements CredentialSupply {
   #failures = 0;
   readonly #held = new Hold();
   readonly #afterRejections = new SinkingCount(1_000);
+  /** Of this input, whoever waits for it. */
+  #standing: Standing = 'new';
   #warnedOfClock = false;
   /** A run that began before the last `invalidate()` may not be taken over. */
   #generation = 0;
@@ -160,12 +163,15 @@ export class CredentialSource implements CredentialSupply {
   #run(reason: RunReason, response?: ExecResponse): Promise<Credential> {
     const generation = this.#generation;
     this.#runs += 1;
-    const running = runPlugin(this.#call, this.#options, { reason, response, secrets: this.#secrets }).then(
+    const previous = { reason, response, secrets: this.#secrets, standing: this.#standing };
+    const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
+        this.#standing = 'answers';
         if (generation === this.#generation) this.#take(credential);
         return credential;
       },
       (error: unknown) => {
+        this.#standing = error instanceof PluginError && error.code === 'PLUGIN_TIMEOUT' ? 'hangs' : 'answers';
         if (generation === this.#generation) this.#fail(error);
         throw error;
       },

@@ -3,6 +3,7 @@
  * It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
+import { abortable } from '../abortable.ts';
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
@@ -23,7 +24,7 @@ import { environmentOf, inputProblem } from './plugin-input.ts';
 import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
 import { type Ended, runProcess } from './process.ts';
 import { possibleSecrets, redact } from './redact.ts';
-import { withinRunLimit } from './run-limit.ts';
+import { type Standing, withinRunLimit } from './run-limit.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
@@ -62,22 +63,27 @@ export interface Previous {
   readonly response?: ExecResponse | undefined;
   /** Its secrets, which the plugin may write on stderr. */
   readonly secrets: readonly string[];
+  /** How it has behaved so far. */
+  readonly standing: Standing;
 }
 
 /** Runs the plugin when a place is free. Rejects with nothing but a `PluginError`. */
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous = { reason: 'first', secrets: [] },
+  previous: Previous = { reason: 'first', secrets: [], standing: 'new' },
 ): Promise<Credential> {
+  const { signal, maxConcurrentRuns: limit, timeoutMs } = options;
+  const { standing } = previous;
   const interactive = decideInteraction(call);
   try {
-    if (interactive) return await alone(() => observed(call, options, previous, true));
-    return await withinRunLimit(options.maxConcurrentRuns, call.provider, () =>
-      observed(call, options, previous, false),
+    if (interactive) return await abortable(() => alone(() => observed(call, options, previous, undefined)), signal);
+    return await withinRunLimit({ signal, limit, accessType: call.provider, standing, timeoutMs }, (ms) =>
+      observed(call, options, previous, ms),
     );
   } catch (error) {
     if (error instanceof PluginError) throw error;
+    if (signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was stopped: the CredentialProviders are closed');
     // Its message may quote the arguments: only its code is passed on.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
     throw failure(call, 'PLUGIN_NOT_EXECUTABLE', `could not be started (${code})`);
@@ -91,7 +97,7 @@ async function observed(
   call: PluginCall,
   options: PluginOptions,
   previous: Previous,
-  interactive: boolean,
+  timeoutMs: number | undefined,
 ): Promise<Credential> {
   lastRunId += 1;
   const { provider, exec } = call;
@@ -101,7 +107,7 @@ async function observed(
   const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>) =>
     emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs: performance.now() - began });
   try {
-    const credential = await run(call, options, previous, interactive);
+    const credential = await run(call, options, previous, timeoutMs);
     end({ state: 'ok', exitCode: 0 });
     return credential;
   } catch (error) {
@@ -124,9 +130,10 @@ async function run(
   call: PluginCall,
   options: PluginOptions,
   { response, secrets: earlier }: Previous,
-  interactive: boolean,
+  timeoutMs: number | undefined,
 ): Promise<Credential> {
   const { exec, cluster } = call;
+  const interactive = timeoutMs === undefined;
   const secrets = [...earlier, ...loginOf(cluster?.['proxy-url'])];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
@@ -142,14 +149,14 @@ async function run(
   const ended = await runProcess(executable.path, {
     args: exec.args,
     env: environment,
-    timeoutMs: interactive ? undefined : options.timeoutMs,
+    timeoutMs,
     maxBytes: maxAnswerBytes,
     stop: options.signal,
   });
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
-    const credential = readAnswer(call, ended, options.timeoutMs, secrets);
+    const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
     report(
       call,
       options.logger,
@@ -162,7 +169,14 @@ async function run(
   }
 }
 
-function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number, secrets: readonly string[]): Credential {
+/** For messages. */
+function timeLimit(timeoutMs: number | undefined, options: PluginOptions): string {
+  if (timeoutMs === undefined || timeoutMs === options.timeoutMs) return `${options.timeoutMs} ms`;
+  const why = 'new plugin inputs of its access type hang, and others wait; the next time it has all of it';
+  return `${Math.round(timeoutMs)} ms, a part of its ${options.timeoutMs} ms (${why})`;
+}
+
+function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: readonly string[]): Credential {
   const stderr = redact(ended.stderr, [...secrets, ...possibleSecrets(ended.stdout, 12)]);
   const fail = (code: PluginErrorCode, reason: string, more?: Partial<PluginFailure>) =>
     failure(call, code, reason, { stderr, ...more });
@@ -171,7 +185,7 @@ function readAnswer(call: PluginCall, ended: Ended, timeoutMs: number, secrets: 
   if (ended.timedOut) {
     throw fail(
       'PLUGIN_TIMEOUT',
-      `gave no answer within ${timeoutMs} ms and was killed; see whether it waits for a server, or for a file it holds open`,
+      `gave no answer within ${timeLimit} and was killed; see whether it waits for a server, or for a file it holds open`,
     );
   }
   if (startError === 'E2BIG') {

@@ -38,9 +38,16 @@ export async function runImagePlugin(
 ): Promise<ImageResponse> {
   const origin = `image credential provider ${provider.name}`;
   try {
-    return await withinRunLimit(options.maxConcurrentRuns, origin, () => run(provider, path, request, options));
+    const { signal, maxConcurrentRuns: limit, timeoutMs } = options;
+    return await withinRunLimit({ signal, limit, accessType: origin, standing: 'answers', timeoutMs }, () =>
+      run(provider, path, request, options),
+    );
   } catch (error) {
     if (error instanceof PluginError) throw error;
+    if (options.signal.aborted) {
+      const reason = `image ${request.image}: was not run: the ImageCredentialProviders are closed`;
+      throw new PluginError('PLUGIN_STOPPED', reason, { provider: provider.name, origin, command: path });
+    }
     // Its message may quote the arguments: only its code is passed on.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
     const reason = `image ${request.image}: could not be started (${code})`;

@@ -5,23 +5,27 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
+/** The beginning of a program: providers and a run of their own for each access type. */
+const makeProviders = (command: string, calls: number) => `
+  import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}', interactiveMode: 'IfAvailable' };
+  const cluster = { server: 'https://127.0.0.1:1' };
+  const fleet = Array.from({ length: ${calls} }, (_, index) => {
+    const name = 'type-' + index;
+    const providers = new CredentialProviders([{ name, execConfig: { ...execConfig, args: [name] } }], { timeoutMs: 100 });
+    const ready = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } }).ready();
+    return { providers, ready };
+  });`;
+const waitForAll = `
+  const results = await Promise.allSettled(fleet.map(({ ready }) => ready));
+  console.log('results', results.map(({ status }) => status).join());
+  for (const { providers } of fleet) await providers.close();`;
+
 /** A program that fetches credentials, in a terminal of its own (`script`, from util-linux, makes the pseudo-terminal). */
-async function inTerminal(t: TestContext, command: string, calls: number) {
+async function inTerminal(t: TestContext, command: string, calls: number, first = '') {
   const folder = await temporaryFolder(t);
   const program = join(folder, 'program.ts');
-  await writeFile(
-    program,
-    `import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
-     const names = Array.from({ length: ${calls} }, (_, index) => 'type-' + index);
-     const providers = new CredentialProviders(names.map((name) => ({
-       name,
-       execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}', args: [name], interactiveMode: 'IfAvailable' },
-     })), { timeoutMs: 100 });
-     const cluster = { server: 'https://127.0.0.1:1' };
-     const results = await Promise.allSettled(names.map((name) => providers.getConfig({ status: { accessProviders: [{ name, cluster }] } }).ready()));
-     console.log('results', results.map(({ status }) => status).join());
-     await providers.close();`,
-  );
+  await writeFile(program, [makeProviders(command, calls), first, waitForAll].join('\n'));
   const terminal = spawn('script', ['-qefc', `'${process.execPath}' '${program}'`, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -69,6 +73,18 @@ echo "$code-$pin" > "$DIR/answer"; printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/i
     terminal.type('b\n');
     await terminal.shows('results fulfilled,fulfilled');
     await terminal.closed;
+  });
+
+  test('is not waited for by one whose providers are closed: it rejects at once, and never prompts', async (t) => {
+    const plugin = await shellPlugin(t, `printf "%s? " "$1" >&2; read -r answer\n${print({ token: 't' })}`);
+    const closeSecond = `fleet[1].ready.catch(({ code }) => console.log('second', code)); await fleet[1].providers.close();`;
+    const terminal = await inTerminal(t, plugin.command, 2, closeSecond);
+    await terminal.shows('second PLUGIN_STOPPED');
+    await terminal.shows('type-0? ');
+    terminal.type('a\n');
+    await terminal.shows('results fulfilled,rejected');
+    await terminal.closed;
+    assert.equal(await plugin.runs(), 1);
   });
 
   test('ends with the program at Ctrl-C', async (t) => {

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type RunRequest, type Standing, withinRunLimit } from '../../src/exec/run-limit.ts';
+import { CredentialProviders, PluginError } from '../../src/index.ts';
+import { shellPlugin } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
+
+/** An instance with a limit; `run` asks for a place, and what it gives is under way until it is ended. */
+function startInstance(t: TestContext, limit: number, timeoutMs = 60_000) {
+  const closing = new AbortController();
+  t.after(() => closing.abort());
+  const run = (more: Partial<RunRequest> = {}) => {
+    let end = () => {};
+    let begun = false;
+    const work = (ms: number) => {
+      begun = true;
+      return new Promise<number>((resolve) => {
+        end = () => resolve(ms);
+      });
+    };
+    const request = {
+      signal: closing.signal,
+      limit,
+      accessType: 'a',
+      standing: 'answers',
+      timeoutMs,
+      ...more,
+    } as const;
+    const done = withinRunLimit(request, work);
+    done.catch(() => undefined);
+    const finish = async () => {
+      await until(t, () => begun);
+      end();
+      return done;
+    };
+    return { done, finish, isRunning: () => begun };
+  };
+  return { run, close: (reason?: unknown) => closing.abort(reason) };
+}
+
+type Started = ReturnType<ReturnType<typeof startInstance>['run']>;
+const running = (runs: readonly Started[]) => runs.map((run) => run.isRunning());
+const many = (count: number, start: () => Started) => Array.from({ length: count }, start);
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+async function finishAll(runs: readonly Started[]): Promise<void> {
+  for (const run of runs) await run.finish();
+}
+
+describe('an instance', () => {
+  test('has no more places than its limit, and all together no more than the largest limit', async (t) => {
+    const [small, large] = [startInstance(t, 2), startInstance(t, 4)];
+    const ofSmall = many(4, () => small.run());
+    const ofLarge = many(6, () => large.run());
+    await settled();
+    assert.deepEqual(running(ofSmall), [true, true, false, false]);
+    assert.deepEqual(running(ofLarge), [true, true, false, false, false, false]);
+    await finishAll([...ofSmall, ...ofLarge]);
+  });
+
+  test('with one place takes its turn beside one that is always busy', async (t) => {
+    const [single, busy] = [startInstance(t, 1), startInstance(t, 8)];
+    const others = many(40, () => busy.run());
+    const [first, second] = [single.run(), single.run()];
+    await settled();
+    assert.deepEqual(running([first, second]), [false, false]);
+    await others[0]?.finish();
+    await settled();
+    assert.deepEqual(running([first, second]), [true, false]);
+    await first.finish();
+    await others[1]?.finish();
+    await settled();
+    assert.ok(second.isRunning());
+    await finishAll([second, ...others]);
+  });
+
+  test('that is closed rejects what waits with its reason at once, and nobody else', async (t) => {
+    const [one, other] = [startInstance(t, 1), startInstance(t, 1)];
+    const [holder, waiting, neighbour] = [other.run(), one.run(), other.run()];
+    await settled();
+    const reason = new Error('closed');
+    one.close(reason);
+    await assert.rejects(waiting.done, reason);
+    await assert.rejects(one.run().done, reason);
+    await holder.finish();
+    await settled();
+    assert.deepEqual(running([waiting, neighbour]), [false, true]);
+    await neighbour.finish();
+  });
+
+  test('that is closed, or that nobody has any more, keeps no place free for its access types', async (t) => {
+    const closed = startInstance(t, 8);
+    await finishAll(['b', 'c', 'd'].map((accessType) => closed.run({ accessType })));
+    closed.close();
+    await finishAll(
+      ['b', 'c', 'd'].map((accessType) => {
+        const signal = new AbortController().signal;
+        return startInstance(t, 8).run({ accessType, signal });
+      }),
+    );
+    const instance = startInstance(t, 8);
+    await until(t, async () => {
+      globalThis.gc?.();
+      await settled();
+      const runs = many(8, () => instance.run());
+      await settled();
+      const all = running(runs).every(Boolean);
+      await finishAll(runs);
+      return all;
+    });
+  });
+});
+
+describe('access types', () => {
+  test('take turns, and those that run nothing have a quarter of the places kept for them', async (t) => {
+    const { run } = startInstance(t, 8);
+    await finishAll([run({ accessType: 'b' }), run({ accessType: 'c' })]);
+    const many = Array.from({ length: 10 }, () => run({ accessType: 'a' }));
+    await settled();
+    assert.equal(running(many).filter(Boolean).length, 6);
+    const [b, c, again] = [run({ accessType: 'b' }), run({ accessType: 'c' }), run({ accessType: 'b' })];
+    await settled();
+    assert.deepEqual(running([b, c, again]), [true, true, false]);
+    await finishAll([...many, b, c, again]);
+  });
+});
+
+describe('plugin inputs', () => {
+  test('of one access type: those that answer come first, then new ones, then those that hang', async (t) => {
+    const { run } = startInstance(t, 1);
+    const holder = run();
+    const order: Standing[] = ['hangs', 'new', 'answers', 'hangs', 'new', 'answers'];
+    const ended: Standing[] = [];
+    const runs = order.map((standing) => {
+      const started = run({ standing });
+      started.done.then(() => ended.push(standing));
+      return started;
+    });
+    await holder.finish();
+    await until(t, async () => {
+      for (const one of runs) if (one.isRunning()) await one.finish();
+      return ended.length === order.length;
+    });
+    assert.deepEqual(ended, ['answers', 'answers', 'new', 'new', 'hangs', 'hangs']);
+  });
+
+  test('that hang leave a quarter of the places to the others', async (t) => {
+    const { run } = startInstance(t, 8);
+    const hanging = many(20, () => run({ standing: 'hangs' }));
+    await settled();
+    assert.equal(running(hanging).filter(Boolean).length, 6);
+    const others = [run({ standing: 'answers' }), run({ standing: 'new' })];
+    await settled();
+    assert.deepEqual(running(others), [true, true]);
+    await finishAll([...others, ...hanging]);
+  });
+
+  /** Hanging inputs, one honest one among them; gives how many timeouts have passed at each place when that one begins. */
+  async function timeoutsBeside(hanging: number, limit: number, position: number, standing: Standing) {
+    const timeoutMs = 60;
+    const { signal } = new AbortController();
+    let spent = 0;
+    const hang = (ms: number) =>
+      pause(ms).then(() => {
+        spent += ms;
+        throw new PluginError('PLUGIN_TIMEOUT', 'hangs', { provider: 'a', origin: 'a', command: 'c' });
+      });
+    const request = { signal, limit, accessType: 'a', timeoutMs };
+    const runs: Promise<unknown>[] = [];
+    let began: { readonly after: number; readonly ms: number } | undefined;
+    for (let i = 0; i <= hanging; i++) {
+      const honest = i === position;
+      runs.push(
+        honest
+          ? withinRunLimit({ ...request, standing }, async (ms) => {
+              began = { after: spent / limit / timeoutMs, ms };
+            })
+          : withinRunLimit({ ...request, standing: 'new' }, hang).catch(() => undefined),
+      );
+    }
+    await Promise.all(runs);
+    assert.ok(began);
+    return { after: began.after, share: began.ms / timeoutMs };
+  }
+
+  for (const limit of [4, 8, 16]) {
+    for (const [where, position] of [
+      ['before them', 0],
+      ['in their middle', 32],
+      ['after them', 64],
+    ] as const) {
+      test(`that are honest wait two timeouts at most beside 64 new ones that hang: ${limit} places, asked ${where}`, async () => {
+        const { after, share } = await timeoutsBeside(64, limit, position, 'new');
+        assert.ok(after <= 2, `${after} timeouts`);
+        assert.ok(share >= 1 / 20, `a share of ${share}`);
+        if (position === 64) assert.equal(share, 1, 'the last one has all of its time');
+      });
+    }
+    test(`that are known to answer wait one timeout at most beside them: ${limit} places`, async () => {
+      const { after, share } = await timeoutsBeside(64, limit, 64, 'answers');
+      assert.ok(after <= 1, `${after} timeouts`);
+      assert.equal(share, 1);
+    });
+  }
+
+  test('that are new have all of their time where one or two of them hang', async (t) => {
+    const { run } = startInstance(t, 8, 1);
+    const failed = (ms: number) =>
+      Promise.reject(new PluginError('PLUGIN_TIMEOUT', `${ms}`, { provider: 'a', origin: 'a', command: 'c' }));
+    const { signal } = new AbortController();
+    const request = { signal, limit: 8, accessType: 'a', standing: 'new', timeoutMs: 1_000 } as const;
+    for (let i = 0; i < 2; i++) await assert.rejects(withinRunLimit(request, failed));
+    const granted = await Promise.all(
+      Array.from({ length: 40 }, () => withinRunLimit(request, async (ms) => settled().then(() => ms))),
+    );
+    assert.deepEqual(new Set(granted), new Set([1_000]));
+    await run().finish();
+  });
+});
+
+describe('profiles whose plugin hangs', () => {
+  test('share the time when many of them wait, and their errors say so', async (t) => {
+    const plugin = await shellPlugin(t, 'exec sleep 1000');
+    const execConfig = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: plugin.command,
+      provideClusterInfo: true,
+    } as const;
+    const providers = new CredentialProviders([{ name: 'a', execConfig }], { maxConcurrentRuns: 1, timeoutMs: 400 });
+    t.after(() => providers.close());
+    const ready = (port: number) => {
+      const cluster = { server: `https://127.0.0.1:${port}` };
+      return providers.getConfig({ status: { accessProviders: [{ name: 'a', cluster }] } }).ready();
+    };
+    const outcomes = await Promise.allSettled([1, 2, 3].map(ready));
+    const [first, second, third] = outcomes.map((outcome) =>
+      outcome.status === 'rejected' ? outcome.reason : undefined,
+    );
+    assert.match(first.message, /gave no answer within 400 ms and was killed/);
+    assert.match(
+      second.message,
+      /gave no answer within 50 ms, a part of its 400 ms \(new plugin inputs .* hang, and others wait/,
+    );
+    assert.match(third.message, /gave no answer within 100 ms, a part of its 400 ms/);
+    assert.equal(second.code, 'PLUGIN_TIMEOUT');
+  });
+});
