@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
@@ -31,8 +32,11 @@ export async function openTunnel(
   const onAbort = () => reject(closed());
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    const answer = proxy.protocol === 'socks5:' ? askSocks : askHttp;
-    return await Promise.race([answer(proxy, socket, hostname, port, timeoutMs), failed]);
+    // Nothing is said before an https proxy has proved who it is: a login least of all.
+    const ready = once(socket, proxy.protocol === 'https:' ? 'secureConnect' : 'connect');
+    await Promise.race([ready, failed]);
+    const ask = proxy.protocol === 'socks5:' ? askSocks : askHttp;
+    return await Promise.race([ask(proxy, socket, hostname, port, timeoutMs), failed]);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -93,7 +97,6 @@ async function askSocks(
       `proxy ${proxy}: SOCKS5 takes a ${what} of ${longestSocksText} bytes at most: ${advice}`,
     );
   }
-  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   const { SocksClient } = await import('socks');
   try {
     await SocksClient.createConnection({
