@@ -101,6 +101,8 @@ export class CredentialProviders {
       user: access.provider,
       access,
       destination: {
+        name: `ClusterProfile ${profileName(profile)}`,
+        profile: profileName(profile),
         cluster: access.cluster,
         provider: access.provider,
         call: this.#pluginCall(access),

@@ -66,6 +66,10 @@ export type PluginErrorCode =
 export type RequestErrorCode =
   | 'FOREIGN_ORIGIN'
   | 'PATH_NOT_ALLOWED'
+  | 'FOREIGN_HANDLER'
+  | 'REQUEST_INVALID'
+  | 'RESPONSE_TOO_LARGE'
+  | 'RESPONSE_INVALID'
   | 'CONFIG_CLOSED'
   | 'PROVIDER_CHANGED'
   | 'CONFIG_IMMUTABLE'
@@ -74,6 +78,18 @@ export type RequestErrorCode =
   | 'PROXY_FAILED'
   | 'PROXY_AUTH_REQUIRED'
   | 'PROXY_TIMEOUT';
+
+/** Codes of a connection to a cluster that could not be made, or broke. */
+export type ConnectionErrorCode =
+  | 'HOST_NOT_FOUND'
+  | 'CONNECT_FAILED'
+  | 'CONNECT_TIMEOUT'
+  | 'TLS_UNTRUSTED'
+  | 'TLS_NAME_MISMATCH'
+  | 'TLS_EXPIRED'
+  | 'TLS_FAILED'
+  | 'CONNECTION_LOST'
+  | 'RESPONSE_TIMEOUT';
 
 /** Codes of the plugin-side helpers. */
 export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
@@ -87,6 +103,7 @@ export type ErrorCode =
   | ProfileErrorCode
   | PluginErrorCode
   | RequestErrorCode
+  | ConnectionErrorCode
   | ExecInfoErrorCode
   | ImageErrorCode;
 
@@ -191,10 +208,30 @@ export interface PluginFailure {
   readonly stderr?: string | undefined;
 }
 
+/** The cluster that an error belongs to. */
+export interface ClusterOfError {
+  /** Opens the message: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
+  readonly name: string;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile?: string | undefined;
+  readonly server: string;
+}
+
+/** What the same plugin may answer better the next time. The others want something mended. */
+const passingPluginErrors: ReadonlySet<PluginErrorCode> = new Set([
+  'PLUGIN_FAILED',
+  'PLUGIN_SIGNALED',
+  'PLUGIN_TIMEOUT',
+  'ANSWER_EMPTY',
+  'ANSWER_NO_STATUS',
+  'ANSWER_NO_CREDENTIAL',
+  'SERVICE_ACCOUNT_FAILED',
+]);
+
 /** A plugin gave no usable credential. */
 export class PluginError extends CredentialsError {
   override readonly name = 'PluginError';
-  override readonly retryable = true;
+  override readonly retryable: boolean;
   override readonly retryAfterMs: number | undefined;
   readonly code: PluginErrorCode;
   readonly provider: string;
@@ -204,38 +241,82 @@ export class PluginError extends CredentialsError {
   readonly stderr: string | undefined;
   /** What went wrong, without the plugin's name in front. */
   readonly reason: string;
-  readonly #origin: string;
+  /** `namespace/name` of the ClusterProfile whose request needed the credential, where that is known. */
+  readonly profile: string | undefined;
+  readonly server: string | undefined;
+  readonly #failure: PluginFailure;
 
-  constructor(code: PluginErrorCode, reason: string, failure: PluginFailure, retryAfterMs?: number) {
+  constructor(
+    code: PluginErrorCode,
+    reason: string,
+    failure: PluginFailure,
+    retryAfterMs?: number,
+    cluster?: ClusterOfError,
+  ) {
     const tail = failure.stderr ? `\nstderr: ${failure.stderr}` : '';
-    super(`${failure.origin}: plugin ${failure.command}: ${reason}${tail}`);
+    const where = cluster ? `${cluster.name}, ${cluster.server}: ` : '';
+    super(`${where}${failure.origin}: plugin ${failure.command}: ${reason}${tail}`);
     this.code = code;
     this.reason = reason;
+    this.retryable = passingPluginErrors.has(code);
     this.provider = failure.provider;
-    this.#origin = failure.origin;
     this.command = failure.command;
     this.exitCode = failure.exitCode;
     this.signal = failure.signal;
     this.stderr = failure.stderr;
+    this.profile = cluster?.profile;
+    this.server = cluster?.server;
     this.retryAfterMs = retryAfterMs;
+    this.#failure = failure;
   }
 
   /** The same failure for a caller who comes while the plugin is held back. */
   heldBack(retryAfterMs: number): PluginError {
-    const { provider, command, exitCode, signal, stderr } = this;
-    const failure = { provider, origin: this.#origin, command, exitCode, signal, stderr };
-    return new PluginError(this.code, this.reason, failure, retryAfterMs);
+    return new PluginError(this.code, this.reason, this.#failure, retryAfterMs);
+  }
+
+  /** The same failure for one of the clusters that wanted the credential. */
+  of(cluster: ClusterOfError): PluginError {
+    return new PluginError(this.code, this.reason, this.#failure, this.retryAfterMs, cluster);
+  }
+}
+
+const passingConnectionErrors: ReadonlySet<ConnectionErrorCode> = new Set([
+  'HOST_NOT_FOUND',
+  'CONNECT_FAILED',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_LOST',
+  'RESPONSE_TIMEOUT',
+]);
+
+/** There was no connection to the cluster's server, or it broke. `cause` has Node's own error. */
+export class ConnectionError extends CredentialsError {
+  override readonly name = 'ConnectionError';
+  override readonly retryable: boolean;
+  readonly code: ConnectionErrorCode;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile: string | undefined;
+  readonly server: string;
+
+  constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
+    super(printable(`${cluster.name}, ${cluster.server}: ${message}`, maxMessageBytes), options);
+    this.code = code;
+    this.retryable = passingConnectionErrors.has(code);
+    this.profile = cluster.profile;
+    this.server = cluster.server;
   }
 }
 
 /** A request was refused by this package, not by the server. */
 export class RequestError extends CredentialsError {
   override readonly name = 'RequestError';
+  override readonly retryable: boolean;
   readonly code: RequestErrorCode;
 
   constructor(code: RequestErrorCode, message: string, options?: ErrorOptions) {
     super(printable(message, maxMessageBytes), options);
     this.code = code;
+    this.retryable = code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
   }
 }
 
@@ -270,6 +351,7 @@ const classNames = new Map<unknown, string>([
   [ProfileError, 'ProfileError'],
   [PluginError, 'PluginError'],
   [RequestError, 'RequestError'],
+  [ConnectionError, 'ConnectionError'],
   [ExecInfoError, 'ExecInfoError'],
   [ImageError, 'ImageError'],
 ]);

@@ -22,8 +22,11 @@ export type {
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export { CredentialProviders } from './credential-providers.ts';
 export {
+  type ClusterOfError,
   ConfigurationError,
   type ConfigurationErrorCode,
+  ConnectionError,
+  type ConnectionErrorCode,
   CredentialsError,
   type ErrorCode,
   ExecInfoError,

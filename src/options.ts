@@ -10,6 +10,17 @@ import { flag, isFunction, milliseconds, parseOptionsWith, sharedOptions } from 
 export interface CredentialProvidersOptions {
   /** Milliseconds until a plugin that has not answered is killed. Default: 60_000. */
   readonly timeoutMs?: number;
+  /** Milliseconds until a connection to a server that does not answer is given up. Default: 10_000. */
+  readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds until a request is given up, its body and the plugin's run included; watches, followed logs and other
+   * long-running requests are exempt. Default: none, as in client-go.
+   */
+  readonly requestTimeoutMs?: number;
+  /** Bytes that a generated client takes for one answer, uncompressed. Default: 512 MiB. */
+  readonly maxResponseBytes?: number;
+  /** Milliseconds that the streams of a replaced certificate or provider may go on. Default: 3_600_000. */
+  readonly drainTimeoutMs?: number;
   /** Milliseconds that a connection and its credential are kept when nobody leases them. Default: 300_000. */
   readonly idleTimeoutMs?: number;
   /** Plugins that run at once; several limits in one process: no more than the largest. Default: four for each core. */
@@ -51,6 +62,13 @@ const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 const optionsSchema = z.strictObject({
   ...sharedOptions,
   idleTimeoutMs: milliseconds(0).default(300_000),
+  connectTimeoutMs: milliseconds(1).default(10_000),
+  requestTimeoutMs: milliseconds(1).optional(),
+  maxResponseBytes: z
+    .int({ error: 'must be a whole number of bytes' })
+    .min(1, { error: 'must be a whole number of bytes' })
+    .default(512 * 1024 * 1024),
+  drainTimeoutMs: milliseconds(0).default(3_600_000),
   refreshOnForbidden: flag,
   cleanEnvironment: flag,
   pluginPolicy: z

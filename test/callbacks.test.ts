@@ -17,7 +17,6 @@ import {
 import type { Observer } from '../src/telemetry.ts';
 import { profileFor, startCluster, startFleet, startPlugin } from './fixtures/fleet.ts';
 import { temporaryFolder } from './fixtures/script.ts';
-import { until } from './fixtures/until.ts';
 
 /** What a caller's function may do to whoever calls it. */
 const misdeeds: Readonly<Record<string, () => unknown>> = {
@@ -137,53 +136,6 @@ describe('a callback that fails ends neither the process nor what it is told of:
     }
     await providers.getConfig(profileFor(cluster)).ready();
   });
-});
-
-describe('a callback that calls back:', () => {
-  for (const name of channels) {
-    test(`into the config, at ${name}: every request is answered all the same`, async (t) => {
-      let calls = 0;
-      const onEvent = () => {
-        calls += 1;
-        if (calls > 3) return;
-        fleet.config.ready().catch(() => undefined);
-        if (name !== 'plugin-run-end') fleet.config.invalidate();
-        fleet.providers.getConfig(fleet.profile);
-      };
-      subscribe(`clusterprofile-credentials:${name}`, onEvent);
-      t.after(() => unsubscribe(`clusterprofile-credentials:${name}`, onEvent));
-      const fleet = await startFleet(t);
-      const core = fleet.config.makeApiClient(CoreV1Api);
-      assert.equal((await core.listNamespace()).items.length, 2);
-      fleet.cluster.setTokens({ 'token-2': 'me' });
-      await fleet.plugin.answer({ token: 'token-2' });
-      await core.listNamespace().catch((error: unknown) => assert.equal(Reflect.get(Object(error), 'code'), 401));
-      assert.equal((await core.listNamespace()).items.length, 2);
-      assert.ok(calls > 0);
-    });
-
-    test(`close() of the providers at ${name}: what goes on ends, and the process does not`, async (t) => {
-      let closing: Promise<void> | undefined;
-      const close = () => {
-        closing ??= fleet.providers.close();
-      };
-      subscribe(`clusterprofile-credentials:${name}`, close);
-      t.after(() => unsubscribe(`clusterprofile-credentials:${name}`, close));
-      const fleet = await startFleet(t);
-      const core = fleet.config.makeApiClient(CoreV1Api);
-      const requests = async () => {
-        await core.listNamespace();
-        fleet.cluster.setTokens({});
-        await core.listNamespace();
-      };
-      await assert.rejects(requests());
-      assert.ok(closing);
-      await closing;
-      await settle();
-      await until(t, () => fleet.cluster.stats.openConnections === 0);
-      await assert.rejects(fleet.config.ready(), { code: 'CONFIG_CLOSED' });
-    });
-  }
 });
 
 test('what failed is said on stderr, each thing once', () => {

@@ -43,7 +43,7 @@ const notStarted: Ended = {
   signal: 'SIGKILL',
 };
 
-/** Runs it. Nothing is started where `stop` has been aborted already. */
+/** Where `stop` is aborted already it starts nothing, and gives an end without an exit code. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop } = options;
   const interactive = timeoutMs === undefined;
@@ -63,6 +63,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   } as const satisfies Options;
   // With the first run, not with the package: it takes as long to load as a small plugin to answer.
   const { execa } = await import('execa');
+  // Closed while its file was looked at: nothing starts after that.
   if (stop.aborted) return notStarted;
   const child = execa(path, args, settings);
   let stderr = Buffer.alloc(0);

@@ -1,16 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type buildConnector, Client, Pool } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Segments } from '../access/path-bounds.ts';
+import { RequestError } from '../errors.ts';
 import { type CredentialSupply, Rejections, type SourceOptions } from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialMetrics } from '../metrics.ts';
 import { emit, type PoolChanged } from '../telemetry.ts';
-import { createConnector } from './connector.ts';
+import { type ConnectorOptions, createConnector } from './connector.ts';
 import { heldBy } from './held-socket.ts';
 import type { ProxyServer } from './proxy.ts';
-import { pingIntervalMs } from './watchdog.ts';
+import { RequestPool } from './request-pool.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
@@ -28,6 +29,10 @@ interface SuppliedCredential {
 }
 
 interface DestinationParts {
+  /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
+  readonly name: string;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile?: string;
   readonly cluster: ResolvedCluster;
   /** The access type, for messages and metrics. */
   readonly provider: string;
@@ -50,13 +55,15 @@ export interface ConnectionsOptions extends SourceOptions {
   /** Treat a 403 as a 401. */
   readonly refreshOnForbidden: boolean;
   readonly metrics?: CredentialMetrics | undefined;
+  /** Milliseconds until a connection that does not stand is given up. */
+  readonly connectTimeoutMs: number;
+  /** Milliseconds for a request that is not long-running. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** Bytes of an answer for a generated client. */
+  readonly maxResponseBytes: number;
+  /** Milliseconds that the streams of an earlier certificate may go on. */
+  readonly drainTimeoutMs: number;
 }
-
-/** Sockets are kept open this long between requests, in milliseconds: undici's own 4 s would reconnect every poll. */
-const keepAliveTimeoutMs = 90_000;
-
-/** Milliseconds that the streams of an earlier certificate may go on. */
-const longestDrainMs = 3_600_000;
 
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
@@ -69,13 +76,15 @@ export class Connection {
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   /** For tokens, and for requests that bring a credential of their own. */
-  #bare: Pool | undefined;
-  #certified: { readonly identity: string; readonly pool: Pool } | undefined;
+  #bare: RequestPool | undefined;
+  #certified: { readonly identity: string; readonly pool: RequestPool } | undefined;
   /** Pools of earlier certificates, while their last requests go on. */
-  readonly #retired = new Set<Pool>();
+  readonly #retired = new Set<RequestPool>();
   /** Requests under way and configs that hold a lease. */
   #holders = 0;
   #retiring = false;
+  /** Why nothing goes out any more. */
+  #closed: RequestError | undefined;
   #idleSince = 0;
   readonly #proxy: ProxyServer | undefined;
   readonly #options: ConnectionsOptions;
@@ -117,50 +126,48 @@ export class Connection {
     return this.#holders > 0 ? 0 : now - this.#idleSince;
   }
 
-  /** The pool without a client certificate. */
-  get barePool(): Pool {
-    this.#bare ??= this.#createPool(undefined);
-    return this.#bare;
-  }
-
   /**
-   * The pool for a credential. A new client certificate gets a pool, and so a TLS state, of its own (a resumed session
-   * would keep the old identity), and the old one closes when its requests have ended. A new token needs neither.
+   * The pool for a credential, or for a request that brings its own. A new client certificate gets a pool, and so a TLS state,
+   * of its own (a resumed session would keep the old identity), and the old one closes when its requests have ended. A new
+   * token needs neither. Throws a `RequestError` once this connection has been closed.
    */
-  poolFor({ keyPair }: Credential): Pool {
-    if (!keyPair) return this.barePool;
+  poolFor(credential: Credential | undefined): RequestPool {
+    if (this.#closed) throw this.#closed;
+    const keyPair = credential?.keyPair;
+    if (!keyPair) {
+      this.#bare ??= this.#createPool(undefined);
+      return this.#bare;
+    }
     if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
-    if (this.#certified) this.#retire(this.#certified.pool, true);
+    const before = this.#certified;
     this.#certified = { identity: keyPair.identity, pool: this.#createPool(keyPair) };
+    if (before) this.#retire(before.pool, true);
     return this.#certified.pool;
   }
 
-  #createPool(keyPair: KeyPair | undefined): Pool {
-    const pool = createPool(this.origin, this.#connector(keyPair));
+  #createPool(keyPair: KeyPair | undefined): RequestPool {
+    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
+    const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
+    const connector = (allowH2: boolean) =>
+      createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(allowH2));
     this.#tell('opened', keyPair !== undefined);
-    pool.on('disconnect', (_origin, _targets, error) => {
-      if (!isGoAway(error)) return;
-      // A later GOAWAY would be taken to speak of the streams of this connection too: new requests get a new pool.
-      if (this.#bare === pool) this.#bare = undefined;
-      else if (this.#certified?.pool === pool) this.#certified = undefined;
-      else return;
-      this.#retire(pool, keyPair !== undefined);
-    });
-    return pool;
+    return new RequestPool(this.origin, connector, { allowH2: !repeated });
   }
 
-  /** Lets a pool's requests end by themselves, for an hour at most. */
-  #retire(pool: Pool, hasCertificate: boolean): void {
+  /** Lets a pool's requests end by themselves, for a while. */
+  #retire(pool: RequestPool, hasCertificate: boolean): void {
     this.#retired.add(pool);
     this.#tell('retired', hasCertificate);
-    const timer = setTimeout(() => pool.destroy().catch(() => undefined), longestDrainMs).unref();
-    const end = () => {
+    const tooLong = () =>
+      pool.destroy(
+        new RequestError('CONFIG_CLOSED', 'its connection was replaced, and its time to end is over: send it again'),
+      );
+    const timer = setTimeout(tooLong, this.#options.drainTimeoutMs).unref();
+    pool.retire().then(() => {
       clearTimeout(timer);
       this.#retired.delete(pool);
       this.#tell('closed', hasCertificate);
-    };
-    // Nobody can be told of a failure to close: its requests have their own errors.
-    pool.close().then(end, end);
+    });
   }
 
   #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
@@ -170,14 +177,15 @@ export class Connection {
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
   webSocketConnector({ keyPair }: Credential): buildConnector.connector {
-    const options = { allowH2: false, signal: this.ended };
-    return heldBy(this, createConnector(this.cluster, keyPair, this.#proxy, options));
+    return heldBy(this, createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(false)));
   }
 
-  #connector(keyPair: KeyPair | undefined): buildConnector.connector {
-    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
-    const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
-    return createConnector(this.cluster, keyPair, this.#proxy, { allowH2: !repeated, signal: this.ended });
+  #connectorOptions(allowH2: boolean): ConnectorOptions {
+    return { allowH2, signal: this.ended, timeoutMs: this.#options.connectTimeoutMs };
+  }
+
+  get requestTimeoutMs(): number | undefined {
+    return this.#options.requestTimeoutMs;
   }
 
   /** Whether a response says that the credential was refused. */
@@ -198,12 +206,31 @@ export class Connection {
       return credential;
     });
     this.#refresh = refresh;
+    refresh.then(() => {
+      if (this.#refresh === refresh) this.#refresh = undefined;
+    });
     return refresh;
   }
 
-  /** Waits for a refresh that a 401 has started: what cannot be replayed should not go out with the old credential. */
-  async refreshed(): Promise<void> {
-    await this.#refresh;
+  /** A refresh that a 401 has started: what cannot be replayed should not go out with the old credential. Never rejects. */
+  get refreshing(): Promise<unknown> | undefined {
+    return this.#refresh;
+  }
+
+  /** A request goes out again because its connection was lost. */
+  retried({ method, path }: Dispatcher.DispatchOptions, error: Error): void {
+    const request = `${method} ${this.origin}${path.replace(/\?.*/s, '')}`;
+    this.#options.logger.debug?.(this.#fields, `${request} is sent again: ${error.message}`);
+  }
+
+  /** A caller's handler has thrown where nobody else would hear of it. */
+  callerThrew(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    this.#options.logger.warn(this.#fields, `${this.origin}: the handler of a request has thrown: ${why}`);
+  }
+
+  get #fields(): object {
+    return { provider: this.provider, origin: this.origin };
   }
 
   /** A replay was accepted: the refresh was of use. */
@@ -225,45 +252,14 @@ export class Connection {
     this.#certified = undefined;
   }
 
-  /** Ends every request and every socket. */
-  async destroy(): Promise<void> {
+  /** Ends every request and every socket; nothing goes out afterwards. */
+  destroy(): void {
     this.#end.abort();
+    this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
     this.#retired.clear();
     this.#bare = undefined;
     this.#certified = undefined;
-    await Promise.all(pools.map((pool) => pool?.destroy()));
+    for (const pool of pools) pool?.destroy(this.#closed);
   }
-}
-
-function createPool(origin: string, connect: buildConnector.connector): Pool {
-  return new Pool(origin, {
-    allowH2: true,
-    connect,
-    h2Options: { pingInterval: pingIntervalMs },
-    keepAliveTimeout: keepAliveTimeoutMs,
-    // A quiet watch is not a dead one.
-    bodyTimeout: 0,
-    factory: createClient,
-  });
-}
-
-/**
- * After a GOAWAY undici counts the streams that go on as if they were HTTP/1.1 requests, and with one of them it would never
- * connect again for those that it has to repeat. Until there is a new connection, which says what it is, many may wait.
- */
-function createClient(origin: URL, options: Client.Options): Client {
-  const client = new Client(origin, options);
-  client.on('disconnect', () => {
-    client.pipelining = 1_000_000;
-  });
-  client.on('connect', () => {
-    client.pipelining = 1;
-  });
-  return client;
-}
-
-/** The server is closing the connection. */
-export function isGoAway(error: Error): boolean {
-  return 'code' in error && error.code === 'UND_ERR_INFO' && error.message.includes('GOAWAY');
 }

@@ -39,6 +39,10 @@ export class Connections implements CredentialHolder {
     }
   }
 
+  get maxResponseBytes(): number {
+    return this.#options.maxResponseBytes;
+  }
+
   get logger(): Logger {
     return this.#options.logger;
   }
@@ -95,7 +99,7 @@ export class Connections implements CredentialHolder {
       if (idle >= this.#options.idleTimeoutMs) {
         this.#connections.delete(key);
         this.#dropSource(connection);
-        connection.destroy().catch(() => undefined);
+        connection.destroy();
       } else {
         this.#sweepAt = Math.min(this.#sweepAt, now - idle + this.#options.idleTimeoutMs);
       }
@@ -125,7 +129,7 @@ export class Connections implements CredentialHolder {
     this.#connections.clear();
     this.#sources.clear();
     this.#sourceOf.clear();
-    await Promise.all(all.map((connection) => connection.destroy()));
+    for (const connection of all) connection.destroy();
   }
 
   #useSource(id: string, call: PluginCall): CredentialSource {

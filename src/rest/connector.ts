@@ -1,5 +1,5 @@
 import { isIP, isIPv6, Socket } from 'node:net';
-import { checkServerIdentity, type SecureContext, TLSSocket } from 'node:tls';
+import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import { RequestError } from '../errors.ts';
@@ -8,7 +8,6 @@ import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
-import { watchForSilence } from './watchdog.ts';
 
 export type Connector = buildConnector.connector;
 
@@ -17,10 +16,9 @@ export interface ConnectorOptions {
   readonly allowH2: boolean;
   /** Aborted: what is being opened is given up. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until a proxy, and then the server, that says nothing is given up. Default: 10_000. */
+  readonly timeoutMs?: number;
 }
-
-/** Milliseconds until a proxy that says nothing is given up. */
-const tunnelTimeoutMs = 30_000;
 
 /**
  * Opens verified connections to a cluster, through a proxy where there is one, with a TLS state of its own: for pools, and
@@ -30,7 +28,7 @@ export function createConnector(
   cluster: ResolvedCluster,
   keyPair: KeyPair | undefined,
   proxy: ProxyServer | undefined,
-  { allowH2, signal }: ConnectorOptions,
+  { allowH2, signal, timeoutMs = 10_000 }: ConnectorOptions,
 ): Connector {
   const certificateAuthority =
     cluster.certificateAuthorityData && Buffer.from(cluster.certificateAuthorityData, 'base64').toString();
@@ -41,11 +39,9 @@ export function createConnector(
       if (opened instanceof Socket) opened.destroy(closed());
     };
     try {
-      direct ??= createDirect(cluster, allowH2, () => clusterContext(certificateAuthority, keyPair));
+      direct ??= createDirect(cluster, allowH2, timeoutMs, () => clusterContext(certificateAuthority, keyPair));
       opened = direct(options, (...result) => {
         signal?.removeEventListener('abort', giveUp);
-        const [, socket] = result;
-        if (socket instanceof TLSSocket && socket.alpnProtocol === 'h2') watchForSilence(socket);
         callback(...result);
       });
       signal?.addEventListener('abort', giveUp, { once: true });
@@ -62,7 +58,7 @@ export function createConnector(
   };
   return (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
-    openTunnel(proxy, unbracket(options.hostname), port, { timeoutMs: tunnelTimeoutMs, secureContext, signal }).then(
+    openTunnel(proxy, unbracket(options.hostname), port, { timeoutMs, secureContext, signal }).then(
       (socket) => {
         if (options.protocol === 'https:') connect({ ...options, httpSocket: socket }, callback);
         else callback(null, socket);
@@ -76,15 +72,21 @@ export function createConnector(
  * The name that is verified is set for every handshake: a caller's Host header would otherwise decide it. An address is
  * verified too, but is no name that could be asked for (SNI).
  */
-function createDirect(cluster: ResolvedCluster, allowH2: boolean, context: () => SecureContext): Connector {
+function createDirect(
+  cluster: ResolvedCluster,
+  allowH2: boolean,
+  timeout: number,
+  context: () => SecureContext,
+): Connector {
   const { protocol, hostname } = new URL(cluster.server);
-  if (protocol !== 'https:') return buildConnector({ allowH2 });
+  if (protocol !== 'https:') return buildConnector({ allowH2, timeout });
   const name = unbracket(cluster.tlsServerName ?? hostname).replace(/\.$/, '');
   const connect = buildConnector({
     secureContext: context(),
     rejectUnauthorized: !cluster.insecureSkipTlsVerify,
     checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
     allowH2,
+    timeout,
   });
   const asked = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
   return (options, callback) => connect({ ...options, ...asked, hostname: unbracket(options.hostname) }, callback);

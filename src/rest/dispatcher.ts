@@ -2,6 +2,7 @@ import { Dispatcher } from 'undici';
 import { type Segments, staysBelow } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
 import type { Connection, Destination } from './connection.ts';
+import { type ClusterFacts, toOwnError } from './connection-errors.ts';
 import type { Connections } from './connections.ts';
 import { Exchange } from './exchange.ts';
 
@@ -55,12 +56,24 @@ export class AuthenticatedDispatcher extends Dispatcher {
   readonly #lease: Lease;
   readonly #origin: string;
   readonly #pathBounds: readonly Segments[] | undefined;
+  readonly #cluster: ClusterFacts;
+  /** Requests under way. */
+  readonly #exchanges = new Set<Exchange>();
+  readonly #onEnd = (exchange: Exchange) => this.#exchanges.delete(exchange);
 
   constructor(connections: Connections, destination: Destination) {
     super();
     this.#lease = new Lease(connections, destination);
     this.#origin = new URL(destination.cluster.server).origin;
+    const { name, profile, cluster } = destination;
+    const hasAuthority = cluster.certificateAuthorityData !== undefined;
+    this.#cluster = { name, profile, server: cluster.server, hasAuthority };
     this.#pathBounds = destination.pathBounds;
+  }
+
+  /** Our own error for what a request, or a run of the plugin, failed with. */
+  toOwnError(error: unknown): Error {
+    return toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
   }
 
   /** Why no request may be sent to a path, a redirect's target too, or `undefined`. */
@@ -79,22 +92,24 @@ export class AuthenticatedDispatcher extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (isForeign(handler)) return refuseForeign(handler);
     const origin = options.origin === undefined ? this.#origin : String(options.origin);
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
       return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
     }
     const refusal = this.pathRefusal(String(options.path));
     if (refusal) return refuse(handler, refusal);
-    let connection: Connection;
+    let exchange: Exchange;
     try {
-      connection = this.connection();
+      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.#onEnd);
     } catch (error) {
       return refuse(
         handler,
         error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config is closed'),
       );
     }
-    new Exchange(connection, options, handler).start();
+    this.#exchanges.add(exchange);
+    exchange.start();
     return true;
   }
 
@@ -102,9 +117,42 @@ export class AuthenticatedDispatcher extends Dispatcher {
   override close(callback?: () => void): Promise<void> & undefined {
     abandoned.unregister(this.#lease);
     this.#lease.close();
-    callback?.();
-    return Promise.resolve() as Promise<void> & undefined; // undici's overloads: a promise without a callback
+    return settled(callback);
   }
+
+  /** Ends the requests under way, too, with the error. */
+  override destroy(
+    error?: Error | null | (() => void),
+    callback: (() => void) | undefined = typeof error === 'function' ? error : undefined,
+  ): Promise<void> & undefined {
+    this.close();
+    const reason = error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config has been closed');
+    for (const exchange of this.#exchanges) exchange.abort(reason);
+    return settled(callback);
+  }
+}
+
+/** What undici's overloads want: a promise where there is no callback. */
+function settled(callback: (() => void) | undefined): Promise<void> & undefined {
+  if (callback) queueMicrotask(callback);
+  return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
+}
+
+/** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
+interface ForeignHandler {
+  readonly onError: (error: Error) => void;
+}
+
+function isForeign(handler: object): handler is ForeignHandler {
+  return !('onRequestStart' in handler) && 'onError' in handler && typeof handler.onError === 'function';
+}
+
+function refuseForeign(handler: ForeignHandler): boolean {
+  const message =
+    "the dispatcher of this config needs the fetch or request of undici 8: Node's own fetch and older versions of undici " +
+    'cannot use it. Import fetch from the package undici';
+  queueMicrotask(() => handler.onError(new RequestError('FOREIGN_HANDLER', message)));
+  return true;
 }
 
 function foreignOrigin(origin: string, own: string): string {

@@ -1,14 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../errors.ts';
+import { ConnectionError, CredentialsError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import { type Connection, isGoAway } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { type ClusterFacts, mayGoOutAgain, toOwnError } from './connection-errors.ts';
 import { hasHeader, withHeaders } from './headers.ts';
+import type { PooledRequest } from './pool.ts';
 import { ReplayableBody } from './replayable-body.ts';
+import { isLongRunning, type RequestPool } from './request-pool.ts';
 
 /** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
 const heldLimit = 256 * 1024;
+
+/** How often a request goes out again because its connection was lost. */
+const maxResends = 5;
 
 type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
 
@@ -28,19 +34,23 @@ interface HeldResponse {
  * One request on its way. Towards undici it is the handler; towards the caller it is the one controller that stays the
  * same while the plugin runs, while the request is on the wire, and when it is replayed after a 401.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchController {
+export class Exchange implements PooledRequest, Dispatcher.DispatchController {
   readonly #connection: Connection;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #body: ReplayableBody;
+  /** For errors. */
+  readonly #cluster: ClusterFacts;
+  readonly #onEnd: (exchange: Exchange) => void;
+  /** Where it waits or goes out now. */
+  #pool: RequestPool | undefined;
   #wire: Dispatcher.DispatchController | undefined;
   #credential: Credential | undefined;
   /** True once the request goes out a second time because of a 401. */
   #replaying = false;
   /** True once the body has to come from what was kept of it. */
   #resend = false;
-  /** How often the request may still go out again because the server closes its connection. */
-  #retries = 5;
+  #resends = 0;
   /** True once the caller has seen the beginning of a response. */
   #answered = false;
   #held: HeldResponse | undefined;
@@ -49,12 +59,23 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   #delivering = false;
   #done = false;
   #paused = false;
+  #timer: NodeJS.Timeout | undefined;
   #reason: Error | null = null;
+  failures = 0;
+  onTryEnd: (() => void) | undefined;
 
-  constructor(connection: Connection, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+  constructor(
+    connection: Connection,
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    cluster: ClusterFacts,
+    onEnd: (exchange: Exchange) => void,
+  ) {
     this.#connection = connection;
+    this.#cluster = cluster;
     this.#options = options;
     this.#handler = handler;
+    this.#onEnd = onEnd;
     this.#body = new ReplayableBody(options.body);
     connection.hold();
   }
@@ -62,58 +83,100 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   /** Sends the request, at once where there is a credential. */
   start(): void {
     // Before the plugin runs: a caller who gives up meanwhile has something to say it to.
-    this.#handler.onRequestStart?.(this, {});
+    this.#tell(() => this.#handler.onRequestStart?.(this, {}));
     if (this.#done) return;
-    // Static credentials win: such a request passes untouched, and runs no plugin.
-    if (hasHeader(this.#options.headers, 'authorization')) {
-      this.#send(undefined);
+    const { requestTimeoutMs } = this.#connection;
+    if (requestTimeoutMs !== undefined && !isLongRunning(this.#options)) {
+      const message = `no whole answer within requestTimeoutMs (${requestTimeoutMs} ms)`;
+      const tooSlow = () => this.abort(new ConnectionError('RESPONSE_TIMEOUT', this.#cluster, message));
+      this.#timer = setTimeout(tooSlow, requestTimeoutMs).unref();
+    }
+    const { refreshing } = this.#connection;
+    // What cannot be sent a second time waits for a refresh that a 401 has started.
+    if (refreshing && this.#body.streamed) refreshing.then(() => this.#authenticate());
+    else this.#authenticate();
+  }
+
+  #authenticate(): void {
+    if (this.#done) return;
+    try {
+      // Static credentials win: such a request passes untouched, and runs no plugin.
+      if (hasHeader(this.#options.headers, 'authorization')) {
+        this.#send(undefined);
+        return;
+      }
+      const credential = this.#connection.source.get();
+      if (credential instanceof Promise) {
+        credential.then(
+          (value) => this.#send(value),
+          (error: Error) => this.#fail(error),
+        );
+      } else {
+        this.#send(credential);
+      }
+    } catch (error) {
+      this.#cannotSend(error);
+    }
+  }
+
+  /** What this package or undici threw at: headers of another form, a body that is none. */
+  #cannotSend(error: unknown): void {
+    if (error instanceof CredentialsError) {
+      this.#fail(error);
       return;
     }
-    const credential = this.#connection.source.get();
-    if (credential instanceof Promise) {
-      credential.then(
-        (value) => this.#send(value),
-        (error: Error) => this.#fail(error),
-      );
-    } else {
-      this.#send(credential);
-    }
+    const { name, server } = this.#cluster;
+    const message = `${name}, ${server}: the request cannot be sent: ${error instanceof Error ? error.message : error}`;
+    this.#fail(new RequestError('REQUEST_INVALID', message, { cause: error }));
   }
 
   #send(credential: Credential | undefined): void {
     if (this.#done) return;
     this.#credential = credential;
-    const authorization = credential?.authorization;
-    const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
-    // A caller who impersonates somebody is not overruled.
-    if (!hasHeader(this.#options.headers, 'impersonate-user')) Object.assign(ours, this.#connection.impersonation);
-    if (this.#connection.cluster.disableCompression) ours['accept-encoding'] = 'identity';
-    const headers = withHeaders(this.#options.headers, ours);
-    const body = this.#resend ? this.#body.again() : this.#body.first();
+    this.#wire = undefined;
     try {
-      const pool = credential ? this.#connection.poolFor(credential) : this.#connection.barePool;
-      pool.dispatch({ ...this.#options, headers, body }, this);
+      const headers = withHeaders(this.#options.headers, this.#ownHeaders(credential));
+      const body = this.#resend ? this.#body.again() : this.#body.first();
+      this.#pool = this.#connection.poolFor(credential);
+      this.#pool.send({ ...this.#options, headers, body }, this);
     } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error('the request could not be sent'));
+      this.#cannotSend(error);
     }
   }
 
-  // What undici tells us.
+  #ownHeaders(credential: Credential | undefined): Record<string, string | readonly string[]> {
+    const authorization = credential?.authorization;
+    const headers: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
+    // A caller who impersonates somebody is not overruled.
+    if (!hasHeader(this.#options.headers, 'impersonate-user')) Object.assign(headers, this.#connection.impersonation);
+    if (this.#connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
+    return headers;
+  }
+
+  // What the pool and undici tell us. What another wire than the present one says is of an earlier try.
+
+  notSent(error: Error): void {
+    this.#fail(error);
+  }
 
   onRequestStart(wire: Dispatcher.DispatchController): void {
+    if (this.#done || this.#wire) {
+      wire.abort(this.#reason ?? new RequestError('REQUEST_ABORTED', 'the request has ended'));
+      return;
+    }
     this.#wire = wire;
-    if (this.#reason) wire.abort(this.#reason);
-    else if (this.#paused) wire.pause();
+    if (this.#paused) wire.pause();
   }
 
   onRequestUpgrade(
-    _wire: Dispatcher.DispatchController,
+    wire: Dispatcher.DispatchController,
     statusCode: number,
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
+    if (wire !== this.#wire) return;
     this.#finish();
-    this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket);
+    this.#tell(() => this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket));
   }
 
   onResponseStart(
@@ -122,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     headers: IncomingHttpHeaders,
     statusMessage?: string,
   ): void {
-    if (this.#done) return;
+    if (this.#done || wire !== this.#wire) return;
     const rejected = this.#connection.isRejection(statusCode);
     if (rejected && this.#credential && !this.#replaying) {
       const rawHeaders = wire.rawHeaders ?? null;
@@ -130,17 +193,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
       // Even where nothing can be replayed the caller waits for it: so the next request has the new credential.
       this.#connection.refresh(this.#credential, statusCode, headers).then((credential) => {
         this.#refreshed = credential ?? null;
-        this.#afterHeld();
+        this.#afterRefresh();
       });
       return;
     }
     if (this.#replaying && !rejected) this.#connection.accepted();
-    this.#answered = true;
-    this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
+    this.#answer(statusCode, headers, statusMessage);
   }
 
-  onResponseData(_wire: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#done) return;
+  onResponseData(wire: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#done || wire !== this.#wire) return;
     const held = this.#held;
     if (!held) {
       this.#handler.onResponseData?.(this, chunk);
@@ -152,70 +214,97 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     if (held.size > heldLimit) this.#passOn(held);
   }
 
-  onResponseEnd(_wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
-    if (this.#done) return;
+  onResponseEnd(wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#endTry();
+    if (this.#done || wire !== this.#wire) return;
     if (this.#held) {
       this.#held.ended = true;
       this.#held.trailers = trailers;
-      this.#afterHeld();
+      if (this.#delivering) this.#deliver(this.#held);
       return;
     }
     this.#finish();
-    this.#handler.onResponseEnd?.(this, trailers);
+    this.#tell(() => this.#handler.onResponseEnd?.(this, trailers));
   }
 
-  onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
-    if (this.#held && !this.#held.ended && !this.#reason) {
+  onResponseError(wire: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.failures += 1;
+    this.#endTry();
+    if (this.#done || (wire ?? undefined) !== this.#wire) return;
+    if (this.#held && !this.#reason) {
       // The connection broke inside the body of a 401: what was read of it has to do.
       this.#held.ended = true;
-      this.#afterHeld();
+      if (this.#delivering) this.#deliver(this.#held);
       return;
     }
-    if (isGoAway(error) && !this.#answered && !this.#reason && this.#retries > 0 && this.#body.replayable) {
-      // The server said that it has not looked at this request: it may go out again, whatever its method.
-      this.#retries -= 1;
-      this.#wire = undefined;
+    const again = !this.#answered && !this.#reason && this.#resends < maxResends && this.#body.replayable;
+    if (again && mayGoOutAgain(error, this.#options.method)) {
+      this.#resends += 1;
       this.#resend = true;
-      this.#send(this.#credential);
+      this.#wire = undefined;
+      // With the credential of now: the one before may have been replaced while the request waited.
+      this.#connection.retried(this.#options, error);
+      this.#authenticate();
       return;
     }
     this.#fail(error);
   }
 
-  /** When the 401 has been read and the refresh has ended: replay, or hand the 401 to the caller. */
-  #afterHeld(): void {
+  /** Whoever lent a socket has it back. */
+  #endTry(): void {
+    const tell = this.onTryEnd;
+    this.onTryEnd = undefined;
+    tell?.();
+  }
+
+  /** When the refresh after a 401 has ended: replay, or hand the 401 to the caller. */
+  #afterRefresh(): void {
     const held = this.#held;
-    if (this.#done || !held?.ended || this.#refreshed === undefined || this.#delivering) return;
-    if (this.#refreshed === null || !this.#body.replayable) {
-      this.#delivering = true;
-      this.#handler.onResponseStart?.(this, held.statusCode, held.headers, held.statusMessage);
-      this.#deliver(held);
+    if (this.#done || !held) return;
+    if (this.#refreshed && this.#body.replayable) {
+      // Nobody needs the rest of it, which may never come.
+      const before = held.ended ? undefined : this.#wire;
+      this.#held = undefined;
+      this.#replaying = true;
+      this.#resend = true;
+      this.#wire = undefined;
+      before?.abort(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
+      this.#send(this.#refreshed);
       return;
     }
-    this.#held = undefined;
-    this.#wire = undefined;
-    this.#replaying = true;
-    this.#resend = true;
-    this.#send(this.#refreshed);
+    this.#delivering = true;
+    this.#answer(held.statusCode, held.headers, held.statusMessage);
+    this.#deliver(held);
   }
 
   /** A 401 that is too long to be held goes to the caller while it comes; its refresh goes on for the next request. */
   #passOn(held: HeldResponse): void {
     this.#held = undefined;
-    this.#handler.onResponseStart?.(this, held.statusCode, held.headers, held.statusMessage);
-    for (const chunk of held.chunks) this.#handler.onResponseData?.(this, chunk);
+    this.#answer(held.statusCode, held.headers, held.statusMessage);
+    for (const chunk of held.chunks) if (!this.#done) this.#tell(() => this.#handler.onResponseData?.(this, chunk));
   }
 
   #deliver(held: HeldResponse): void {
     while (!this.#paused && !this.#done) {
       const chunk = held.chunks.shift();
-      if (!chunk) {
-        this.#finish();
-        this.#handler.onResponseEnd?.(this, held.trailers);
-        return;
+      if (chunk) {
+        this.#tell(() => this.#handler.onResponseData?.(this, chunk));
+        continue;
       }
-      this.#handler.onResponseData?.(this, chunk);
+      if (held.ended) {
+        this.#finish();
+        this.#tell(() => this.#handler.onResponseEnd?.(this, held.trailers));
+      } else {
+        // The rest goes to the caller as it comes.
+        this.#held = undefined;
+      }
+      return;
     }
+  }
+
+  #answer(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string | undefined): void {
+    this.#answered = true;
+    this.#tell(() => this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage));
   }
 
   // What the caller tells us.
@@ -228,16 +317,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
   resume(): void {
     this.#paused = false;
     if (this.#delivering && this.#held) this.#deliver(this.#held);
-    else this.#wire?.resume();
+    if (!this.#held) this.#wire?.resume();
   }
 
   abort(reason: Error): void {
     if (this.#done) return;
     this.#reason = reason ?? new RequestError('REQUEST_ABORTED', 'the request was aborted');
-    const onWire = this.#wire !== undefined && !this.#held?.ended;
-    // undici reports the abort of what is on the wire; while the plugin runs there is nobody but us to do it.
-    if (onWire) this.#wire?.abort(this.#reason);
-    else this.#fail(this.#reason);
+    const wire = this.#wire;
+    this.#fail(this.#reason);
+    this.#pool?.forget(this);
+    wire?.abort(this.#reason);
   }
 
   get aborted(): boolean {
@@ -260,15 +349,32 @@ export class Exchange implements Dispatcher.DispatchHandler, Dispatcher.Dispatch
     return this.#wire?.rawTrailers ?? null;
   }
 
+  /** Calls the caller's handler. One that throws ends its own request, as undici has it, and nothing else. */
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.abort(error instanceof Error ? error : new RequestError('REQUEST_ABORTED', 'a handler has thrown'));
+    }
+  }
+
   /** Ends the exchange with an error; the first one counts. */
   #fail(error: Error): void {
     if (this.#done) return;
     this.#finish();
-    this.#handler.onResponseError?.(this, error);
+    const own = error === this.#reason ? error : toOwnError(error, this.#cluster);
+    try {
+      this.#handler.onResponseError?.(this, own);
+    } catch (thrown) {
+      this.#connection.callerThrew(thrown);
+    }
   }
 
   #finish(): void {
+    if (this.#done) return;
     this.#done = true;
+    clearTimeout(this.#timer);
     this.#connection.letGo();
+    this.#onEnd(this);
   }
 }

@@ -76,7 +76,8 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   for (const { path, reason } of ignored) settings.logger[level]?.({ path }, `${origin}: ${path} ${reason}`);
   // The plugin may need the proxy's login, as client-go gives it.
   const withLogin = proxyUrl === undefined ? cluster : { ...cluster, proxyUrl };
-  const to = { cluster, provider, impersonation, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
+  const name = `${origin.replace(/, user .*$/s, '')}, context ${context}`;
+  const to = { name, cluster, provider, impersonation, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
   const destination: Destination = exec
     ? {
         ...to,

@@ -1,69 +1,65 @@
-import { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { createGunzip, gunzip as gunzipWithCallback } from 'node:zlib';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernetes/client-node';
-import { type Dispatcher, request } from 'undici';
-
-const gunzip = promisify(gunzipWithCallback);
+import type { Dispatcher } from 'undici';
+import { type Answer, sendRequest } from './answer.ts';
+import type { Outcome, RequestRetries } from './request-retries.ts';
 
 /**
- * client-node's generated clients on `undici.request` instead of `fetch`, which costs half of the rate. Answers as
- * client-node's own library does, but does not follow redirects.
+ * client-node's generated clients straight on the dispatcher instead of on `fetch`, which costs half of the rate. Answers as
+ * client-node's own library does, but does not follow redirects, and fails with our own errors.
  */
-export function createHttpLibrary(dispatcher: Dispatcher): ReturnType<typeof wrapHttpLibrary> {
-  return wrapHttpLibrary({ send: (context) => send(context, dispatcher) });
+export function createHttpLibrary(
+  dispatcher: Dispatcher,
+  retries: RequestRetries,
+  maxResponseBytes: number,
+): ReturnType<typeof wrapHttpLibrary> {
+  return wrapHttpLibrary({ send: (context) => send(context, dispatcher, retries, maxResponseBytes) });
 }
 
-async function send(context: RequestContext, dispatcher: Dispatcher): Promise<ResponseContext> {
+async function send(
+  context: RequestContext,
+  dispatcher: Dispatcher,
+  retries: RequestRetries,
+  maxResponseBytes: number,
+): Promise<ResponseContext> {
   const signal = context.getSignal();
-  const body = context.getBody();
-  try {
-    const response = await request(context.getUrl(), {
-      method: context.getHttpMethod().toString() as Dispatcher.HttpMethod, // an enum with the same names
-      headers: { 'accept-encoding': 'gzip', 'user-agent': userAgent, ...context.getHeaders() },
-      dispatcher,
-      ...(body === undefined ? {} : { body: body as Dispatcher.DispatchOptions['body'] & {} }), // fetch's bodies are undici's
-      ...(signal ? { signal } : {}),
-    });
-    return new ResponseContext(response.statusCode, joinHeaders(response.headers), toBody(response));
-  } catch (error) {
-    throw translate(error, signal);
+  signal?.throwIfAborted();
+  const url = new URL(context.getUrl());
+  const method = context.getHttpMethod().toString() as Dispatcher.HttpMethod; // an enum with the same names
+  const body = context.getBody() as Dispatcher.DispatchOptions['body']; // fetch's bodies are undici's
+  const options = {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method,
+    headers: { 'accept-encoding': 'gzip', 'user-agent': userAgent, ...context.getHeaders() },
+    ...(body === undefined ? {} : { body }),
+  };
+  // Anything else is used up by the first try.
+  const repeatable = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await sendRequest(dispatcher, options, signal, maxResponseBytes).catch((error: unknown) => ({
+      error,
+    }));
+    const pauseMs =
+      repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
+    if (pauseMs === undefined) return toResponse(outcome);
+    if ('discard' in outcome) outcome.discard();
+    await pause(pauseMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
   }
+}
+
+function toResponse(outcome: Answer | (Outcome & { readonly error: unknown })): ResponseContext {
+  if ('error' in outcome) throw outcome.error;
+  return new ResponseContext(outcome.statusCode, joinHeaders(outcome.headers), outcome);
 }
 
 const userAgent = 'kubernetes-client-javascript (clusterprofile-credentials)';
 
-function joinHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, [value].flat().join(', ')]],
-    ),
-  );
-}
-
-function toBody({ body, headers }: Dispatcher.ResponseData) {
-  const gzipped = headers['content-encoding'] === 'gzip';
-  const bytes = async () => {
-    try {
-      const raw = Buffer.from(await body.arrayBuffer());
-      return gzipped ? await gunzip(raw) : raw;
-    } catch (error) {
-      throw translate(error, undefined);
-    }
-  };
-  return {
-    text: async () => (await bytes()).toString('utf8'),
-    binary: bytes,
-    stream: () => {
-      if (!gzipped) return Readable.toWeb(body);
-      const unzipped = createGunzip();
-      body.on('error', (error) => unzipped.destroy(error)).pipe(unzipped);
-      return Readable.toWeb(unzipped);
-    },
-  };
-}
-
-/** As fetch does it: the caller's own reason for an abort, and everything else as the cause of a TypeError. */
-function translate(error: unknown, signal: AbortSignal | undefined): unknown {
-  return signal?.aborted ? signal.reason : new TypeError('fetch failed', { cause: error });
+function joinHeaders(headers: Answer['headers']): Record<string, string> {
+  const joined: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return joined;
 }

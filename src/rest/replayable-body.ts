@@ -32,6 +32,11 @@ export class ReplayableBody {
       : this.#body;
   }
 
+  /** It comes piece by piece, and may not come a second time. */
+  get streamed(): boolean {
+    return this.#streamed;
+  }
+
   /** False while a stream is still being sent, and for one over the limit. */
   get replayable(): boolean {
     return !this.#streamed || (this.#complete && this.#kept !== undefined);

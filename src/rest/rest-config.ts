@@ -16,7 +16,7 @@ import {
   ServerConfiguration,
   type User,
 } from '@kubernetes/client-node';
-import type { Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { ConfigurationError, RequestError } from '../errors.ts';
@@ -28,6 +28,7 @@ import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { createHttpLibrary } from './http-library.ts';
+import { RequestRetries } from './request-retries.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 
 /**
@@ -43,6 +44,8 @@ export class RestConfig extends KubeConfig {
   readonly #dispatcher: AuthenticatedDispatcher;
 
   readonly #watchDispatcher: Dispatcher;
+  readonly #retries: RequestRetries;
+  readonly #maxResponseBytes: number;
   readonly #impersonation: Destination['impersonation'];
   readonly #credentialFiles: CredentialFiles;
   /** Where the connections are this config's alone: they end with it. */
@@ -55,7 +58,9 @@ export class RestConfig extends KubeConfig {
     const { name, user, namespace, access, destination, connections, own, credentialFiles = {} } = parts;
     this.access = access;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
-    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, connections.logger);
+    this.#maxResponseBytes = connections.maxResponseBytes;
+    this.#retries = new RequestRetries(connections.logger, destination.cluster.server);
+    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, connections.logger, this.#retries);
     this.#impersonation = destination.impersonation;
     this.#credentialFiles = credentialFiles;
     this.#own = own ? connections : undefined;
@@ -134,7 +139,7 @@ export class RestConfig extends KubeConfig {
   /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
-    const httpApi = createHttpLibrary(this.#dispatcher);
+    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes);
     return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
   }
 
@@ -146,7 +151,7 @@ export class RestConfig extends KubeConfig {
   /** For client-node's WebSockets (`Exec`, `Attach`, `PortForward`). */
   override async applyToHTTPSOptions(options: Parameters<KubeConfig['applyToHTTPSOptions']>[0]): Promise<void> {
     const connection = this.#dispatcher.connection();
-    await connection.refreshed();
+    await connection.refreshing;
     const credential = await this.#credential(undefined);
     const { authorization } = credential;
     const connect = connection.webSocketConnector(credential);
@@ -160,7 +165,9 @@ export class RestConfig extends KubeConfig {
         const { protocol, hostname, host } = new URL(this.access.cluster.server);
         const port = String(target.port);
         const asked = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${port}`;
-        if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, done);
+        const connected: buildConnector.Callback = (...[error, socket]) =>
+          error ? done(this.#dispatcher.toOwnError(error), null) : done(null, socket);
+        if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, connected);
         else
           done(
             new RequestError(
@@ -203,6 +210,8 @@ export class RestConfig extends KubeConfig {
       connection.hold();
       try {
         return await connection.source.get();
+      } catch (error) {
+        throw this.#dispatcher.toOwnError(error);
       } finally {
         connection.letGo();
       }

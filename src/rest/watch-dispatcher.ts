@@ -5,8 +5,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
-import { PluginError, RequestError } from '../errors.ts';
+import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { RequestRetries } from './request-retries.ts';
+import { passingStatuses } from './statuses.ts';
 
 /** Milliseconds between tries, from the first to the longest; client-node's Watch gives up after 30 s and starts again. */
 const firstPauseMs = 500;
@@ -19,48 +21,29 @@ export function isWatch(url: string): boolean {
   return ['true', '1'].includes(URL.parse(url)?.searchParams.get('watch') ?? '');
 }
 
-/** What a broken connection, or one that could not be made, is called by Node and undici. */
-const connectionErrors: ReadonlySet<unknown> = new Set([
-  'EAI_AGAIN',
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EPIPE',
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_INFO',
-  'UND_ERR_SOCKET',
-]);
-
-function isConnectionError(error: Error): boolean {
-  const code = 'code' in error ? error.code : undefined;
-  return connectionErrors.has(code) || (typeof code === 'string' && code.startsWith('ERR_HTTP2_'));
-}
-
 /** What may pass by itself before a watch has begun. */
 function maySucceedLater(error: Error): boolean {
+  // A plugin that is missing may be installed meanwhile, and the warning says what it lacks.
   if (error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
-  if (error instanceof RequestError) return error.code === 'PROXY_FAILED' || error.code === 'PROXY_TIMEOUT';
-  return isConnectionError(error);
+  return error instanceof CredentialsError && error.retryable;
 }
-
-/** Answers of a server that is overloaded, starting or going. */
-const passingStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
 /** A dispatcher for watches on top of the authenticated one. */
 export class WatchDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
   readonly #logger: Logger;
 
-  constructor(inner: Dispatcher, logger: Logger) {
+  readonly #retries: RequestRetries;
+
+  constructor(inner: Dispatcher, logger: Logger, retries: RequestRetries) {
     super();
     this.#inner = inner;
     this.#logger = logger;
+    this.#retries = retries;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.#retries.watching(options.path);
     new WatchExchange(this.#inner, options, handler, this.#logger).send();
     return true;
   }
@@ -123,7 +106,8 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     headers: IncomingHttpHeaders,
     statusMessage?: string,
   ): void {
-    if (passingStatuses.has(statusCode) && this.#timeLeft) {
+    // A 401 here has outlived a refresh: the issuer may be away.
+    if ((statusCode === 401 || passingStatuses.has(statusCode)) && this.#timeLeft) {
       this.#dropped = statusCode;
       return;
     }
@@ -141,7 +125,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   }
 
   onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
-    if (this.#reason === null && this.#statusCode === 200 && isConnectionError(error)) {
+    if (this.#reason === null && this.#statusCode === 200 && error instanceof ConnectionError) {
       this.#logger.debug?.(
         { origin: String(this.#options.origin) },
         `${this.#name()} broke off (${error.message}); the watch ends`,

@@ -10,6 +10,7 @@ import {
 import { Agent, request } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
 import { createHttpLibrary } from '../../src/rest/http-library.ts';
+import { RequestRetries } from '../../src/rest/request-retries.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
 
 export interface Peer {
@@ -120,7 +121,7 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
   const baseServer = new ServerConfiguration(cluster.server, {});
-  const httpApi = createHttpLibrary(agent);
+  const httpApi = createHttpLibrary(agent, new RequestRetries({ warn: () => undefined }, cluster.server), 2 ** 29);
   const core =
     library === 'fetch'
       ? config.makeApiClient(CoreV1Api)

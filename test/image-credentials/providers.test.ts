@@ -263,28 +263,4 @@ describe('close()', () => {
     await providers.close();
     assert.equal((await asked).failures[0]?.error.code, 'PLUGIN_STOPPED');
   });
-
-  test('ends the wait for a place, and starts nothing after it', async (t) => {
-    const one = { maxConcurrentRuns: 1 };
-    const holding = await startImageProviders(t, [{ name: 'p', code: 'sleep 60' }], one);
-    const held = holding.providers.getCredentials('gcr.io/a');
-    await until(t, async () => (await holding.runs('p')) > 0);
-    const { providers, runs } = await startImageProviders(t, [{ name: 'q', code: respond(anyIo) }], one);
-    const waiting = providers.getCredentials('gcr.io/a');
-    await new Promise((resolve) => setImmediate(resolve));
-    await providers.close();
-    assert.equal((await waiting).failures[0]?.error.code, 'PLUGIN_STOPPED');
-    await holding.providers.close();
-    await held;
-    assert.equal(await runs('q'), 0);
-  });
-});
-
-describe('a signal', () => {
-  test('that is aborted already rejects with its reason, and runs nothing', async (t) => {
-    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }]);
-    const reason = new Error('not wanted any more');
-    await assert.rejects(providers.getCredentials('gcr.io/a', { signal: AbortSignal.abort(reason) }), reason);
-    assert.equal(await runs('p'), 0);
-  });
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { fetch } from 'undici';
 import type { RestConfig } from '../../src/index.ts';
-import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 /** An informer for namespaces, and the names that it has seen; an error fails the test. */
@@ -73,26 +72,6 @@ describe('an informer goes on by itself', () => {
     await plugin.answer({ token: 'token-1' });
     cluster.emit('ADDED', 'after-failure');
     await sees('after-failure');
-  });
-
-  test('when its peer is dead', async (t) => {
-    const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
-    t.after(() => child.kill('SIGKILL'));
-    const [{ url: server, certificateAuthorityData }] = await once(child, 'message');
-    const plugin = await startPlugin(t, { token: 'bench-token' });
-    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
-    const config = startProviders(t, plugin).getConfig({ status: { accessProviders: [{ name: 'fake', cluster }] } });
-    const { sees, core } = await startInformer(t, config);
-    child.send({ emit: 'before' });
-    await sees('before');
-    child.kill('SIGSTOP');
-    const stopped = performance.now();
-    await assert.rejects(core.listNamespace());
-    t.diagnostic(`noticed after ${Math.round((performance.now() - stopped) / 1000)} s`);
-    child.kill('SIGCONT');
-    child.send({ emit: 'after' });
-    await sees('after');
-    assert.equal((await core.listNamespace()).items.length, 4);
   });
 });
 

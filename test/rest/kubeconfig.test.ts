@@ -223,7 +223,7 @@ describe('a proxy-url with a login', () => {
     const proxied = { ...clusterOf(cluster), 'proxy-url': 'http://me:100%@127.0.0.1:1' };
     const config = load(t, { cluster: proxied, exec: { command: plugin.command } });
     await assert.rejects(namespaces(config), (error: Error) => {
-      return Reflect.get(Object(error.cause), 'code') === 'PROXY_INVALID';
+      return Reflect.get(error, 'code') === 'PROXY_INVALID';
     });
   });
 });

@@ -144,10 +144,7 @@ describe('requests', () => {
       const server = cluster.url.replace('127.0.0.1', spoke);
       const listed = list({ server, 'tls-server-name': 'localhost' });
       if (expected) assert.equal(await listed, 2);
-      else
-        await assert.rejects(listed, ({ cause }) =>
-          /its certificate is refused \(ERR_TLS_CERT_ALT/.test(String(cause)),
-        );
+      else await assert.rejects(listed, /its certificate is refused \(ERR_TLS_CERT_ALT/);
       assert.deepEqual(proxy.targets, expected ? [new URL(server).host] : [], 'it has seen no login');
     });
   }
@@ -246,9 +243,6 @@ describe('a proxy', () => {
   test('that fails, fails the request with its error', async (t) => {
     const { list } = await startNamedCluster(t);
     const proxy = await startHttpProxy(t, { refuse: 403 });
-    await assert.rejects(
-      list({ 'proxy-url': proxy.url }),
-      (error: Error) => error.cause instanceof RequestError && error.cause.code === 'PROXY_FAILED',
-    );
+    await assert.rejects(list({ 'proxy-url': proxy.url }), { name: 'RequestError', code: 'PROXY_FAILED' });
   });
 });

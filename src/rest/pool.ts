@@ -1,0 +1,214 @@
+/**
+ * The sockets of one cluster and one identity. Requests come in with their headers, and go out on a socket that is connected
+ * already: a pool dials first, so it knows which protocol a socket speaks, and what waits can fail with a dial or be forgotten.
+ * It must not know what a credential is.
+ */
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { buildConnector, Dispatcher } from 'undici';
+import { PooledSocket } from './pooled-socket.ts';
+
+/** A request that a pool sends. It is undici's handler too. */
+export interface PooledRequest extends Dispatcher.DispatchHandler {
+  /** Called once when this try has ended, well or not. */
+  onTryEnd: (() => void) | undefined;
+  /** How often undici has told it of an error: shows whether a request that undici did not take was at fault itself. */
+  readonly failures: number;
+  /** It never went out: there is no connection. */
+  notSent(error: Error): void;
+}
+
+export interface PoolOptions {
+  /** Milliseconds that a socket stays open between two requests. */
+  readonly keepAliveTimeoutMs: number;
+  /** Milliseconds between HTTP/2 pings. */
+  readonly pingIntervalMs: number;
+  /** Milliseconds without a byte after which a socket that is pinged is given up. */
+  readonly silenceMs: number;
+}
+
+/** As client-go: a ping after 30 s, and 15 s for its answer. */
+export const poolDefaults: PoolOptions = { keepAliveTimeoutMs: 90_000, pingIntervalMs: 30_000, silenceMs: 45_000 };
+
+/** Handshakes under way at once: a thousand would time out together. */
+const maxDials = 32;
+/** What one HTTP/2 connection carries, until the server says otherwise. */
+const streamsPerSocket = 100;
+
+export class Pool {
+  readonly #origin: URL;
+  readonly #connect: buildConnector.connector;
+  readonly #options: PoolOptions;
+  /** Those that take requests. */
+  readonly #open = new Set<PooledSocket>();
+  /** Those that are not closed yet, with the ones that only finish what they have begun. */
+  readonly #sockets = new Set<PooledSocket>();
+  /** What no socket has taken yet, oldest first. */
+  readonly #waiting = new Map<PooledRequest, Dispatcher.DispatchOptions>();
+  /** What the last socket spoke. */
+  #protocol: PooledSocket['protocol'] | undefined;
+  #dials = 0;
+  #retiring = false;
+  /** Why nothing goes out any more. */
+  #ended: Error | undefined;
+  readonly #closed: Promise<void>;
+  #resolveClosed = () => {};
+
+  constructor(origin: string, connect: buildConnector.connector, options: PoolOptions) {
+    this.#origin = new URL(origin);
+    this.#connect = connect;
+    this.#options = options;
+    this.#closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve;
+    });
+  }
+
+  /** Sends a request, at once where there is a socket for it. Whatever becomes of it, the request is told. */
+  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+    if (this.#ended) {
+      request.notSent(this.#ended);
+      return;
+    }
+    const socket = this.#waiting.size === 0 ? this.#free() : undefined;
+    if (socket) {
+      socket.send(options, request);
+      return;
+    }
+    this.#waiting.set(request, options);
+    this.#dial();
+  }
+
+  /** Sends a request where a socket is free for it, else opens one for later and gives false. */
+  offer(options: Dispatcher.DispatchOptions, request: PooledRequest, limit: number): boolean {
+    const socket = this.#ended || this.#retiring ? undefined : this.#free();
+    if (socket) socket.send(options, request);
+    else if (!this.#ended && !this.#retiring && this.#dials === 0 && this.#open.size < limit) this.#dialOne();
+    return socket !== undefined;
+  }
+
+  /** The protocol of its sockets, once there has been one. */
+  get protocol(): PooledSocket['protocol'] | undefined {
+    return this.#protocol;
+  }
+
+  /** Takes a request back that no socket has taken yet. */
+  forget(request: PooledRequest): void {
+    this.#waiting.delete(request);
+    this.#settle();
+  }
+
+  /** Lets every request end by itself, and every socket after it. Resolves when all are closed. */
+  retire(): Promise<void> {
+    this.#retiring = true;
+    this.#settle();
+    return this.#closed;
+  }
+
+  /** Ends every request and every socket. */
+  destroy(error: Error): void {
+    this.#retiring = true;
+    this.#ended ??= error;
+    for (const socket of this.#sockets) socket.destroy(error);
+    this.#failAll(error);
+    this.#settle();
+  }
+
+  #free(): PooledSocket | undefined {
+    for (const socket of this.#open) if (!socket.busy) return socket;
+    return undefined;
+  }
+
+  #pump(): void {
+    for (const [request, options] of this.#waiting) {
+      const socket = this.#free();
+      if (!socket) break;
+      this.#waiting.delete(request);
+      socket.send(options, request);
+    }
+    this.#dial();
+    this.#settle();
+  }
+
+  /** Opens as many sockets as those who wait need. */
+  #dial(): void {
+    const places = this.#protocol === 'h1' ? 1 : streamsPerSocket;
+    let coming = this.#dials;
+    // One that has not heard the server's settings yet will take more.
+    for (const { settled } of this.#open) if (!settled) coming += 1;
+    const wanted = Math.ceil(this.#waiting.size / places);
+    for (; coming < wanted && this.#dials < maxDials; coming += 1) this.#dialOne();
+  }
+
+  #dialOne(): void {
+    const { hostname, host, protocol, port } = this.#origin;
+    this.#dials += 1;
+    const done = (error: Error | null, socket: Socket | null): void => {
+      this.#dials -= 1;
+      if (socket) this.#add(socket);
+      else this.#dialFailed(error ?? new Error('no connection'));
+    };
+    let called = false;
+    const once = (...[error, socket]: Parameters<buildConnector.Callback>) => {
+      if (called) return;
+      called = true;
+      done(error, socket);
+    };
+    try {
+      // Brackets are a URL's, not a host's.
+      this.#connect({ hostname: hostname.replace(/^\[(.*)\]$/, '$1'), host, protocol, port }, once);
+    } catch (error) {
+      // Not at once: whoever asked for the dial counts on it.
+      queueMicrotask(() => once(error instanceof Error ? error : new Error('no connection'), null));
+    }
+  }
+
+  #add(connected: Socket): void {
+    const socket = new PooledSocket(this.#origin.origin, connected, this.#options, {
+      free: () => this.#pump(),
+      ended: () => {
+        this.#open.delete(socket);
+        this.#pump();
+      },
+      closed: () => {
+        this.#open.delete(socket);
+        this.#sockets.delete(socket);
+        this.#settle();
+      },
+    });
+    this.#sockets.add(socket);
+    this.#protocol = connected instanceof TLSSocket && connected.alpnProtocol === 'h2' ? 'h2' : 'h1';
+    if (this.#ended) {
+      socket.destroy(this.#ended);
+      return;
+    }
+    this.#open.add(socket);
+    this.#pump();
+  }
+
+  /** A dial that fails fails those who wait for it, so that nobody waits in line for a server that is away. */
+  #dialFailed(error: Error): void {
+    if (this.#dials === 0 && this.#open.size === 0) {
+      this.#failAll(error);
+    } else {
+      const [first] = this.#waiting.keys();
+      if (first) {
+        this.#waiting.delete(first);
+        first.notSent(error);
+      }
+    }
+    this.#pump();
+  }
+
+  #failAll(error: Error): void {
+    // Those that come while these are told wait for the next dial.
+    const failed = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const request of failed) request.notSent(error);
+  }
+
+  #settle(): void {
+    if (!this.#retiring || this.#waiting.size > 0) return;
+    for (const socket of this.#open) socket.close();
+    if (this.#sockets.size === 0 && this.#dials === 0) this.#resolveClosed();
+  }
+}

@@ -1,0 +1,116 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { Client, type Dispatcher } from 'undici';
+import type { PooledRequest, PoolOptions } from './pool.ts';
+import { watchForSilence } from './watchdog.ts';
+
+/** The connection ended before the server looked at the request: it may go out again, whatever its method. */
+export class UnsentError extends Error {
+  readonly code = 'ERR_REQUEST_UNSENT';
+}
+
+/** What a pool is told of its socket. */
+interface PooledSocketEvents {
+  /** It takes requests again. */
+  readonly free: () => void;
+  /** It takes no more requests; those under way may go on. */
+  readonly ended: () => void;
+  /** All is over. */
+  readonly closed: () => void;
+}
+
+/** One connected socket with an undici client around it, which never connects a second time. */
+export class PooledSocket {
+  readonly protocol: 'h1' | 'h2';
+  readonly #socket: Socket;
+  readonly #client: Client;
+  /** No more requests until undici says so. */
+  #busy = false;
+  #settled: boolean;
+  #ended = false;
+  /** On HTTP/1.1: called when a request has ended. */
+  readonly #free: (() => void) | undefined;
+
+  constructor(origin: string, socket: Socket, options: PoolOptions, events: PooledSocketEvents) {
+    this.#socket = socket;
+    this.protocol = socket instanceof TLSSocket && socket.alpnProtocol === 'h2' ? 'h2' : 'h1';
+    this.#settled = this.protocol === 'h1';
+    let given = false;
+    this.#client = new Client(origin, {
+      allowH2: true,
+      connect: (_options, callback) => {
+        const taken = given || socket.destroyed;
+        given = true;
+        // undici looks at its queue again only when it is called back later.
+        queueMicrotask(() => {
+          if (taken || socket.destroyed) callback(new UnsentError('the connection was closed'), null);
+          else callback(null, socket);
+        });
+      },
+      h2Options: { pingInterval: options.pingIntervalMs },
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      // A quiet watch is not a dead one.
+      bodyTimeout: 0,
+    });
+    const end = () => {
+      if (this.#ended) return;
+      this.#ended = true;
+      // What undici has not sent, and what a server that is going has not looked at, fails with this; the rest goes on.
+      this.#client.destroy(new UnsentError('the connection was closed by the server'), () => undefined);
+      events.ended();
+    };
+    this.#client.on('disconnect', end);
+    this.#client.on('connectionError', end);
+    const free = () => {
+      this.#busy = false;
+      this.#settled = true;
+      if (!this.#ended) events.free();
+    };
+    // On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response.
+    if (this.protocol === 'h1') this.#free = free;
+    else this.#client.on('drain', free);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      end();
+      events.closed();
+    });
+    if (this.protocol === 'h2') watchForSilence(socket, options.silenceMs);
+  }
+
+  /** It takes no request now. */
+  get busy(): boolean {
+    return this.#busy || this.#ended || this.#socket.destroyed;
+  }
+
+  /** Whether it is known how many requests it takes. */
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+    request.onTryEnd = this.#free;
+    if (this.#free) {
+      this.#busy = true;
+      this.#client.dispatch(options, request);
+      return;
+    }
+    const { failures } = request;
+    // False also stands for a request that undici refuses, after which no `drain` comes.
+    if (!this.#client.dispatch(options, request) && request.failures === failures) this.#busy = true;
+  }
+
+  /** Lets its requests end. */
+  close(): void {
+    if (!this.#client.closed && !this.#client.destroyed) {
+      this.#client.close(() => this.#socket.destroy());
+    }
+  }
+
+  /** Ends its requests with the error. */
+  destroy(error: Error): void {
+    this.#ended = true;
+    this.#client.destroy(error, () => undefined);
+    // After a GOAWAY the client knows nothing of its socket any more.
+    this.#socket.destroy(error);
+  }
+}

@@ -1,0 +1,78 @@
+import type { buildConnector, Dispatcher } from 'undici';
+import { Pool, type PooledRequest, type PoolOptions, poolDefaults } from './pool.ts';
+
+/** Sockets for short requests, beside those for everything. */
+const maxQuickSockets = 32;
+/** Requests within a second from which a socket for short requests is worth its handshake. */
+const busyRate = 50;
+
+/**
+ * The pools of one cluster and one identity: HTTP/2 for everything, and HTTP/1.1 for short requests once there are many of
+ * them, because Node spends about two thirds of the time on them. A watch stays on HTTP/2, where a hundred share a
+ * connection and a dead peer is noticed.
+ */
+export class RequestPool {
+  readonly #main: Pool;
+  readonly #quick: Pool | undefined;
+  #recent = 0;
+  #since = 0;
+
+  /** `createConnector` gives what opens sockets, with HTTP/2 or without. */
+  constructor(
+    origin: string,
+    createConnector: (allowH2: boolean) => buildConnector.connector,
+    {
+      allowH2,
+      quick = true,
+      ...options
+    }: { readonly allowH2: boolean; readonly quick?: boolean } & Partial<PoolOptions>,
+  ) {
+    const settings = { ...poolDefaults, ...options };
+    this.#main = new Pool(origin, createConnector(allowH2), settings);
+    if (allowH2 && quick) this.#quick = new Pool(origin, createConnector(false), settings);
+  }
+
+  /** Sends a request, at once where there is a socket for it. Whatever becomes of it, the request is told. */
+  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+    const quick = this.#quick;
+    if (quick && this.#main.protocol === 'h2' && this.#isBusy() && !isLongRunning(options)) {
+      if (quick.offer(options, request, maxQuickSockets)) return;
+    }
+    this.#main.send(options, request);
+  }
+
+  /** Takes a request back that has not been sent yet. */
+  forget(request: PooledRequest): void {
+    this.#main.forget(request);
+  }
+
+  /** Lets every request end by itself, and every socket after it. Resolves when all are closed. */
+  async retire(): Promise<void> {
+    await Promise.all([this.#main.retire(), this.#quick?.retire()]);
+  }
+
+  /** Ends every request and every socket. */
+  destroy(error: Error): void {
+    this.#main.destroy(error);
+    this.#quick?.destroy(error);
+  }
+
+  /** Whether there have been many requests within this second or the last. */
+  #isBusy(): boolean {
+    const now = performance.now();
+    const elapsed = now - this.#since;
+    if (elapsed > 1_000) {
+      this.#recent = elapsed > 2_000 ? 0 : Math.min(this.#recent, busyRate);
+      this.#since = now;
+    }
+    this.#recent += 1;
+    return this.#recent > busyRate;
+  }
+}
+
+/** What Kubernetes calls long-running, and what is not its business: such a request may be silent for as long as it likes. */
+export function isLongRunning({ path, upgrade, body }: Dispatcher.DispatchOptions): boolean {
+  if (upgrade) return true;
+  if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) return true;
+  return /[?&](?:watch|follow)=(?:true|1)(?:&|$)|\/(?:proxy|exec|attach|portforward|log)(?:[/?]|$)/.test(path);
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { type Dispatcher, request } from 'undici';
+import { ConnectionError } from '../../src/index.ts';
+import { createConnector } from '../../src/rest/connector.ts';
+import type { PooledRequest } from '../../src/rest/pool.ts';
+import { RequestPool } from '../../src/rest/request-pool.ts';
+import { type Silence, startDeadServer } from '../fixtures/dead-server.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
+
+const ended = (error: unknown) => (error instanceof ConnectionError ? error.code : error);
+
+describe('a server that is dead', () => {
+  for (const [silence, expected, options] of [
+    ['TLS', 'CONNECT_TIMEOUT', { connectTimeoutMs: 1_000 }],
+    ['HTTP/2', 'RESPONSE_TIMEOUT', { requestTimeoutMs: 1_000 }],
+    ['HTTP/1.1', 'RESPONSE_TIMEOUT', { requestTimeoutMs: 1_000 }],
+    ['the body', 'RESPONSE_TIMEOUT', { requestTimeoutMs: 1_000 }],
+  ] as const satisfies readonly (readonly [Silence, string, object])[]) {
+    test(`since it falls silent in ${silence}: its callers fail together, and hold up nobody else`, async (t) => {
+      const [dead, plugin, healthy] = [await startDeadServer(t, silence), await startPlugin(t), await startCluster(t)];
+      const providers = startProviders(t, plugin, options);
+      const core = providers.getConfig(dead.profile).makeApiClient(CoreV1Api);
+      const good = providers.getConfig(profileFor(healthy)).makeApiClient(CoreV1Api);
+      const failures = Array.from({ length: 40 }, () => core.listNamespace().then(() => 'an answer', ended));
+      assert.equal((await good.listNamespace()).items.length, 2);
+      assert.deepEqual(new Set(await Promise.all(failures)), new Set([expected]));
+      // One handshake for all of them: nobody waited for somebody else's to fail.
+      if (silence === 'TLS') assert.equal(dead.connections(), 1);
+    });
+  }
+
+  test('since it refuses connections', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    await cluster.close();
+    const core = config.makeApiClient(CoreV1Api);
+    const codes = await Promise.all(Array.from({ length: 40 }, () => core.listNamespace().then(() => '', ended)));
+    assert.deepEqual(new Set(codes), new Set(['CONNECT_FAILED']));
+  });
+
+  test('does not make those who come wait for those who gave up', async (t) => {
+    const [dead, plugin] = [await startDeadServer(t, 'TLS'), await startPlugin(t)];
+    const config = startProviders(t, plugin, { connectTimeoutMs: 1_000 }).getConfig(dead.profile);
+    await config.ready();
+    const given = new AbortController();
+    const url = `${config.access.cluster.server}/version`;
+    const aborted = Array.from({ length: 40 }, () =>
+      request(url, { dispatcher: config.dispatcher, signal: given.signal }).then(
+        () => '',
+        (error) => error.message,
+      ),
+    );
+    await until(t, () => dead.connections() === 1);
+    given.abort(new Error('enough'));
+    assert.deepEqual(new Set(await Promise.all(aborted)), new Set(['enough']));
+    await assert.rejects(request(url, { dispatcher: config.dispatcher }), { code: 'CONNECT_TIMEOUT' });
+    assert.ok(dead.connections() <= 2, `${dead.connections()} connections`);
+  });
+
+  test('comes back, and is found', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    await core.listNamespace();
+    await cluster.close();
+    await assert.rejects(core.listNamespace(), { code: 'CONNECT_FAILED', retryable: true });
+    await cluster.restart();
+    assert.equal((await core.listNamespace()).items.length, 2);
+  });
+
+  test('that stops in the middle of HTTP/2 is noticed, since it no longer answers pings', async (t) => {
+    const child = fork(new URL('../bench/cluster-process.ts', import.meta.url), { execArgv: [] });
+    t.after(() => child.kill('SIGKILL'));
+    const [{ url: server, certificateAuthorityData }] = await once(child, 'message');
+    const cluster = { server, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
+    const connector = (allowH2: boolean) => createConnector(cluster, undefined, undefined, { allowH2 });
+    const settings = { allowH2: true, pingIntervalMs: 200, silenceMs: 3_000 };
+    const pool = new RequestPool(server, connector, settings);
+    t.after(() => pool.destroy(new Error('the test has ended')));
+    const send = (path: string) =>
+      new Promise<number | string>((resolve) => {
+        const handler: PooledRequest = {
+          onTryEnd: undefined,
+          failures: 0,
+          notSent: (error) => resolve(error.message),
+          onRequestStart: () => undefined,
+          onResponseStart: (_controller, statusCode) => resolve(statusCode),
+          onResponseData: () => undefined,
+          onResponseEnd: () => undefined,
+          onResponseError: (_controller, error) => resolve(error.message),
+        };
+        const headers = { authorization: 'Bearer bench-token' };
+        pool.send({ origin: server, path, method: 'GET', headers } as Dispatcher.DispatchOptions, handler);
+      });
+    assert.equal(await send('/version'), 200);
+    child.kill('SIGSTOP');
+    assert.match(String(await send('/version')), /silent for 3 s/);
+  });
+});
+
+describe('a connection that the server has closed while it was idle', () => {
+  for (const http2 of [true, false]) {
+    test(`loses no GET on HTTP/${http2 ? 2 : '1.1'}, and no request that had not gone out`, async (t) => {
+      const { cluster, config } = await startFleet(t, { cluster: { http2 } });
+      const core = config.makeApiClient(CoreV1Api);
+      for (let round = 0; round < 30; round++) {
+        await core.listNamespace();
+        // The client hears of it now, a little later, or when it writes.
+        cluster.closeConnections();
+        for (let turn = 0; turn < round % 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+        assert.equal((await core.listNamespace()).items.length, 2);
+      }
+    });
+  }
+});
+
+test('a port that nobody listens on any more gives an error with the next step', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = Object(server.address());
+  server.close();
+  const plugin = await startPlugin(t);
+  const cluster = { server: `https://127.0.0.1:${port}` };
+  const profile = {
+    metadata: { name: 'spoke', namespace: 'fleet' },
+    status: { accessProviders: [{ name: 'fake', cluster }] },
+  };
+  const core = startProviders(t, plugin).getConfig(profile).makeApiClient(CoreV1Api);
+  await assert.rejects(core.listNamespace(), (error) => {
+    assert.equal(
+      String(error),
+      `ConnectionError: ClusterProfile fleet/spoke, https://127.0.0.1:${port}: nothing listens there: ` +
+        'see whether the server runs and server is right (ECONNREFUSED)',
+    );
+    return true;
+  });
+});
