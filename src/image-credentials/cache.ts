@@ -1,20 +1,29 @@
 /** What plugins answered, for as long as they said. One cache for each provider; in memory only. */
 import type { ImageProvider } from './config.ts';
-import type { ImageResponse } from './protocol.ts';
+import type { CacheKeyType } from './protocol.ts';
 
 /** Milliseconds between two looks for what has expired. */
 const purgeMs = 900_000;
 
-export class ImageCache {
+/** What an answer is good for, and for how long: `undefined` milliseconds leave it to the configuration. */
+export interface Lifetime {
+  readonly cacheKeyType: CacheKeyType;
+  readonly cacheDurationMs: number | undefined;
+}
+
+export class ImageCache<T> {
   readonly #defaultMs: number;
   readonly #clock: () => number;
-  readonly #entries = new Map<string, { readonly response: ImageResponse; readonly expiresAt: number }>();
+  readonly #entries = new Map<string, { readonly value: T; readonly expiresAt: number }>();
   #purgedAt: number;
+  /** When something was looked up or stored last. */
+  #latest: number;
 
   constructor({ defaultCacheDurationMs }: ImageProvider, clock: () => number) {
     this.#defaultMs = defaultCacheDurationMs;
     this.#clock = clock;
     this.#purgedAt = clock();
+    this.#latest = this.#purgedAt;
   }
 
   get size(): number {
@@ -22,25 +31,39 @@ export class ImageCache {
   }
 
   /** KEP-2133: the image's own entry, then its registry's, then the provider's. `account` keeps service accounts apart. */
-  get(image: string, account: string): ImageResponse | undefined {
-    const now = this.#clock();
+  get(image: string, account: string): T | undefined {
+    const now = this.#now();
     this.#purge(now);
     for (const base of [image, registryOf(image), '<global>']) {
       const key = keyOf(base, account);
       const entry = this.#entries.get(key);
-      if (entry && now <= entry.expiresAt) return entry.response;
+      if (entry && now <= entry.expiresAt) return entry.value;
       if (entry) this.#entries.delete(key);
     }
     return undefined;
   }
 
-  /** Keeps a response, an empty one too, unless its duration, or the default where it has none, is zero. */
-  set(image: string, account: string, response: ImageResponse): void {
-    const { cacheKeyType, cacheDurationMs = this.#defaultMs } = response;
+  /** Keeps an answer, an empty one too, unless its duration, or the default where it has none, is zero. */
+  set(image: string, account: string, value: T, { cacheKeyType, cacheDurationMs = this.#defaultMs }: Lifetime): void {
     // A negative duration would be stored expired.
     if (cacheDurationMs <= 0) return;
     const base = { Image: image, Registry: registryOf(image), Global: '<global>' }[cacheKeyType];
-    this.#entries.set(keyOf(base, account), { response, expiresAt: this.#clock() + cacheDurationMs });
+    this.#entries.set(keyOf(base, account), { value, expiresAt: this.#now() + cacheDurationMs });
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /** A clock that was set back no longer tells how old an entry is: it could be served long after its end. */
+  #now(): number {
+    const now = this.#clock();
+    if (now < this.#latest) {
+      this.#entries.clear();
+      this.#purgedAt = now;
+    }
+    this.#latest = now;
+    return now;
   }
 
   /** No timer: this happens when something is looked up. */

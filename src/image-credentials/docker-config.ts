@@ -1,38 +1,74 @@
+/** Credentials of images become a `config.json`, whose readers know registries, some of them repositories too. Pure. */
 import { registryOf } from './cache.ts';
 import type { ImageCredential } from './keyring.ts';
 
-/** The part of a `config.json` that skopeo, crane and Docker read. Holds secrets. */
-export interface DockerConfig {
-  readonly auths: Readonly<Record<string, { readonly auth: string }>>;
+/** A login as a `config.json` has it; empty where there is none. */
+export interface DockerLogin {
+  /** Base64 of `user:password`. */
+  readonly auth?: string;
+  /** These two where `auth` cannot hold them: a user name that is empty, or has a colon. */
+  readonly username?: string;
+  readonly password?: string;
 }
 
-/** Docker Hub's own key; everything else is known by its host. */
-const hubKey = 'https://index.docker.io/v1/';
+/** The part of a `config.json` that Docker, crane and skopeo read. Holds secrets. */
+export interface DockerConfig {
+  readonly auths: Readonly<Record<string, DockerLogin>>;
+}
+
+/** What is known of one image. */
+export interface ImageLogin {
+  readonly image: string;
+  /** The first is the one that is written. */
+  readonly credentials: readonly ImageCredential[];
+}
+
+/** Docker Hub's own key, for its registry. */
+export const hubServerUrl = 'https://index.docker.io/v1/';
 
 /**
- * The first credential of each image. It stands under the registry where all of its images here have the same one, which is
- * where every tool looks, and under the repository where they differ, which skopeo and crane look at too.
+ * The first credential of each image. Where all images of a registry have the same one, it stands under the registry, which is
+ * where every tool looks. Otherwise each stands under its repository, where crane and skopeo look first, and the registry has
+ * an entry too: without one, Docker takes whichever repository's login it comes upon.
  */
-export function toAuths(
-  images: readonly { readonly image: string; readonly credentials: readonly ImageCredential[] }[],
-): DockerConfig {
-  const byRegistry = new Map<string, Map<string, string | undefined>>();
-  for (const {
-    image,
-    credentials: [first],
-  } of images) {
-    const registry = registryOf(image);
-    const auth = first && Buffer.from(`${first.username}:${first.password}`).toString('base64');
-    byRegistry.set(registry, (byRegistry.get(registry) ?? new Map()).set(image, auth));
+export function toAuths(images: readonly ImageLogin[]): DockerConfig {
+  const byRegistry = new Map<string, ImageLogin[]>();
+  for (const one of images) {
+    const registry = registryOf(one.image);
+    const others = byRegistry.get(registry);
+    if (others) others.push(one);
+    else byRegistry.set(registry, [one]);
   }
-  const auths: Record<string, { readonly auth: string }> = {};
-  for (const [registry, repositories] of byRegistry) {
-    const [auth, ...others] = new Set(repositories.values());
-    if (others.length > 0) {
-      for (const [repository, own] of repositories) if (own !== undefined) auths[repository] = { auth: own };
-    } else if (auth !== undefined) {
-      auths[registry === 'docker.io' ? hubKey : registry] = { auth };
+  const auths: Record<string, DockerLogin> = {};
+  for (const [registry, members] of byRegistry) {
+    const logins = members.map(({ image, credentials: [first] }) => ({ image, first, login: toLogin(first) }));
+    const different = new Set(logins.map(({ login }) => JSON.stringify(login)));
+    const [shared] = logins.filter(({ login }) => login !== none);
+    if (!shared) continue;
+    if (different.size > 1) {
+      for (const { image, login } of logins) for (const key of repositoryKeys(image)) auths[key] = login;
     }
+    const only = different.size === 1 || (different.size === 2 && different.has(JSON.stringify(none)));
+    const whole = logins.every(({ login }) => login !== none)
+      ? logins.find(({ first }) => first && !first.pattern.includes('/'))
+      : undefined;
+    auths[registry === 'docker.io' ? hubServerUrl : registry] = only ? shared.login : (whole?.login ?? none);
   }
   return { auths };
+}
+
+/** Docker, crane and skopeo take it for no login, and look no further for one of the same name. */
+const none: DockerLogin = {};
+
+function toLogin(credential: ImageCredential | undefined): DockerLogin {
+  const { username = '', password = '' } = credential ?? {};
+  if (username === '' && password === '') return none;
+  // What is before the first colon is the user, NUL at the ends of a password is cut off, and no user is an error of the file.
+  const fits = username !== '' && !username.includes(':') && !/^\0|\0$/.test(password);
+  return fits ? { auth: Buffer.from(`${username}:${password}`).toString('base64') } : { username, password };
+}
+
+/** crane has a name of its own for Docker Hub. */
+function repositoryKeys(image: string): readonly string[] {
+  return image.startsWith('docker.io/') ? [image, `index.${image}`] : [image];
 }

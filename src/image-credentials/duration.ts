@@ -17,7 +17,7 @@ const longestMs = 2 ** 63 * 1e-6;
 export function parseDuration(text: string): number | undefined {
   const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];
   if (rest === '0') return 0;
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$/.test(rest)) return undefined;
+  if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+$/.test(rest)) return undefined;
   let ms = 0;
   for (const [, count = '', unit = ''] of rest.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g)) {
     ms += Number(count) * (units[unit] ?? Number.NaN);
@@ -26,7 +26,9 @@ export function parseDuration(text: string): number | undefined {
   return sign === '-' && ms !== 0 ? -ms : ms;
 }
 
-/** A Go duration of some milliseconds: `90s`. */
-export function formatDuration(ms: number): string {
-  return Number.isInteger(ms / 1000) ? `${ms / 1000}s` : `${ms}ms`;
+/** A Go duration of some milliseconds: `90s`. `undefined` for what Go could not hold. */
+export function formatDuration(ms: number): string | undefined {
+  if (!(Math.abs(ms) < longestMs)) return undefined;
+  // Go counts nanoseconds; more digits, or an exponent, it would refuse.
+  return Number.isInteger(ms / 1000) ? `${ms / 1000}s` : `${ms.toFixed(6).replace(/\.?0+$/, '')}ms`;
 }

@@ -9,15 +9,17 @@ import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
 import { parseGoUrl } from './go-url.ts';
-import { repositoryOf } from './image-name.ts';
-import { combine, type ImageCredential, type ProviderAnswer } from './keyring.ts';
+import { registryPath, repositoryOf } from './image-name.ts';
+import { combine, type ImageCredential, Keyring } from './keyring.ts';
 import { ImageCredentialMetrics } from './metrics.ts';
-import { ProviderSource, type ServiceAccount, type TokenRequest } from './provider-source.ts';
+import { ProviderSource } from './provider-source.ts';
+import { parseServiceAccount, type ServiceAccount } from './service-account.ts';
+import { type MintToken, ServiceAccountTokens } from './service-account-tokens.ts';
 
 export interface ImageCredentialOptions {
-  /** Gives a service account's token (TokenRequest), for providers with `tokenAttributes`. */
-  readonly mintToken?: (request: TokenRequest) => Promise<string>;
-  /** Milliseconds until a plugin that has not answered is killed. Default: 60_000. */
+  /** Gives a service account's token, for providers with `tokenAttributes`: `mintTokenFrom(config)`, or your own. */
+  readonly mintToken?: MintToken;
+  /** Milliseconds until a plugin that has not answered is killed, and until a token has to be there. Default: 60_000. */
   readonly timeoutMs?: number;
   /** Plugins that run at once in this process, those of clusters counted in. Default: four for each core. */
   readonly maxConcurrentRuns?: number;
@@ -39,25 +41,46 @@ export const imageFlagOptions = {
 
 export type ImageFlagValues = { readonly [K in keyof typeof imageFlagOptions]?: string | undefined };
 
+/** A provider that matches and gave nothing, because its plugin failed. */
+export interface ImageFailure {
+  readonly image: string;
+  readonly provider: string;
+  readonly error: PluginError;
+}
+
+/** A provider that matches and was not asked: what it requires of the service account is not there. */
+export interface SkippedProvider {
+  readonly image: string;
+  readonly provider: string;
+  readonly reason: string;
+}
+
 /** What is known of one image. */
 export interface ImageCredentials {
   /** The repository that was asked for: with its registry, without tag and digest. */
   readonly image: string;
   /** In the order in which a kubelet would try them. */
   readonly credentials: readonly ImageCredential[];
-  /** Providers that match and gave nothing, because their plugin failed. */
-  readonly failures: readonly { readonly provider: string; readonly error: PluginError }[];
+  readonly failures: readonly ImageFailure[];
+  readonly skipped: readonly SkippedProvider[];
+}
+
+/** Whose image it is, and until when the caller waits. */
+export interface ImageRequestOptions {
+  /** For providers with `tokenAttributes`. */
+  readonly serviceAccount?: ServiceAccount | undefined;
+  /** Aborted: the call rejects with its reason. A run that has begun goes on, for those who ask next. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const optionsSchema = z.strictObject({
   ...sharedOptions,
-  mintToken: z
-    .custom<(request: TokenRequest) => Promise<string>>(isFunction, { error: 'must be a function' })
-    .optional(),
+  mintToken: z.custom<MintToken>(isFunction, { error: 'must be a function' }).optional(),
   metrics: z
     .instanceof(ImageCredentialMetrics, { error: 'must be new ImageCredentialMetrics({ registry })' })
     .optional(),
 });
+
 /**
  * Image credentials from the kubelet's plugins (KEP-2133), for programs that copy, scan or verify images.
  *
@@ -67,10 +90,14 @@ const optionsSchema = z.strictObject({
  */
 export class ImageCredentialProviders {
   readonly #providers: readonly ProviderSource[];
+  readonly #tokens: ServiceAccountTokens;
   readonly #stop = new AbortController();
 
   private constructor(providers: readonly ImageProvider[], binDir: string, options: z.output<typeof optionsSchema>) {
-    const settings = { ...options, signal: this.#stop.signal };
+    const { signal } = this.#stop;
+    const { mintToken, timeoutMs, clock } = options;
+    this.#tokens = new ServiceAccountTokens({ mintToken, timeoutMs, clock, signal });
+    const settings = { ...options, signal, tokens: this.#tokens };
     this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));
   }
 
@@ -114,58 +141,76 @@ export class ImageCredentialProviders {
 
   /**
    * The credentials of every matching provider. One that fails does not take the others down: it is in `failures`.
-   * Rejects with an `ImageError` where the name is none, and with the signal's reason; a run goes on all the same.
+   * Rejects with an `ImageError` where the name is none, with a `ConfigurationError` where the service account is none, and
+   * with the signal's reason.
    */
-  async getCredentials(
-    image: string,
-    { serviceAccount, signal }: { readonly serviceAccount?: ServiceAccount; readonly signal?: AbortSignal } = {},
-  ): Promise<ImageCredentials> {
-    return this.#credentialsOf(repositoryOf(image), serviceAccount, signal);
+  async getCredentials(image: string, options: ImageRequestOptions = {}): Promise<ImageCredentials> {
+    return this.#credentialsOf(repositoryOf(image), options);
   }
 
-  /** For tools that know a registry and no image, such as Docker's credential helpers: `registry[:port][/path]`. */
-  async getRegistryCredentials(
-    registry: string,
-    { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<ImageCredentials> {
-    return this.#credentialsOf(registry, undefined, signal);
+  /**
+   * For tools that know a registry and no image, such as Docker's credential helpers: `registry[:port][/path]`, without a
+   * scheme. Rejects as `getCredentials` does.
+   */
+  async getRegistryCredentials(registry: string, options: ImageRequestOptions = {}): Promise<ImageCredentials> {
+    return this.#credentialsOf(registryPath(registry), options);
   }
 
-  async #credentialsOf(
-    image: string,
-    serviceAccount: ServiceAccount | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<ImageCredentials> {
+  async #credentialsOf(image: string, { serviceAccount, signal }: ImageRequestOptions): Promise<ImageCredentials> {
+    const account = serviceAccount === undefined ? undefined : parseServiceAccount(serviceAccount);
     const url = parseGoUrl(image);
     const matching = 'problem' in url ? [] : this.#providers.filter((source) => source.matches(url));
-    const ask = async (source: ProviderSource): Promise<ProviderAnswer | PluginError> => {
+    const ask = async (source: ProviderSource) => {
       try {
-        const response = await source.get(image, serviceAccount);
-        return { provider: source.provider.name, auth: response?.auth ?? {} };
+        return await source.get(image, account);
       } catch (error) {
         if (error instanceof PluginError) return error;
         throw error;
       }
     };
+    // Nothing is run for those who have left.
     const outcomes = await abortable(() => Promise.all(matching.map(ask)), signal);
-    const answers = outcomes.flatMap((outcome) => ('auth' in outcome ? [outcome] : []));
-    const failed = outcomes.flatMap((outcome) => ('auth' in outcome ? [] : [outcome]));
+    const keyrings = outcomes.filter((outcome) => outcome instanceof Keyring);
     return {
       image,
-      credentials: combine(image, answers),
-      failures: failed.map((error) => ({ provider: error.provider, error })),
+      credentials: combine(image, keyrings),
+      failures: outcomes.flatMap((error) =>
+        error instanceof PluginError ? [{ image, provider: error.provider, error }] : [],
+      ),
+      skipped: outcomes.flatMap((outcome, index) =>
+        'skipped' in outcome
+          ? [{ image, provider: matching[index]?.provider.name ?? '', reason: outcome.skipped }]
+          : [],
+      ),
     };
   }
 
-  /** The `auths` of a `config.json` for one image or several, so that skopeo, crane and Docker can pull them. Holds secrets. */
-  async toDockerConfig(images: string | readonly string[]): Promise<DockerConfig> {
-    const all = await Promise.all([images].flat().map((image) => this.getCredentials(image)));
-    return toAuths(all);
+  /**
+   * A `config.json` for one image or several, so that Docker, crane and skopeo can pull them, and what is missing from it.
+   * `config` holds secrets. Rejects as `getCredentials` does.
+   */
+  async toDockerConfig(
+    images: string | readonly string[],
+    options: ImageRequestOptions = {},
+  ): Promise<{
+    readonly config: DockerConfig;
+    readonly failures: readonly ImageFailure[];
+    readonly skipped: readonly SkippedProvider[];
+  }> {
+    const repositories = [...new Set([images].flat().map(repositoryOf))];
+    const all = await Promise.all(repositories.map((repository) => this.#credentialsOf(repository, options)));
+    return {
+      config: toAuths(all),
+      failures: all.flatMap(({ failures }) => failures),
+      skipped: all.flatMap(({ skipped }) => skipped),
+    };
   }
 
-  /** Ends every plugin that runs. */
+  /** Ends every plugin that runs, and forgets every credential and token. What is asked later fails. */
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#tokens.clear();
+    for (const source of this.#providers) source.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

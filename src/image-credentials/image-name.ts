@@ -12,6 +12,7 @@ export function repositoryOf(image: string): string {
   const fail = (message: string): never => {
     throw new ImageError(image, message);
   };
+  if (typeof image !== 'string') return fail('is not the name of an image');
   const [beforeDigest = '', digest, ...more] = image.split('@');
   if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has a digest that cannot be one');
   const slash = beforeDigest.lastIndexOf('/');
@@ -22,7 +23,7 @@ export function repositoryOf(image: string): string {
   if (/^[a-f0-9]{64}$/.test(name)) fail('is the identifier of an image, not its name');
   const [first = '', ...rest] = name.split('/');
   const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
-  const registry = hasRegistry && first !== 'index.docker.io' ? first : 'docker.io';
+  const registry = hasRegistry && !isDockerHub(first) ? first : 'docker.io';
   const path = hasRegistry ? rest : [first, ...rest];
   if (!isRegistry(registry)) fail('has a registry that is not a host with an optional port');
   if (path.join('/') !== path.join('/').toLowerCase()) fail('has capital letters in its repository');
@@ -44,9 +45,24 @@ function isRegistry(text: string): boolean {
   );
 }
 
-/** Whether an image without a registry of its own, or of Docker Hub, is meant: such may use the key `index.docker.io`. */
-export function isDefaultRegistry(image: string): boolean {
-  const [first = '', ...rest] = image.split('/');
-  if (image === '' || first === '') return false;
-  return rest.length === 0 || first === 'docker.io' || first === 'index.docker.io' || !/[.:]/.test(first);
+/**
+ * A registry, or the beginning of its repositories' names: `registry.io:5000/team`. Docker Hub's is `docker.io`, whatever it was
+ * called. Throws an `ImageError`.
+ */
+export function registryPath(registry: string): string {
+  const fail = (message: string): never => {
+    throw new ImageError(registry, `${message}: write registry.example.dev, with :port and /path where there are any`);
+  };
+  if (typeof registry !== 'string' || registry === '') return fail('is not the name of a registry');
+  if (registry.includes('://')) fail('has a scheme, which the name of a registry has not');
+  const [host = '', ...path] = registry.replace(/\/$/, '').split('/');
+  if (!isRegistry(host)) fail('is not a host with an optional port');
+  if (!path.every((part) => pathPart.test(part))) fail('has a path that no repository has');
+  return [isDockerHub(host) ? 'docker.io' : host, ...path].join('/');
+}
+
+/** Whether an image, or a registry, is Docker Hub's: such may use the key `index.docker.io`. */
+export function isDockerHub(image: string): boolean {
+  const [registry] = image.split('/', 1);
+  return registry === 'docker.io' || registry === 'index.docker.io';
 }

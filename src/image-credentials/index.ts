@@ -13,17 +13,22 @@ export {
 } from '../errors.ts';
 export type { Logger } from '../logger.ts';
 export type { MetricsRegistry } from '../metrics-registry.ts';
-export type { DockerConfig } from './docker-config.ts';
+export type { DockerConfig, DockerLogin } from './docker-config.ts';
 export {
   type ImageCredentialOptions,
   ImageCredentialProviders,
   type ImageCredentials,
+  type ImageFailure,
   type ImageFlagValues,
+  type ImageRequestOptions,
   imageFlagOptions,
+  type SkippedProvider,
 } from './image-credential-providers.ts';
 export type { ImageCredential } from './keyring.ts';
 export { matchImage } from './match-image.ts';
 export { ImageCredentialMetrics } from './metrics.ts';
+export { mintTokenFrom } from './mint-token-from.ts';
 export type { CacheKeyType, ImageRequest } from './protocol.ts';
-export type { ServiceAccount, TokenRequest } from './provider-source.ts';
 export { type ImagePluginAnswer, runImageCredentialPlugin } from './run-image-credential-plugin.ts';
+export type { ServiceAccount } from './service-account.ts';
+export type { MintedToken, MintToken, TokenRequest } from './service-account-tokens.ts';

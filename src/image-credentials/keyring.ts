@@ -1,8 +1,8 @@
 /** Puts the answers of several providers together, as the kubelet does it. Pure. */
 
-import { parseGoUrl } from './go-url.ts';
-import { isDefaultRegistry } from './image-name.ts';
-import { matchImage } from './match-image.ts';
+import { type GoUrl, parseGoUrl } from './go-url.ts';
+import { isDockerHub } from './image-name.ts';
+import { matcherOf } from './match-image.ts';
 import type { ImageResponse } from './protocol.ts';
 
 /** A user name and password for an image. Prints without the password. */
@@ -35,33 +35,69 @@ export class ImageCredential {
   }
 }
 
-/** What one provider answered. */
-export interface ProviderAnswer {
-  readonly provider: string;
-  readonly auth: ImageResponse['auth'];
+interface Entry {
+  /** The bytes of the pattern, which say in what order it is tried. */
+  readonly order: string;
+  readonly credential: ImageCredential;
+  readonly matches: (image: GoUrl) => boolean;
+}
+
+/** The key of an answer that serves Docker Hub where no other does. */
+const hubKey = 'index.docker.io';
+
+/** What one provider has answered: read once, looked up in often. */
+export class Keyring {
+  /** Entries of one host and port. */
+  readonly #hosts = new Map<string, Entry[]>();
+  /** Entries with a `*` in their host. */
+  readonly #globs: Entry[] = [];
+  readonly #hub: ImageCredential[] = [];
+
+  constructor(provider: string, auth: ImageResponse['auth']) {
+    for (const [key, { username, password }] of auth) {
+      const pattern = normalizeKey(key);
+      const url = pattern === undefined ? undefined : parseGoUrl(pattern);
+      if (pattern === undefined || url === undefined || 'problem' in url) continue;
+      const credential = new ImageCredential(provider, pattern, username, password);
+      const order = Buffer.from(pattern).toString('latin1');
+      const entry = { order, credential, matches: matcherOf(url) };
+      if (pattern === hubKey) this.#hub.push(credential);
+      const host = hostOf(url);
+      const entries = host.includes('*') ? this.#globs : this.#hosts.get(host);
+      if (entries) entries.push(entry);
+      else this.#hosts.set(host, [entry]);
+    }
+  }
+
+  /** Entries for an image, in the order in which the provider gave them. */
+  find(image: GoUrl): readonly Entry[] {
+    return [...(this.#hosts.get(hostOf(image)) ?? []), ...this.#globs].filter(({ matches }) => matches(image));
+  }
+
+  /** What is there for Docker Hub where no pattern matches. */
+  get hub(): readonly ImageCredential[] {
+    return this.#hub;
+  }
 }
 
 /**
  * Every credential whose pattern matches the image: patterns in descending order of their bytes, so that longer paths come
- * before shorter ones and literal hosts before globs; for one pattern the earlier provider first.
+ * before shorter ones and literal hosts before globs; for one pattern the earlier keyring first.
  */
-export function combine(image: string, answers: readonly ProviderAnswer[]): readonly ImageCredential[] {
-  const keyring = new Map<string, ImageCredential[]>();
-  for (const { provider, auth } of answers) {
-    for (const [key, { username, password }] of Object.entries(auth)) {
-      const pattern = normalizeKey(key);
-      if (pattern === undefined) continue;
-      const credentials = keyring.get(pattern) ?? [];
-      credentials.push(new ImageCredential(provider, pattern, username, password));
-      keyring.set(pattern, credentials);
-    }
-  }
-  const patterns = [...keyring.keys()].toSorted((a, b) => Buffer.compare(Buffer.from(b), Buffer.from(a)));
-  const found = patterns
-    .filter((pattern) => matchImage(pattern, image))
-    .flatMap((pattern) => keyring.get(pattern) ?? []);
-  if (found.length > 0 || !isDefaultRegistry(image)) return found;
-  return keyring.get('index.docker.io') ?? [];
+export function combine(image: string, keyrings: readonly Keyring[]): readonly ImageCredential[] {
+  const url = parseGoUrl(image);
+  const entries = 'problem' in url ? [] : keyrings.flatMap((keyring) => keyring.find(url));
+  const found = entries.toSorted((a, b) => compare(b.order, a.order));
+  if (found.length > 0) return found.map(({ credential }) => credential);
+  return isDockerHub(image) ? keyrings.flatMap(({ hub }) => hub) : [];
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function hostOf({ parts, port }: GoUrl): string {
+  return `${parts.join('.')}:${port}`;
 }
 
 /** A key without scheme, user, query and API version; `undefined` for what is no URL. */

@@ -1,8 +1,8 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
-import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
+import { hasDuplicateKeys } from './duplicate-keys.ts';
 import { parseDuration } from './duration.ts';
 
 /** What credentials are good for: one image, its whole registry, or every image of the provider. */
@@ -24,7 +24,12 @@ export interface ImageResponse {
   /** Milliseconds; `undefined` leaves it to the configuration, a negative one has expired already. */
   readonly cacheDurationMs: number | undefined;
   /** By pattern of images. */
-  readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
+  readonly auth: ReadonlyMap<string, Login>;
+}
+
+export interface Login {
+  readonly username: string;
+  readonly password: string;
 }
 
 /** One line of JSON. Earlier versions know nothing of service accounts. */
@@ -50,10 +55,7 @@ const responseSchema = z.strictObject({
   apiVersion: z.string(),
   cacheKeyType: z.string().nullish(),
   cacheDuration: z.string().nullish(),
-  auth: z
-    .record(z.string(), entrySchema)
-    .nullish()
-    .transform((auth) => auth ?? {}),
+  auth: z.custom<object>((value) => typeof value === 'object' && !Array.isArray(value)).nullish(),
 });
 
 /** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which holds nothing of it. */
@@ -72,12 +74,9 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
     if (issue?.path[0] === 'kind') {
       throw new AnswerFault('ANSWER_WRONG_KIND', 'answered with another kind than CredentialProviderResponse');
     }
-    // The keys of auth could be anything.
-    const field = issue?.path[0] === 'auth' ? 'auth' : (issue?.path.join('.') ?? '');
-    const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value of the wrong type';
-    throw new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
+    throw fieldFault(issue, String(issue?.path[0] ?? ''));
   }
-  const { cacheKeyType, cacheDuration, auth } = parsed.data;
+  const { cacheKeyType, cacheDuration } = parsed.data;
   const type = cacheKeyTypes.find((known) => known === cacheKeyType);
   if (!type) {
     throw new AnswerFault('ANSWER_FIELD_INVALID', `answered without a cacheKeyType of ${cacheKeyTypes.join(', ')}`);
@@ -86,7 +85,20 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
   if (typeof cacheDuration === 'string' && ms === undefined) {
     throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with a cacheDuration that is not a duration such as 10m');
   }
+  // One after the other: of many wrong entries the first is enough.
+  const auth = new Map<string, Login>();
+  for (const [key, entry] of Object.entries(parsed.data.auth ?? {})) {
+    const login = entrySchema.safeParse(entry);
+    // The keys could be anything.
+    if (!login.success) throw fieldFault(login.error.issues[0], 'auth');
+    auth.set(key, login.data);
+  }
   return { cacheKeyType: type, cacheDurationMs: ms, auth };
+}
+
+function fieldFault(issue: z.core.$ZodIssue | undefined, field: string): AnswerFault {
+  const what = issue?.code === 'unrecognized_keys' ? 'fields that are not known' : 'a value of the wrong type';
+  return new AnswerFault('ANSWER_FIELD_INVALID', `answered with ${what}${field === '' ? '' : ` in ${field}`}`);
 }
 
 function parseJson(text: string): unknown {
@@ -99,9 +111,6 @@ function parseJson(text: string): unknown {
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw fault;
   // JSON.parse keeps the last of two equal keys in silence.
-  const { errors } = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
-  if (errors.some(({ code }) => code === 'DUPLICATE_KEY')) {
-    throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
-  }
+  if (hasDuplicateKeys(text)) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
   return answer;
 }

@@ -3,32 +3,26 @@
  * It must not know of other providers.
  */
 import { createHash } from 'node:crypto';
-import { PluginError } from '../errors.ts';
-import { backoffMs, Hold } from '../exec/backoff.ts';
+import { PluginError, type PluginErrorCode } from '../errors.ts';
 import { ImageCache } from './cache.ts';
-import type { ImageProvider } from './config.ts';
+import type { ImageProvider, TokenAttributes } from './config.ts';
 import type { GoUrl } from './go-url.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
+import { Keyring } from './keyring.ts';
 import { createMatcher } from './match-image.ts';
-import type { ImageRequest, ImageResponse } from './protocol.ts';
-
-/** Whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
-export interface ServiceAccount {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-/** What a token has to be good for. */
-export interface TokenRequest {
-  readonly serviceAccount: ServiceAccount;
-  readonly audience: string;
-}
+import type { ImageRequest } from './protocol.ts';
+import { chosenAnnotations, type ServiceAccount } from './service-account.ts';
+import { type ServiceAccountTokens, TokenFault } from './service-account-tokens.ts';
+import { SingleFlight } from './single-flight.ts';
 
 export interface ProviderSourceOptions extends ImagePluginOptions {
-  readonly mintToken?: ((request: TokenRequest) => Promise<string>) | undefined;
+  readonly tokens: ServiceAccountTokens;
   readonly clock: () => number;
+}
+
+/** Why a provider that matches an image was not asked. */
+export interface Skipped {
+  readonly skipped: string;
 }
 
 export class ProviderSource {
@@ -36,9 +30,8 @@ export class ProviderSource {
   readonly #path: string;
   readonly #settings: ProviderSourceOptions;
   readonly #matchers: readonly ((image: GoUrl) => boolean)[];
-  readonly #cache: ImageCache;
-  readonly #running = new Map<string, Promise<ImageResponse>>();
-  readonly #failures = new Map<string, { readonly hold: Hold; readonly error: PluginError; readonly count: number }>();
+  readonly #cache: ImageCache<Keyring>;
+  readonly #runs: SingleFlight<Keyring>;
 
   constructor(provider: ImageProvider, path: string, settings: ProviderSourceOptions) {
     this.provider = provider;
@@ -46,129 +39,106 @@ export class ProviderSource {
     this.#settings = settings;
     this.#matchers = provider.matchImages.map(createMatcher);
     this.#cache = new ImageCache(provider, settings.clock);
+    this.#runs = new SingleFlight(settings.clock, (error, leftMs) =>
+      error instanceof PluginError ? error.heldBack(leftMs) : error,
+    );
   }
 
   matches(image: GoUrl): boolean {
     return this.#matchers.some((matcher) => matcher(image));
   }
 
-  /** `undefined` where the provider has nothing to do with the request. */
-  async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<ImageResponse | undefined> {
+  /** What the plugin answers for an image. Rejects with a `PluginError`. */
+  async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<Keyring | Skipped> {
+    if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', closed);
     const account = await this.#account(image, serviceAccount);
-    if (!account) return undefined;
-    const cached = this.#cache.get(image, account.cacheKey);
+    if ('skipped' in account) return account;
+    const cached = this.#cache.get(image, account.key);
     if (cached) return cached;
-    const key = JSON.stringify([image, account.runKey]);
-    return this.#running.get(key) ?? this.#heldBack(key) ?? this.#run(key, image, account);
+    return this.#runs.run(JSON.stringify([image, account.runKey]), () => this.#run(image, account));
   }
 
-  /** A plugin that fails is not run for every pull. */
-  #heldBack(key: string): Promise<never> | undefined {
-    const failure = this.#failures.get(key);
-    const left = failure?.hold.left(this.#settings.clock()) ?? 0;
-    return failure && left > 0 ? Promise.reject(failure.error.heldBack(left)) : undefined;
+  /** Forgets what the plugin has answered. */
+  clear(): void {
+    this.#cache.clear();
   }
 
-  #run(key: string, image: string, account: Account): Promise<ImageResponse> {
-    const running = this.#execute(image, account)
-      .then(
-        (response) => {
-          this.#failures.delete(key);
-          this.#cache.set(image, account.cacheKey, response);
-          return response;
-        },
-        (error: unknown) => {
-          if (error instanceof PluginError) this.#fail(key, error);
-          throw error;
-        },
-      )
-      .finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    return running;
-  }
-
-  #fail(key: string, error: PluginError): void {
-    const now = this.#settings.clock();
-    for (const [other, { hold }] of this.#failures) if (now > hold.until + 300_000) this.#failures.delete(other);
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    const hold = new Hold();
-    hold.set(now, backoffMs(count));
-    this.#failures.set(key, { hold, error, count });
-    this.#settings.logger.warn({ provider: this.provider.name }, error.message);
-  }
-
-  async #execute(image: string, { request, token }: Account): Promise<ImageResponse> {
-    const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
-    const { tokenAttributes } = this.provider;
-    const echoed = token !== undefined && Object.values(response.auth).some(({ password }) => password === token);
-    // It would be cached for longer than it is good for.
-    if (echoed && tokenAttributes?.cacheType !== 'Token') {
-      throw this.#failure(
-        'ANSWER_TOKEN_ECHOED',
-        "answered with the service account's token as a password: that needs cacheType: Token",
-      );
+  async #run(image: string, { key, request }: Account): Promise<Keyring> {
+    const { logger, signal } = this.#settings;
+    try {
+      const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
+      const token = request.serviceAccountToken;
+      const echoed = token !== undefined && [...response.auth.values()].some(({ password }) => password === token);
+      // It would be cached for longer than it is good for.
+      if (echoed && this.provider.tokenAttributes?.cacheType !== 'Token') {
+        const reason = "answered with the service account's token as a password: that needs cacheType: Token";
+        throw this.#failure('ANSWER_TOKEN_ECHOED', reason);
+      }
+      const keyring = new Keyring(this.provider.name, response.auth);
+      if (!signal.aborted) this.#cache.set(image, key, keyring, response);
+      return keyring;
+    } catch (error) {
+      if (error instanceof PluginError && error.code !== 'PLUGIN_STOPPED')
+        logger.warn({ provider: this.provider.name }, error.message);
+      throw error;
     }
-    return response;
   }
 
   /** KEP-4412: before the cache is looked at, a hit too has to be for this account. */
-  async #account(image: string, serviceAccount: ServiceAccount | undefined): Promise<Account | undefined> {
+  async #account(image: string, serviceAccount: ServiceAccount | undefined): Promise<Account | Skipped> {
     const { tokenAttributes } = this.provider;
     if (!tokenAttributes) return noAccount;
-    if (!serviceAccount) return tokenAttributes.requireServiceAccount ? undefined : noAccount;
-    const { annotations = {}, namespace, name, uid } = serviceAccount;
-    const {
-      requiredServiceAccountAnnotationKeys: required,
-      optionalServiceAccountAnnotationKeys: others,
-      serviceAccountTokenAudience: audience,
-      cacheType,
-    } = tokenAttributes;
-    if (!required.every((key) => Object.hasOwn(annotations, key))) return undefined;
-    const wanted = [...required, ...others].filter((key) => Object.hasOwn(annotations, key)).toSorted();
-    const chosen = wanted.map((key): [string, string] => [key, annotations[key] ?? '']);
-    const { mintToken } = this.#settings;
-    if (!mintToken) {
-      throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: tokenAttributes need the option mintToken`);
+    if (!serviceAccount) {
+      return tokenAttributes.requireServiceAccount
+        ? { skipped: 'it has requireServiceAccount: true, and no serviceAccount was given' }
+        : noAccount;
     }
-    let token: string;
-    try {
-      token = await mintToken({ serviceAccount, audience });
-    } catch {
-      // What it rejected with may hold anything.
-      throw this.#failure(
-        'SERVICE_ACCOUNT_FAILED',
-        `image ${image}: no token for ${namespace}/${name} could be minted`,
-      );
+    const chosen = chosenAnnotations(serviceAccount, tokenAttributes);
+    const { namespace, name, uid } = serviceAccount;
+    if ('missing' in chosen) {
+      return { skipped: `service account ${namespace}/${name} has no annotation ${chosen.missing}, which it requires` };
     }
-    if (!token) {
-      throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: mintToken gave none for ${namespace}/${name}`);
-    }
+    const token = await this.#token(image, serviceAccount, tokenAttributes);
+    const runKey = JSON.stringify([namespace, name, uid, chosen]);
     const digest = createHash('sha256').update(token).digest('hex');
     return {
-      token,
-      cacheKey: JSON.stringify([namespace, name, uid, chosen, ...(cacheType === 'Token' ? [digest] : [])]),
-      runKey: JSON.stringify([digest, chosen]),
+      key: tokenAttributes.cacheType === 'Token' ? JSON.stringify([runKey, digest]) : runKey,
+      // Without the token: what fails with one fails with the next, and has to be held back all the same.
+      runKey,
       request: { serviceAccountToken: token, serviceAccountAnnotations: Object.fromEntries(chosen) },
     };
   }
 
-  #failure(code: 'ANSWER_TOKEN_ECHOED' | 'SERVICE_ACCOUNT_FAILED', reason: string): PluginError {
+  async #token(
+    image: string,
+    serviceAccount: ServiceAccount,
+    { serviceAccountTokenAudience: audience }: TokenAttributes,
+  ): Promise<string> {
+    try {
+      return await this.#settings.tokens.get({ serviceAccount, audience });
+    } catch (fault) {
+      if (!(fault instanceof TokenFault)) throw fault;
+      const { reason, retryAfterMs } = fault;
+      if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', closed);
+      throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: ${reason}`, retryAfterMs);
+    }
+  }
+
+  #failure(code: PluginErrorCode, reason: string, retryAfterMs?: number): PluginError {
     const { name } = this.provider;
-    return new PluginError(code, reason, {
-      provider: name,
-      origin: `image credential provider ${name}`,
-      command: this.#path,
-    });
+    const failure = { provider: name, origin: `image credential provider ${name}`, command: this.#path };
+    return new PluginError(code, reason, failure, retryAfterMs);
   }
 }
 
+const closed = 'is not run: the ImageCredentialProviders are closed';
+
 /** What a request knows of a service account. */
 interface Account {
-  readonly token?: string;
   /** Tells cached answers apart. */
-  readonly cacheKey: string;
+  readonly key: string;
   /** Tells runs apart. */
   readonly runKey: string;
   readonly request: Omit<ImageRequest, 'image'>;
 }
-const noAccount: Account = { cacheKey: '', runKey: '', request: {} };
+const noAccount: Account = { key: '', runKey: '', request: {} };

@@ -46,6 +46,29 @@ describe('the cache (F)', () => {
     assert.equal(await runs('p'), 2);
   });
 
+  for (const [how, looks] of [
+    ['at once', [0, -3_600_000]],
+    ['and has caught up', [0, -3_600_000, 30_000]],
+    ['by less than it was kept', [0, 50_000, 20_000]],
+  ] as const) {
+    test(`F.53: a clock that was set back, ${how}, does not keep an answer any longer`, async (t) => {
+      const clock = { now: 0 };
+      const { users, runs } = await startImageProviders(
+        t,
+        [{ name: 'p', code: respond(anyIo, { cacheDuration: '1m' }) }],
+        { clock: () => clock.now + 10_000_000 },
+      );
+      for (const now of looks) {
+        clock.now = now;
+        assert.deepEqual(await users('gcr.io/a'), ['p u']);
+      }
+      assert.equal(await runs('p'), how === 'and has caught up' ? 3 : 2);
+      // What was answered since is kept.
+      await users('gcr.io/a');
+      assert.equal(await runs('p'), how === 'and has caught up' ? 3 : 2);
+    });
+  }
+
   test('F.54: an empty answer is kept too', async (t) => {
     const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond({}) }]);
     for (let i = 0; i < 3; i++) await providers.getCredentials('gcr.io/a');
@@ -70,6 +93,29 @@ describe('the cache (F)', () => {
     controller.abort(new Error('enough'));
     await assert.rejects(asked, /enough/);
     assert.deepEqual(await users('gcr.io/a'), ['p u']);
+    assert.equal(await runs('p'), 1);
+  });
+
+  test('a caller who has given up already runs nothing', async (t) => {
+    const { providers, runs } = await startImageProviders(t, [{ name: 'p', code: respond(anyIo) }]);
+    const signal = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(providers.getCredentials('gcr.io/a', { signal }), /enough/);
+    await assert.rejects(providers.getRegistryCredentials('gcr.io', { signal }), /enough/);
+    await providers.getCredentials('quay.io/a');
+    assert.equal(await runs('p'), 1);
+  });
+
+  test('after close() nothing that was kept is served, to those who wait neither', async (t) => {
+    const { providers, runs } = await startImageProviders(t, [
+      { name: 'p', code: respond(anyIo, { cacheKeyType: 'Global' }) },
+    ]);
+    await providers.getCredentials('gcr.io/a');
+    const running = providers.getCredentials('gcr.io/b');
+    await providers.close();
+    for (const asked of [running, providers.getCredentials('gcr.io/a')]) {
+      const { credentials, failures } = await asked;
+      assert.deepEqual([credentials, failures.map(({ error }) => error.code)], [[], ['PLUGIN_STOPPED']]);
+    }
     assert.equal(await runs('p'), 1);
   });
 });

@@ -57,24 +57,6 @@ describe('several providers (H)', () => {
     assert.deepEqual(await users('gcr.io/a'), []);
   });
 
-  test('toDockerConfig has registries, and repositories where they differ', async (t) => {
-    const auth = { 'gcr.io/a': user('a'), 'gcr.io': user('all'), 'quay.io': user('quay'), 'docker.io': user('hub') };
-    const { providers } = await startImageProviders(t, [{ name: 'p', code: respond(auth) }]);
-    const encode = (text: string) => ({ auth: Buffer.from(`${text}:pw`).toString('base64') });
-    assert.deepEqual(await providers.toDockerConfig('quay.io/x:1'), { auths: { 'quay.io': encode('quay') } });
-    assert.deepEqual(
-      await providers.toDockerConfig(['gcr.io/a', 'gcr.io/b', 'nginx', 'quay.io/x', 'quay.io/y', 'none.example.com/x']),
-      {
-        auths: {
-          'gcr.io/a': encode('a'),
-          'gcr.io/b': encode('all'),
-          'https://index.docker.io/v1/': encode('hub'),
-          'quay.io': encode('quay'),
-        },
-      },
-    );
-  });
-
   test('a credential prints without its password, and a failure without what the plugin printed', async (t) => {
     const secret = 'SECRET-5d1f';
     const said: string[] = [];

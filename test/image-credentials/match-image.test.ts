@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
+import { cpuTime } from '../fixtures/cpu-time.ts';
 
 describe('matchImage', () => {
   for (const [item, pattern, image, expected] of [
@@ -40,7 +41,10 @@ describe('matchImage', () => {
     ['D.31: a final dot counts', 'gcr.io.', 'gcr.io', false],
     ['D.31: addresses are text', '127.1', '127.0.0.1', false],
     ['D.32: an IPv6 address with a port', '[::1]:5000', '[::1]:5000/a', true],
-    ['D.32: an IPv6 address without one never', '[::1]', '[::1]', false],
+    ['D.32 (differs): an IPv6 address without one is itself', '[::1]', '[::1]', true],
+    ['D.32 (differs): and no class of characters', '[::1]', '1', false],
+    ['D.32 (differs): and no class of characters', '[fd00::a]', 'a/b', false],
+    ['D.32 (differs): a star in a zone is a star', '[fe80::1%25*]', '[fe80::1%25eth0]', false],
     ['D.32: without brackets it is none', '::1', '::1', false],
     ['D.33: a scheme is taken for the host', 'https://gcr.io', 'gcr.io', false],
     ['D.33: a user is passed over', 'u:p@gcr.io', 'gcr.io', true],
@@ -54,6 +58,33 @@ describe('matchImage', () => {
       assert.equal(matchImage(pattern, image), expected);
     });
   }
+
+  test('takes a time that grows with the length of pattern and image, whatever the stars', () => {
+    for (const make of [
+      (length: number) => [`${'*a'.repeat(length)}b.io`, `${'a'.repeat(2 * length)}.io`],
+      (length: number) => [`*${'a'.repeat(length)}b*.io`, `${'a'.repeat(2 * length)}.io`],
+      (length: number) => [`${'*'.repeat(length)}.io`, `${'a'.repeat(length)}.io`],
+      (length: number) => [`*${'ab'.repeat(length)}*a*b*c*.io`, `${'ab'.repeat(2 * length)}.io`],
+    ]) {
+      const match = (length: number) => {
+        const [pattern = '', image = ''] = make(length);
+        return cpuTime(() => matchImage(pattern, image));
+      };
+      const ratio = match(80_000) / Math.max(match(20_000), 1);
+      assert.ok(ratio < 10, `${make(3)}: four times the length takes ${ratio.toFixed(1)} times as long`);
+    }
+  });
+
+  test('a star matches as it does in a regular expression', () => {
+    const word = fc.stringMatching(/^[ab*]{0,8}$/);
+    fc.assert(
+      fc.property(word, fc.stringMatching(/^[ab]{0,12}$/), (glob, text) => {
+        const expected = new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(text);
+        assert.equal(matchImage(`${glob}.io`, `${text}.io`), expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 
   const label = fc.stringMatching(/^[a-z0-9-]{1,8}$/);
   const host = fc.array(label, { minLength: 1, maxLength: 4 });

@@ -54,19 +54,20 @@ describe('service accounts (G)', () => {
     });
   });
 
-  test('G.59: without an account, or without a required annotation, nothing is run and nothing fails', async (t) => {
+  test('G.59: without an account, or without a required annotation, nothing is run and nothing fails, and the result says so', async (t) => {
     const { asked, mintToken } = minting();
     const { providers, runs } = await startImageProviders(
       t,
       [{ name: 'p', code: respond(anyIo), config: attributes() }],
       { mintToken },
     );
-    for (const serviceAccount of [undefined, { ...account, annotations: { team: 'x' } }]) {
-      const { credentials, failures } = await providers.getCredentials(
-        'gcr.io/a',
-        serviceAccount ? { serviceAccount } : {},
-      );
+    for (const [serviceAccount, reason] of [
+      [undefined, 'it has requireServiceAccount: true, and no serviceAccount was given'],
+      [{ ...account, annotations: { team: 'x' } }, 'service account ns/sa has no annotation role, which it requires'],
+    ] as const) {
+      const { credentials, failures, skipped } = await providers.getCredentials('gcr.io/a', { serviceAccount });
       assert.deepEqual([credentials, failures], [[], []]);
+      assert.deepEqual(skipped, [{ image: 'gcr.io/a', provider: 'p', reason }]);
     }
     assert.equal(await runs('p'), 0);
     assert.deepEqual(asked, []);

@@ -1,0 +1,160 @@
+/**
+ * Tokens of service accounts: minted when they are needed, shared by those who ask at once, kept until a fifth of their life is
+ * left. It must not know what they are for.
+ */
+import { z } from 'zod';
+import { abortable } from '../abortable.ts';
+import { CredentialsError } from '../errors.ts';
+import { parseRfc3339 } from '../exec/rfc3339.ts';
+import type { ServiceAccount } from './service-account.ts';
+import { SingleFlight } from './single-flight.ts';
+
+/** What a token has to be good for. */
+export interface TokenRequest {
+  readonly serviceAccount: ServiceAccount;
+  readonly audience: string;
+}
+
+/** A token, and until when it is good: RFC 3339 or a `Date`, as the status of a TokenRequest has it. */
+export interface MintedToken {
+  readonly token: string;
+  readonly expirationTimestamp?: string | Date | undefined;
+}
+
+/**
+ * Gives a token of a service account. `signal` is aborted when nobody waits any longer: after the option `timeoutMs`, or at
+ * `close()`. A token without its expiry is used once.
+ */
+export type MintToken = (
+  request: TokenRequest,
+  options: { readonly signal: AbortSignal },
+) => Promise<string | MintedToken>;
+
+/** Why there is no token, in words that hold no secret. */
+export class TokenFault {
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+  constructor(reason: string, retryAfterMs?: number) {
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export interface TokenOptions {
+  readonly mintToken: MintToken | undefined;
+  readonly timeoutMs: number;
+  readonly clock: () => number;
+  /** Aborted when the providers are closed. */
+  readonly signal: AbortSignal;
+}
+
+/** The share of its life for which a token is kept: as the kubelet does it. */
+const keptShare = 0.8;
+
+const mintedSchema = z.union([
+  z.string().min(1),
+  z.object({
+    token: z.string().min(1),
+    expirationTimestamp: z
+      .union([
+        z.date(),
+        z.string().transform((text, context) => {
+          const time = parseRfc3339(text);
+          if (time !== undefined) return new Date(time);
+          context.addIssue('is no time');
+          return z.NEVER;
+        }),
+      ])
+      .nullish(),
+  }),
+]);
+
+interface Kept {
+  readonly token: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+export class ServiceAccountTokens {
+  readonly #options: TokenOptions;
+  readonly #kept = new Map<string, Kept>();
+  readonly #minting: SingleFlight<string>;
+
+  constructor(options: TokenOptions) {
+    this.#options = options;
+    this.#minting = new SingleFlight(options.clock, (fault, leftMs) =>
+      fault instanceof TokenFault ? new TokenFault(fault.reason, leftMs) : fault,
+    );
+  }
+
+  /** A token for an audience. Rejects with a `TokenFault`. */
+  async get(request: TokenRequest): Promise<string> {
+    const { namespace, name, uid } = request.serviceAccount;
+    const key = JSON.stringify([namespace, name, uid, request.audience]);
+    const now = this.#options.clock();
+    const kept = this.#kept.get(key);
+    // A clock that was set back no longer tells how old a token is.
+    if (kept && now >= kept.from && now < kept.until) return kept.token;
+    return this.#minting.run(key, () => this.#mint(key, request));
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+
+  async #mint(key: string, request: TokenRequest): Promise<string> {
+    const { mintToken, clock, signal } = this.#options;
+    const { namespace, name } = request.serviceAccount;
+    if (!mintToken)
+      throw new TokenFault('tokenAttributes need the option mintToken, for example mintTokenFrom(config)');
+    const minted = mintedSchema.safeParse(await this.#withinLimit(mintToken, request));
+    if (!minted.success) {
+      throw new TokenFault(`mintToken gave no { token, expirationTimestamp } for ${namespace}/${name}`);
+    }
+    const { token, expirationTimestamp } = typeof minted.data === 'string' ? { token: minted.data } : minted.data;
+    const now = clock();
+    for (const [other, { from, until }] of this.#kept) if (now < from || now >= until) this.#kept.delete(other);
+    if (expirationTimestamp && !signal.aborted) {
+      this.#kept.set(key, { token, from: now, until: now + (expirationTimestamp.getTime() - now) * keptShare });
+    }
+    return token;
+  }
+
+  /** What `mintToken` gives, unless it takes too long or the providers are closed. */
+  async #withinLimit(mintToken: MintToken, request: TokenRequest): Promise<unknown> {
+    const { timeoutMs, signal: closed } = this.#options;
+    const { namespace, name } = request.serviceAccount;
+    const controller = new AbortController();
+    let fault: TokenFault | undefined;
+    const end = (reason: string) => {
+      fault = new TokenFault(`no token for ${namespace}/${name}${reason}`);
+      controller.abort(new Error(fault.reason));
+    };
+    const onClose = () => end(': the ImageCredentialProviders were closed');
+    const timer = setTimeout(() => end(` was minted within ${timeoutMs} ms`), timeoutMs);
+    closed.addEventListener('abort', onClose, { once: true });
+    try {
+      return await abortable(mintToken(request, { signal: controller.signal }), controller.signal);
+    } catch (error) {
+      throw fault ?? new TokenFault(`no token for ${namespace}/${name} could be minted${reasonOf(error)}`);
+    } finally {
+      clearTimeout(timer);
+      closed.removeEventListener('abort', onClose);
+    }
+  }
+}
+
+/** What may be told of an error that holds anything: our own words, a status, an operating system's code. */
+function reasonOf(error: unknown): string {
+  if (error instanceof CredentialsError) return `: ${error.message}`;
+  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
+  if (code === 403) return ': the API server answered 403, RBAC has to allow "create" on serviceaccounts/token';
+  if (code === 404) return ': the API server answered 404, the service account does not exist';
+  if (code === 409) return ': the API server answered 409, the service account has another uid by now';
+  if (typeof code === 'number' && code >= 400 && code < 600) return `: the API server answered ${code}`;
+  return typeof code === 'string' && /^[A-Z][A-Z_]{2,40}$/.test(code) ? ` (${code})` : '';
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+}

@@ -1,0 +1,60 @@
+import { backoffMs, Hold } from '../exec/backoff.ts';
+
+/** Failures whose hold ended this long ago, in milliseconds, or will only then since the clock was set back, are forgotten. */
+const forgetMs = 300_000;
+
+interface Failure {
+  readonly hold: Hold;
+  readonly error: unknown;
+  readonly count: number;
+}
+
+/**
+ * Work that all who ask for it at once share, and that is held back for a while where it has failed: 1 s doubling to 30 s.
+ * What it gives is not kept.
+ */
+export class SingleFlight<T> {
+  readonly #clock: () => number;
+  readonly #heldBack: (error: unknown, leftMs: number) => unknown;
+  readonly #running = new Map<string, Promise<T>>();
+  readonly #failures = new Map<string, Failure>();
+
+  /** `heldBack` makes the error of those who come while the work is held back. */
+  constructor(clock: () => number, heldBack: (error: unknown, leftMs: number) => unknown) {
+    this.#clock = clock;
+    this.#heldBack = heldBack;
+  }
+
+  /** Never throws: a failure rejects. */
+  run(key: string, work: () => Promise<T>): Promise<T> {
+    const running = this.#running.get(key);
+    if (running) return running;
+    const failure = this.#failures.get(key);
+    const left = failure?.hold.left(this.#clock()) ?? 0;
+    if (failure && left > 0) return Promise.reject(this.#heldBack(failure.error, left));
+    const started = work()
+      .then(
+        (value) => {
+          this.#failures.delete(key);
+          return value;
+        },
+        (error: unknown) => {
+          this.#fail(key, error);
+          throw error;
+        },
+      )
+      .finally(() => this.#running.delete(key));
+    this.#running.set(key, started);
+    return started;
+  }
+
+  #fail(key: string, error: unknown): void {
+    const now = this.#clock();
+    for (const [other, { hold }] of this.#failures)
+      if (Math.abs(now - hold.until) > forgetMs) this.#failures.delete(other);
+    const count = (this.#failures.get(key)?.count ?? 0) + 1;
+    const hold = new Hold();
+    hold.set(now, backoffMs(count));
+    this.#failures.set(key, { hold, error, count });
+  }
+}

@@ -1,0 +1,123 @@
+// What a plugin may answer, and what it costs to read: test/image-credentials/providers.test.ts has the faults.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { AnswerFault } from '../../src/exec/exec-credential.ts';
+import { hasDuplicateKeys } from '../../src/image-credentials/duplicate-keys.ts';
+import { parseDuration } from '../../src/image-credentials/duration.ts';
+import { Keyring } from '../../src/image-credentials/keyring.ts';
+import { decodeResponse } from '../../src/image-credentials/protocol.ts';
+import { cpuTime } from '../fixtures/cpu-time.ts';
+import { startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
+
+const answer = (more: object) =>
+  JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion: v1, cacheKeyType: 'Image', ...more });
+const many = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`r${index}.example.dev`, {}]));
+
+describe('a large answer', () => {
+  test('is read in a time that grows with its length', () => {
+    const read = (count: number) => {
+      const text = answer({ auth: many(count) });
+      return cpuTime(() => new Keyring('p', decodeResponse(text, v1).auth));
+    };
+    const ratio = read(16_000) / read(4_000);
+    assert.ok(ratio < 10, `four times the entries take ${ratio.toFixed(1)} times as long`);
+  });
+
+  for (const [what, text] of [
+    ['entries that are wrong', answer({ auth: Object.fromEntries(Object.keys(many(10_000)).map((key) => [key, 1])) })],
+    ['fields that are not known', answer(many(10_000))],
+    ['a duration of digits', answer({ cacheDuration: '1'.repeat(500_000) })],
+    ['lists in lists', `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
+  ] as const) {
+    test(`of ${what} is refused as soon as a good one of its length is read`, () => {
+      const good = answer({ auth: many(10_000) });
+      const peer = cpuTime(() => decodeResponse(good, v1));
+      const ratio = cpuTime(() => assert.throws(() => decodeResponse(text, v1), AnswerFault)) / peer;
+      assert.ok(ratio < 5, `takes ${ratio.toFixed(1)} times as long`);
+    });
+  }
+
+  test('is read once: a hundred pulls that find it in the cache take less than the first', async (t) => {
+    const { providers, binDir, runs } = await startImageProviders(t, [
+      { name: 'p', code: 'cat "$0.answer"', config: { matchImages: ['*.example.dev'] } },
+    ]);
+    const auth = { ...many(10_000), '*.example.dev': user('any'), 'r7.example.dev': user('seven') };
+    await writeFile(`${binDir}/p.answer`, answer({ auth, cacheKeyType: 'Global' }));
+    const pull = async (times: number) => {
+      const before = process.cpuUsage();
+      for (let i = 0; i < times; i++) {
+        const { credentials } = await providers.getCredentials('r7.example.dev/a');
+        assert.deepEqual(
+          credentials.map(({ username }) => username),
+          ['seven', 'any'],
+        );
+      }
+      return process.cpuUsage(before).user;
+    };
+    const first = await pull(1);
+    const ratio = (await pull(100)) / first;
+    assert.ok(ratio < 1, `they take ${ratio.toFixed(1)} times as long`);
+    assert.equal(await runs('p'), 1);
+  });
+});
+
+describe('a key that stands twice', () => {
+  for (const [json, expected] of [
+    ['{"a":1,"a":2}', true],
+    ['{"a":1,"b":{"a":1}}', false],
+    ['{"a":{"b":1},"c":{"b":1}}', false],
+    ['[{"a":1},{"a":1}]', false],
+    ['{"x":[{"a":{"b":1,"b":1}}]}', true],
+    ['{"a":1,"\\u0061":2}', true],
+    ['{"\\"":1,"\\\\":2,"\\"\\\\":3}', false],
+    ['{"a":"a\\":","b":"{\\"a\\":1,\\"a\\":1}"}', false],
+    ['{"a" : 1 , "b" : ["a", "a"] , "a" : 3}', true],
+    ['{"__proto__":1,"constructor":2}', false],
+    ['{"__proto__":1,"__proto__":2}', true],
+    ['{"":1,"":2}', true],
+  ] as const) {
+    test(`${expected ? 'is found' : 'is not there'} in ${json}`, () => assert.equal(hasDuplicateKeys(json), expected));
+  }
+
+  interface Value {
+    readonly text: string;
+    readonly twice: boolean;
+  }
+  const { value } = fc.letrec<{ value: Value }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.oneof(fc.string(), fc.constantFrom(0, '"', '\\', '{"a":1,"a":2}')).map((leaf) => ({
+        text: JSON.stringify(leaf),
+        twice: false,
+      })),
+      fc
+        .array(tie('value'), { maxLength: 3 })
+        .map((list) => ({ text: `[${list.map(({ text }) => text)}]`, twice: list.some(({ twice }) => twice) })),
+      fc
+        .array(fc.tuple(fc.constantFrom('a', 'b', '"', '\\', '', '{'), fc.boolean(), tie('value')), { maxLength: 4 })
+        .map((entries) => {
+          const write = (key: string, escaped: boolean) =>
+            escaped && key !== '' ? `"\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}"` : JSON.stringify(key);
+          const fields = entries.map(([key, escaped, { text }]) => `${write(key, escaped)} : ${text}`);
+          const twice = new Set(entries.map(([key]) => key)).size < entries.length;
+          return { text: `{${fields}}`, twice: twice || entries.some(([, , inner]) => inner.twice) };
+        }),
+    ),
+  }));
+
+  test('is found wherever it stands and however it is written, and nowhere else', () => {
+    fc.assert(
+      fc.property(value, ({ text, twice }) => assert.equal(hasDuplicateKeys(text), twice)),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+test('a duration is read in a time that grows with its length', () => {
+  const parse = (length: number) => cpuTime(() => assert.equal(parseDuration('1'.repeat(length)), undefined));
+  const ratio = parse(400_000) / Math.max(parse(100_000), 0.2);
+  assert.ok(ratio < 10, `four times the digits take ${ratio.toFixed(1)} times as long`);
+});
