@@ -1,34 +1,29 @@
 /** Finds and reads the files of a configuration, and the executables that it names, as a kubelet does when it starts. */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { ConfigurationError } from '../errors.ts';
+import { accessSync, constants, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { ConfigurationError, type Problem } from '../errors.ts';
 import { type ImageProvider, parseImageConfig } from './config.ts';
 
 /** Folder of plugins, files, validation, executables: in this order. Throws a `ConfigurationError`. */
 export function readConfig(
   path: string,
   binDir: string,
-): { readonly providers: readonly ImageProvider[]; readonly hash: string } {
-  const unreadable = (where: string, message: string) =>
-    new ConfigurationError('IMAGE_CONFIG_UNREADABLE', where, [{ path: '', message }]);
-  if (!statOf(binDir)?.isDirectory())
-    throw unreadable(`folder of plugins ${binDir}`, 'does not exist, or is no folder');
-  const stats = path === '' ? undefined : statOf(path);
-  if (!stats) throw unreadable(`image credential provider config ${path}`, 'does not exist: correct the path');
-  const files = stats.isDirectory()
-    ? readdirSync(path)
-        .filter((name) => ['.json', '.yaml', '.yml'].includes(extname(name) || (name.startsWith('.') ? name : '')))
-        .map((name) => join(path, name))
-        .filter((file) => statOf(file)?.isFile())
-        .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-    : [path];
-  if (files.length === 0) throw unreadable(`folder ${path}`, 'holds no .json, .yaml or .yml file');
+): { readonly providers: readonly ImageProvider[]; readonly folder: string; readonly hash: string } {
+  if (typeof binDir !== 'string' || binDir === '') {
+    throw new ConfigurationError('OPTION_INVALID', 'options', [
+      { path: 'binDir', message: 'must be the path of the folder of plugins' },
+    ]);
+  }
+  // A bare name would be looked for in PATH.
+  const folder = resolve(binDir);
+  const binStats = tryTo(() => statSync(folder));
+  const noFolder = 'problem' in binStats ? binStats.problem : folderProblem(binStats.result);
+  if (noFolder !== undefined) throw unreadable(`folder of plugins ${folder}`, [noFolder]);
   const hash = createHash('sha256');
   const names = new Set<string>();
   const problems: ConfigurationError[] = [];
-  const providers = files.flatMap((file) => {
-    const bytes = readFileSync(file);
+  const providers = readFiles(path).flatMap(({ file, bytes }) => {
     const length = Buffer.alloc(8);
     length.writeBigUInt64BE(BigInt(bytes.length));
     hash.update(length).update(bytes);
@@ -47,26 +42,90 @@ export function readConfig(
     const all = problems.map(({ message }) => ({ path: '', message }));
     throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder ${path}`, all);
   }
-  const missing = providers.flatMap(({ name }) => {
-    const message = executableProblem(join(binDir, name));
-    return message ? [{ path: `provider ${name}`, message: `${join(binDir, name)} ${message}` }] : [];
+  const missing = providers.flatMap(({ name }): readonly Problem[] => {
+    const message = executableProblem(join(folder, name));
+    return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
   });
-  if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${binDir}`, missing);
-  return { providers, hash: `sha256:${hash.digest('hex')}` };
+  if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${folder}`, missing);
+  return { providers, folder, hash: `sha256:${hash.digest('hex')}` };
 }
 
-function statOf(path: string): ReturnType<typeof statSync> {
-  return statSync(path, { throwIfNoEntry: false });
+interface ConfigFile {
+  readonly file: string;
+  readonly bytes: Buffer;
+}
+
+/** The file, or those of the folder; all that cannot be read are told at once. */
+function readFiles(path: string): readonly ConfigFile[] {
+  const where = `image credential provider config ${path}`;
+  const stats = path === '' ? { problem: 'does not exist: give its path' } : tryTo(() => statSync(path));
+  if ('problem' in stats) throw unreadable(where, [stats.problem]);
+  const files = stats.result.isDirectory() ? filesOf(path) : [path];
+  const read = files.map((file) => ({ file, bytes: tryTo(() => readFileSync(file)) }));
+  const unread = read.flatMap(({ file, bytes }) => ('problem' in bytes ? [`${file} ${bytes.problem}`] : []));
+  if (unread.length > 0) throw unreadable(where, unread);
+  return read.flatMap(({ file, bytes }) => ('problem' in bytes ? [] : [{ file, bytes: bytes.result }]));
+}
+
+/** Those that a kubelet reads, in the order of their paths' bytes; folders are passed over, whatever their name. */
+function filesOf(folder: string): readonly string[] {
+  const listed = tryTo(() => readdirSync(folder));
+  if ('problem' in listed) throw unreadable(`folder ${folder}`, [listed.problem]);
+  const candidates = listed.result
+    .filter((name) => ['.json', '.yaml', '.yml'].includes(extname(name) || (name.startsWith('.') ? name : '')))
+    .map((name) => join(folder, name))
+    .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map((file) => ({ file, stats: tryTo(() => statSync(file)) }));
+  const problems = candidates.flatMap(({ file, stats }) => {
+    if ('problem' in stats) return [`${file} ${stats.problem}`];
+    // Of a pipe nobody knows when it ends.
+    return stats.result.isFile() || stats.result.isDirectory() ? [] : [`${file} is neither a file nor a folder`];
+  });
+  if (problems.length > 0) throw unreadable(`folder ${folder}`, problems);
+  const files = candidates.flatMap(({ file, stats }) => ('result' in stats && stats.result.isFile() ? [file] : []));
+  if (files.length === 0) throw unreadable(`folder ${folder}`, ['holds no .json, .yaml or .yml file']);
+  return files;
+}
+
+function unreadable(where: string, messages: readonly string[]): ConfigurationError {
+  const problems = messages.map((message) => ({ path: '', message }));
+  return new ConfigurationError('IMAGE_CONFIG_UNREADABLE', where, problems);
+}
+
+function folderProblem(stats: Stats): string | undefined {
+  return stats.isDirectory() ? undefined : 'is no folder';
 }
 
 function executableProblem(path: string): string | undefined {
-  const stats = statOf(path);
-  if (!stats) return 'does not exist: install the plugin, or correct the name';
-  if (stats.isDirectory()) return 'is a folder';
+  const stats = tryTo(() => statSync(path));
+  if ('problem' in stats) {
+    return stats.code === 'ENOENT' ? 'does not exist: install the plugin, or correct the name' : stats.problem;
+  }
+  if (stats.result.isDirectory()) return 'is a folder';
+  return 'problem' in tryTo(() => accessSync(path, constants.X_OK)) ? 'is not executable (chmod +x)' : undefined;
+}
+
+/** What a call of the file system gives, or what is wrong in our own words. */
+function tryTo<T>(
+  work: () => T,
+): { readonly result: T } | { readonly problem: string; readonly code: string | undefined } {
   try {
-    accessSync(path, constants.X_OK);
-    return undefined;
-  } catch {
-    return 'is not executable (chmod +x)';
+    return { result: work() };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    return { problem: wordsFor[code ?? ''] ?? `cannot be read (${code ?? 'unexpected error'})`, code };
   }
 }
+
+const denied = `may not be read by the user of this process: correct its mode, or that of a folder above it`;
+const wordsFor: Readonly<Record<string, string>> = {
+  EACCES: denied,
+  EPERM: denied,
+  EISDIR: 'is a folder',
+  ELOOP: 'leads through symbolic links in a circle',
+  ENAMETOOLONG: 'is too long for a path',
+  ENOENT: 'does not exist, or is a symbolic link to what does not exist: correct the path',
+  ENOTDIR: 'leads through something that is no folder',
+  ERR_INVALID_ARG_VALUE: 'holds a NUL character, which no path can',
+  ERR_INVALID_ARG_TYPE: 'is not the path of a file or folder',
+};

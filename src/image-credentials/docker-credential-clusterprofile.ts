@@ -1,22 +1,28 @@
 #!/usr/bin/env node
-// Docker's credential helper protocol (get and list) on top of a kubelet's image credential providers.
+// Docker's credential helper protocol on top of a kubelet's image credential providers: nothing is stored here.
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { CredentialsError } from '../errors.ts';
+import { z } from 'zod';
+import { CredentialsError, type PluginError } from '../errors.ts';
+import { registriesOf, serverUrlOf } from './docker-server-url.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';
 
-const usage = `Usage: docker-credential-clusterprofile get|list
+const name = 'docker-credential-clusterprofile';
+const usage = `Usage: ${name} <store|get|erase|list|version>
 
 Gives Docker, crane and the like the credentials of a kubelet's image credential providers. Configured by
   IMAGE_CREDENTIAL_PROVIDER_CONFIG   a CredentialProviderConfig, or a folder of them
   IMAGE_CREDENTIAL_PROVIDER_BIN_DIR  the folder of the plugins
 and in ~/.docker/config.json: { "credHelpers": { "registry.example.dev": "clusterprofile" } }
-  get    reads a registry from stdin, prints { ServerURL, Username, Secret }
-  list   prints the registries that patterns without a * name, with their user names
+  get      reads a registry from stdin, prints { ServerURL, Username, Secret }
+  list     prints the registries that patterns without a * name, with their user names
+  version  prints the version of the package
 store and erase are refused: nothing is kept here.`;
 
-/** What Docker takes for "there is none", and goes on without. */
+/** What Docker's client library knows by its words: no such login, which it goes on without, and an empty stdin. */
 const notFound = 'credentials not found in native keychain';
+const noServerUrl = 'no credentials server URL';
 
 class UsageError extends Error {}
 
@@ -26,52 +32,92 @@ function open(): ImageCredentialProviders {
   throw new UsageError('IMAGE_CREDENTIAL_PROVIDER_CONFIG and IMAGE_CREDENTIAL_PROVIDER_BIN_DIR have to be set');
 }
 
-/** `https://index.docker.io/v1/` is Docker Hub; otherwise the host is what counts. */
-function registryOf(serverUrl: string): string {
-  const schemeless = serverUrl.trim().replace(/^https?:\/\//, '');
-  const registry = schemeless.replace(/\/(?:v[12]\/?)?$/, '');
-  return registry === 'index.docker.io' ? 'docker.io' : registry;
+/** The first credential of the registry that a server URL means. Rejects where there is none because a plugin failed. */
+async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
+  let failed: PluginError | undefined;
+  for (const registry of registriesOf(serverUrl)) {
+    const { credentials, failures } = await providers.getRegistryCredentials(registry);
+    const [credential] = credentials;
+    if (credential) return credential;
+    failed ??= failures[0]?.error;
+  }
+  if (failed) throw failed;
+  return undefined;
 }
 
-async function first(providers: ImageCredentialProviders, registry: string): Promise<ImageCredential | undefined> {
-  const { credentials, failures } = await providers.getRegistryCredentials(registry);
-  const [credential] = credentials;
-  const [failure] = failures;
-  if (!credential && failure) throw failure.error;
-  return credential;
-}
-
-async function get(): Promise<void> {
+async function readServerUrl(): Promise<string> {
   const serverUrl = (await text(process.stdin)).trim();
-  if (serverUrl === '') throw new UsageError('no registry on stdin');
-  const credential = await first(open(), registryOf(serverUrl));
+  if (serverUrl === '') throw new UsageError(noServerUrl);
+  return serverUrl;
+}
+
+async function get(): Promise<object> {
+  const serverUrl = await readServerUrl();
+  const credential = await find(open(), serverUrl);
   if (!credential) throw new UsageError(notFound);
   const { username, password } = credential;
-  process.stdout.write(`${JSON.stringify({ ServerURL: serverUrl, Username: username, Secret: password })}\n`);
+  return { ServerURL: serverUrl, Username: username, Secret: password };
 }
 
-async function list(): Promise<void> {
+/** Every server URL that `get` has an answer for, as far as patterns tell. */
+async function list(): Promise<object> {
   const providers = open();
-  const registries = [...new Set(providers.patterns.filter((pattern) => !pattern.includes('*')))];
+  const serverUrls = new Set(providers.patterns.flatMap(namedServer));
   const found = await Promise.all(
-    registries.map(async (registry) => [registry, (await first(providers, registry).catch(() => undefined))?.username]),
+    // One that fails leaves the others; its warning is on stderr.
+    [...serverUrls].map(async (serverUrl) => ({
+      serverUrl,
+      username: (await find(providers, serverUrl).catch(() => undefined))?.username,
+    })),
   );
-  process.stdout.write(
-    `${JSON.stringify(Object.fromEntries(found.filter(([, username]) => username !== undefined)))}\n`,
+  return Object.fromEntries(
+    found.flatMap(({ serverUrl, username }) => (username === undefined ? [] : [[serverUrl, username]])),
   );
 }
 
-async function main(verb: string | undefined): Promise<void> {
-  if (verb === 'get') await get();
-  else if (verb === 'list') await list();
-  else if (verb === '--help' || verb === 'help') process.stdout.write(`${usage}\n`);
-  else if (verb === 'store' || verb === 'erase')
-    throw new UsageError(`${verb}: nothing is kept here; configure a plugin`);
-  else throw new UsageError(usage);
+function namedServer(pattern: string): readonly string[] {
+  try {
+    return [serverUrlOf(pattern)];
+  } catch {
+    // A star, or an odd pattern that no registry has.
+    return [];
+  }
+}
+
+function version(): string {
+  const content = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const own = z.object({ name: z.string(), version: z.string() }).parse(JSON.parse(content));
+  return `${name} (${own.name}) v${own.version}`;
+}
+
+/** What is printed for one argument. */
+async function answer(verb: string): Promise<string> {
+  switch (verb) {
+    case 'get':
+      return JSON.stringify(await get());
+    case 'list':
+      return JSON.stringify(await list());
+    case 'version':
+    case '--version':
+    case '-v':
+      return version();
+    case '--help':
+    case '-h':
+    case 'help':
+      return usage;
+    case 'store':
+    case 'erase':
+      await readServerUrl();
+      throw new UsageError(`${verb}: nothing is kept here; configure a plugin`);
+    default:
+      throw new UsageError(`${name}: unknown action: ${verb}\n${usage}`);
+  }
 }
 
 try {
-  await main(process.argv[2]);
+  const [verb, ...more] = process.argv.slice(2);
+  if (verb === undefined || more.length > 0) throw new UsageError(usage);
+  process.stdout.write(`${await answer(verb)}\n`);
 } catch (error) {
   // Docker reads the reason from stdout.
   const known = error instanceof UsageError || error instanceof CredentialsError;

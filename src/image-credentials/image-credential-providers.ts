@@ -1,5 +1,5 @@
 /** The front door of this room: a kubelet's configuration comes in once, images come in again and again, credentials go out. */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
 import { ConfigurationError, PluginError } from '../errors.ts';
@@ -110,9 +110,7 @@ export class ImageCredentialProviders {
     { binDir, ...options }: ImageCredentialOptions & { readonly binDir: string },
   ): ImageCredentialProviders {
     const settings = parseOptionsWith(optionsSchema, options);
-    // A bare name would be looked for in PATH.
-    const folder = resolve(binDir);
-    const { providers, hash } = readConfig(path, folder);
+    const { providers, folder, hash } = readConfig(path, binDir);
     const result = new ImageCredentialProviders(providers, folder, settings);
     settings.metrics?.configured(hash);
     return result;

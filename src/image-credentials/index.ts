@@ -24,11 +24,12 @@ export {
   imageFlagOptions,
   type SkippedProvider,
 } from './image-credential-providers.ts';
+export type { ImagePluginAnswer } from './image-plugin-answer.ts';
 export type { ImageCredential } from './keyring.ts';
 export { matchImage } from './match-image.ts';
 export { ImageCredentialMetrics } from './metrics.ts';
 export { mintTokenFrom } from './mint-token-from.ts';
 export type { CacheKeyType, ImageRequest } from './protocol.ts';
-export { type ImagePluginAnswer, runImageCredentialPlugin } from './run-image-credential-plugin.ts';
+export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';
 export type { ServiceAccount } from './service-account.ts';
 export type { MintedToken, MintToken, TokenRequest } from './service-account-tokens.ts';

@@ -1,20 +1,10 @@
-import { text } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { ExecInfoError } from '../errors.ts';
 import { answerWith } from '../plugin/answer.ts';
 import { providerVersions } from './config.ts';
-import { formatDuration } from './duration.ts';
-import type { CacheKeyType, ImageRequest } from './protocol.ts';
-
-/** What a plugin answers with. */
-export interface ImagePluginAnswer {
-  /** By pattern of images: `registry.example.dev`, `*.example.dev/team`. Empty where there is nothing to give. */
-  readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
-  /** What the answer is good for: this image, its registry, or every image. Default: `Registry`. */
-  readonly cacheKeyType?: CacheKeyType;
-  /** Milliseconds for which it may be kept; 0 is not at all. Left out: as the configuration says. */
-  readonly cacheDurationMs?: number;
-}
+import { encodeAnswer, type ImagePluginAnswer } from './image-plugin-answer.ts';
+import type { ImageRequest } from './protocol.ts';
 
 const requestSchema = z.looseObject({
   kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),
@@ -27,7 +17,7 @@ const requestSchema = z.looseObject({
 /**
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
  * version that was asked for. A failure goes to stderr in one line, without what looks like a credential, and ends the process
- * with the error's own `exitCode` (1 to 255), else with 1.
+ * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure.
  *
  * @example
  * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));
@@ -37,17 +27,9 @@ export async function runImageCredentialPlugin(
 ): Promise<void> {
   await answerWith(async () => {
     const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
-      await text(process.stdin),
+      await readText(process.stdin),
     );
-    const answer = await getAnswer({ image, serviceAccountToken, serviceAccountAnnotations });
-    const { auth, cacheKeyType = 'Registry', cacheDurationMs } = answer;
-    return {
-      kind: 'CredentialProviderResponse',
-      apiVersion,
-      cacheKeyType,
-      ...(cacheDurationMs === undefined ? {} : { cacheDuration: formatDuration(cacheDurationMs) }),
-      auth,
-    };
+    return encodeAnswer(apiVersion, await getAnswer({ image, serviceAccountToken, serviceAccountAnnotations }));
   });
 }
 

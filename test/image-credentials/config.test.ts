@@ -1,18 +1,9 @@
 // A and B of the kubelet's behaviour.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { Registry } from 'prom-client';
+import { describe, test } from 'node:test';
 import { parseImageConfig } from '../../src/image-credentials/config.ts';
 import { parseDuration } from '../../src/image-credentials/duration.ts';
-import {
-  ConfigurationError,
-  ImageCredentialMetrics,
-  ImageCredentialProviders,
-} from '../../src/image-credentials/index.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { ConfigurationError } from '../../src/image-credentials/index.ts';
 
 const version = 'credentialprovider.kubelet.k8s.io/v1';
 const provider = { name: 'p', matchImages: ['a.io'], defaultCacheDuration: '10m', apiVersion: version };
@@ -184,96 +175,4 @@ describe('tokenAttributes (B.20)', () => {
       assert.match(problemsOf(withAttributes(more, providerMore ?? {})), message);
     });
   }
-});
-
-describe('files and executables', () => {
-  async function setUp(t: TestContext) {
-    const folder = await temporaryFolder(t);
-    const binDir = join(folder, 'bin');
-    await mkdir(binDir);
-    for (const name of ['p', 'q', 'r']) await writeFile(join(binDir, name), '#!/bin/sh\n', { mode: 0o755 });
-    const load = (path: string) => ImageCredentialProviders.fromConfigFile(path, { binDir });
-    return { folder, binDir, load };
-  }
-  const file = (name: string) => JSON.stringify(config({ ...provider, name }));
-
-  test('A.4: a folder is read in the order of its names, .json, .yaml and .yml only, hidden ones too', async (t) => {
-    const { folder, load } = await setUp(t);
-    const configs = join(folder, 'configs');
-    await mkdir(join(configs, 'x.yaml'), { recursive: true });
-    await writeFile(join(configs, 'b.json'), file('p'));
-    await writeFile(join(configs, '.a.yml'), file('q'));
-    await writeFile(join(folder, 'linked'), file('r'));
-    await symlink(join(folder, 'linked'), join(configs, 'c.yaml'));
-    for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
-    assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
-    await writeFile(join(configs, 'g.json'), file('p'));
-    assert.throws(
-      () => load(configs),
-      /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/,
-    );
-  });
-
-  test('A.2, A.3: a folder or file that is not there is named', async (t) => {
-    const { folder, binDir, load } = await setUp(t);
-    await mkdir(join(folder, 'empty'));
-    assert.throws(() => load(join(folder, 'none')), {
-      code: 'IMAGE_CONFIG_UNREADABLE',
-      message: /none: does not exist/,
-    });
-    assert.throws(() => load(join(folder, 'empty')), /holds no \.json, \.yaml or \.yml file/);
-    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir: join(binDir, 'none') });
-    assert.throws(wrong, /folder of plugins .*none: does not exist/);
-  });
-
-  test('B.21: an executable that is missing, a folder, or not executable is named', async (t) => {
-    const { folder, binDir, load } = await setUp(t);
-    await chmod(join(binDir, 'q'), 0o644);
-    await mkdir(join(binDir, 'd'));
-    const path = join(folder, 'config.json');
-    await writeFile(path, JSON.stringify(config(...['missing', 'q', 'd', 'p'].map((name) => ({ ...provider, name })))));
-    assert.throws(
-      () => load(path),
-      (error: unknown) => {
-        assert.ok(error instanceof ConfigurationError);
-        assert.match(error.message, /3 problems:.*missing does not exist.*q is not executable.*d is a folder/s);
-        return true;
-      },
-    );
-  });
-
-  test("fromFlags takes the kubelet's own flags, both of them", async (t) => {
-    const { folder, binDir } = await setUp(t);
-    const path = join(folder, 'config.json');
-    await writeFile(path, file('p'));
-    const values = { 'image-credential-provider-config': path, 'image-credential-provider-bin-dir': binDir };
-    assert.deepEqual(ImageCredentialProviders.fromFlags(values).providerNames, ['p']);
-    const alone = () => ImageCredentialProviders.fromFlags({ 'image-credential-provider-config': path });
-    assert.throws(alone, /--image-credential-provider-bin-dir: is missing: the two flags go together/);
-  });
-
-  test('A.12, I.74: the hash of the configuration is in the metrics, the latest only', async (t) => {
-    const { folder, binDir } = await setUp(t);
-    const registry = new Registry();
-    const metrics = new ImageCredentialMetrics({ registry });
-    const path = join(folder, 'config.json');
-    for (const name of ['p', 'q']) {
-      await writeFile(path, file(name));
-      ImageCredentialProviders.fromConfigFile(path, { binDir, metrics });
-    }
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64BE(BigInt(Buffer.byteLength(file('q'))));
-    const hash = createHash('sha256').update(length).update(file('q')).digest('hex');
-    const lines = (await registry.metrics())
-      .split('\n')
-      .filter((line) => line.startsWith('kubelet_credential_provider_config_info'));
-    assert.deepEqual(lines, [`kubelet_credential_provider_config_info{hash="sha256:${hash}"} 1`]);
-  });
-
-  test('options are validated, with a suggestion', async (t) => {
-    const { binDir } = await setUp(t);
-    // @ts-expect-error no option
-    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir, timeoutMS: 1 });
-    assert.throws(wrong, /timeoutMS: is not an option \(did you mean timeoutMs\?\)/);
-  });
 });

@@ -4,11 +4,17 @@
 import { readFile } from 'node:fs/promises';
 import { matchImage, runImageCredentialPlugin } from 'clusterprofile-credentials/image-credentials';
 
+const registryOf = (name: string) => name.split('/', 1)[0] ?? '';
+
 await runImageCredentialPlugin(async ({ image }) => {
   const path = process.env.REGISTRY_LOGINS;
   if (!path) throw new Error('REGISTRY_LOGINS is not set: name the file with the logins');
   const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
-  const logins = lines.filter(([pattern, , password]) => pattern && password && matchImage(pattern, image));
+  // Every login of the registry, not only this image's: `Registry` says that the answer is good for its other images too.
+  // A plugin that asks for one image at a time answers with `Image`.
+  const logins = lines.filter(
+    ([pattern = '', , password]) => password !== undefined && matchImage(registryOf(pattern), registryOf(image)),
+  );
   return {
     auth: Object.fromEntries(
       logins.map(([pattern, username = '', password = '']) => [pattern, { username, password }]),

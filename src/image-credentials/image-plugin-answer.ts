@@ -1,0 +1,71 @@
+/** What a plugin of ours prints: nothing that a kubelet would refuse. Pure. */
+import { z } from 'zod';
+import { nearest } from '../access/nearest.ts';
+import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
+import type { ProviderVersion } from './config.ts';
+import { formatDuration } from './duration.ts';
+import { type CacheKeyType, cacheKeyTypes, decodeResponse, type Login } from './protocol.ts';
+
+/** What a plugin answers with. */
+export interface ImagePluginAnswer {
+  /** By pattern of images: `registry.example.dev`, `*.example.dev/team`. Empty, or `null`, where there is nothing to give. */
+  readonly auth: Readonly<Record<string, Login>> | null;
+  /**
+   * What the answer is good for. `Image`, the default, is always right. `Registry` has to hold every login of the image's
+   * registry, `Global` every login that there is: another image gets this answer, and the plugin is not asked again.
+   */
+  readonly cacheKeyType?: CacheKeyType;
+  /** Milliseconds for which it may be kept; 0 is not at all. Left out: as the configuration says. */
+  readonly cacheDurationMs?: number;
+}
+
+const login = { error: 'must be { username, password }, both of them text' };
+const text = z.string(login);
+const duration = { error: 'must be a number of milliseconds, less than 292 years' };
+const answerSchema = z.strictObject(
+  {
+    auth: z
+      .record(z.string(), z.strictObject({ username: text, password: text }, login), {
+        error: 'must be an object of { username, password } by pattern of images, or null',
+      })
+      .nullable(),
+    cacheKeyType: z.enum(cacheKeyTypes, { error: `must be one of ${cacheKeyTypes.join(', ')}` }).default('Image'),
+    cacheDurationMs: z
+      .number(duration)
+      .refine((ms) => formatDuration(ms) !== undefined, duration)
+      .optional(),
+  },
+  { error: 'must be an object with auth' },
+);
+const fields = Object.keys(answerSchema.shape);
+
+/** The answer as the protocol has it. Throws where it would be refused, which is where its author can see it. */
+export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): object {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error.issues[0])}`);
+  const { auth, cacheKeyType, cacheDurationMs } = parsed.data;
+  const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
+  const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType, cacheDuration, auth };
+  const printed = JSON.stringify(response);
+  if (Buffer.byteLength(printed) >= maxAnswerBytes) {
+    throw new Error(`the plugin's answer: is over ${maxAnswerBytes} bytes, the most that is read`);
+  }
+  try {
+    decodeResponse(printed, apiVersion);
+  } catch (fault) {
+    throw fault instanceof AnswerFault ? new Error(`the plugin ${fault.reason}`) : fault;
+  }
+  return response;
+}
+
+/** Says nothing of what stands in the answer, but for the names of fields. */
+function problemOf(issue: z.core.$ZodIssue | undefined): string {
+  const [field, pattern] = issue?.path ?? [];
+  const where = [field, ...(pattern === undefined ? [] : ['an entry'])].filter((one) => one !== undefined);
+  const at = where.length > 0 ? `${where.join(': ')}: ` : '';
+  if (issue?.code !== 'unrecognized_keys') return `${at}${issue?.message ?? 'is wrong'}`;
+  const [key = ''] = issue.keys;
+  const known = where.length > 0 ? ['username', 'password'] : fields;
+  const meant = nearest(key, known);
+  return `${at}${key} is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { parseImageConfig } from '../../src/image-credentials/config.ts';
+import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('examples/image-credentials', () => {
+  test('has a configuration that is valid, and a plugin of its name that gives what its file says', async (t) => {
+    const path = join(root, 'examples/image-credentials');
+    const [provider] = parseImageConfig(
+      readFileSync(join(path, 'credential-providers.yaml'), 'utf8'),
+      'example',
+      new Set(),
+    );
+    assert.equal(provider?.name, 'registry-login.ts');
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'logins'), '*.example.dev me s3cret\neu.example.dev/team us t3am\nother.dev x y\n');
+    const config = {
+      kind: 'CredentialProviderConfig',
+      apiVersion: 'kubelet.config.k8s.io/v1',
+      providers: [
+        { ...provider, defaultCacheDuration: '10m', env: [{ name: 'REGISTRY_LOGINS', value: join(folder, 'logins') }] },
+      ],
+    };
+    const { defaultCacheDurationMs: _, ...entry } = { ...config.providers[0], defaultCacheDurationMs: 0 };
+    await writeFile(join(folder, 'config.json'), JSON.stringify({ ...config, providers: [entry] }));
+    await chmod(join(path, 'plugins/registry-login.ts'), 0o755);
+    const providers = ImageCredentialProviders.fromConfigFile(join(folder, 'config.json'), {
+      binDir: join(path, 'plugins'),
+    });
+    t.after(() => providers.close());
+    const pulled = async (image: string) => {
+      const { credentials, failures } = await providers.getCredentials(image);
+      assert.deepEqual(failures, []);
+      return credentials.map(({ pattern, username, password }) => [pattern, username, password]);
+    };
+    const any = ['*.example.dev', 'me', 's3cret'];
+    assert.deepEqual(await pulled('eu.example.dev/app:2'), [any]);
+    // What is kept for the registry has what its other images need.
+    assert.deepEqual(await pulled('eu.example.dev/team/app'), [['eu.example.dev/team', 'us', 't3am'], any]);
+  });
+
+  test('has a demo that pulls with both kinds of login', async () => {
+    const { stdout } = await execa(process.execPath, [join(root, 'examples/image-credentials/demo.ts')]);
+    assert.match(stdout, /basic\/app .*pulled: basic auth as puller, 7 bytes, digest right/);
+    assert.match(stdout, /token\/app .*pulled: token auth as puller, 7 bytes, digest right/);
+  });
+});

@@ -1,0 +1,194 @@
+// The files of a configuration and the executables that it names: A and B of the kubelet's behaviour.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { execa } from 'execa';
+import { Registry } from 'prom-client';
+import {
+  ConfigurationError,
+  ImageCredentialMetrics,
+  ImageCredentialProviders,
+} from '../../src/image-credentials/index.ts';
+import { v1 } from '../fixtures/image-plugins.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const provider = { name: 'p', matchImages: ['a.io'], defaultCacheDuration: '10m', apiVersion: v1 };
+const config = (...providers: object[]) => ({
+  kind: 'CredentialProviderConfig',
+  apiVersion: 'kubelet.config.k8s.io/v1',
+  providers,
+});
+
+describe('files and executables', () => {
+  async function setUp(t: TestContext) {
+    const folder = await temporaryFolder(t);
+    const binDir = join(folder, 'bin');
+    await mkdir(binDir);
+    for (const name of ['p', 'q', 'r']) await writeFile(join(binDir, name), '#!/bin/sh\n', { mode: 0o755 });
+    const load = (path: string) => ImageCredentialProviders.fromConfigFile(path, { binDir });
+    return { folder, binDir, load };
+  }
+  const file = (name: string) => JSON.stringify(config({ ...provider, name }));
+
+  test('A.4: a folder is read in the order of its names, .json, .yaml and .yml only, hidden ones too', async (t) => {
+    const { folder, load } = await setUp(t);
+    const configs = join(folder, 'configs');
+    await mkdir(join(configs, 'x.yaml'), { recursive: true });
+    await writeFile(join(configs, 'b.json'), file('p'));
+    await writeFile(join(configs, '.a.yml'), file('q'));
+    await writeFile(join(folder, 'linked'), file('r'));
+    await symlink(join(folder, 'linked'), join(configs, 'c.yaml'));
+    for (const other of ['d.YAML', 'e.yaml.bak', 'f']) await writeFile(join(configs, other), 'not read');
+    assert.deepEqual(load(configs).providerNames, ['q', 'p', 'r']);
+    await writeFile(join(configs, 'g.json'), file('p'));
+    assert.throws(
+      () => load(configs),
+      /g\.json: line 1: providers\[0\]\.name: "p" is the name of another provider too/,
+    );
+  });
+
+  test('A.2, A.3: a folder or file that is not there is named', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    await mkdir(join(folder, 'empty'));
+    assert.throws(() => load(join(folder, 'none')), {
+      code: 'IMAGE_CONFIG_UNREADABLE',
+      message: /none: does not exist/,
+    });
+    assert.throws(() => load(join(folder, 'empty')), /holds no \.json, \.yaml or \.yml file/);
+    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir: join(binDir, 'none') });
+    assert.throws(wrong, /folder of plugins .*none: does not exist/);
+  });
+
+  test('B.21: an executable that is missing, a folder, or not executable is named', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    await chmod(join(binDir, 'q'), 0o644);
+    await mkdir(join(binDir, 'd'));
+    const path = join(folder, 'config.json');
+    await writeFile(path, JSON.stringify(config(...['missing', 'q', 'd', 'p'].map((name) => ({ ...provider, name })))));
+    assert.throws(
+      () => load(path),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigurationError);
+        assert.match(error.message, /3 problems:.*missing does not exist.*q is not executable.*d is a folder/s);
+        return true;
+      },
+    );
+  });
+
+  test("fromFlags takes the kubelet's own flags, both of them", async (t) => {
+    const { folder, binDir } = await setUp(t);
+    const path = join(folder, 'config.json');
+    await writeFile(path, file('p'));
+    const values = { 'image-credential-provider-config': path, 'image-credential-provider-bin-dir': binDir };
+    assert.deepEqual(ImageCredentialProviders.fromFlags(values).providerNames, ['p']);
+    const alone = () => ImageCredentialProviders.fromFlags({ 'image-credential-provider-config': path });
+    assert.throws(alone, /--image-credential-provider-bin-dir: is missing: the two flags go together/);
+  });
+
+  test('A.12, I.74: the hash of the configuration is in the metrics, the latest only', async (t) => {
+    const { folder, binDir } = await setUp(t);
+    const registry = new Registry();
+    const metrics = new ImageCredentialMetrics({ registry });
+    const path = join(folder, 'config.json');
+    for (const name of ['p', 'q']) {
+      await writeFile(path, file(name));
+      ImageCredentialProviders.fromConfigFile(path, { binDir, metrics });
+    }
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(Buffer.byteLength(file('q'))));
+    const hash = createHash('sha256').update(length).update(file('q')).digest('hex');
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('kubelet_credential_provider_config_info'));
+    assert.deepEqual(lines, [`kubelet_credential_provider_config_info{hash="sha256:${hash}"} 1`]);
+  });
+
+  test('options are validated, with a suggestion', async (t) => {
+    const { binDir } = await setUp(t);
+    // @ts-expect-error no option
+    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir, timeoutMS: 1 });
+    assert.throws(wrong, /timeoutMS: is not an option \(did you mean timeoutMs\?\)/);
+  });
+
+  /** Root may read everything, so these tests are somebody else for the time of a call. */
+  function asNobody(load: () => unknown): void {
+    const root = process.geteuid?.() === 0;
+    if (root) process.seteuid?.(65_534);
+    try {
+      load();
+    } finally {
+      if (root) process.seteuid?.(0);
+    }
+  }
+
+  test('what the file system says is said in our words, with the path', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    const path = (...parts: string[]) => join(folder, ...parts);
+    await chmod(folder, 0o755);
+    await writeFile(path('good.json'), file('p'));
+    await writeFile(path('secret.json'), file('p'), { mode: 0o000 });
+    await mkdir(path('closed'), { mode: 0o000 });
+    await symlink(path('loop.json'), path('loop.json'));
+    const from = (binDir: string) => () => ImageCredentialProviders.fromConfigFile(path('good.json'), { binDir });
+    for (const [call, expected] of [
+      [() => load(path('secret.json')), /config .*secret\.json.*: .*may not be read by the user of this process/],
+      [() => load(path('closed')), /folder .*closed: may not be read/],
+      [() => load(path('closed', 'x.json')), /config .*x\.json: may not be read/],
+      [() => load(path('loop.json')), /config .*loop\.json: leads through symbolic links in a circle/],
+      [() => load(path('good.json', 'x.json')), /leads through something that is no folder/],
+      [() => load(path('a\0b')), /holds a NUL character/],
+      [() => load(path('x'.repeat(300))), /is too long for a path/],
+      [() => load(''), /does not exist: give its path/],
+      [from(path('closed', 'bin')), /folder of plugins .*bin: may not be read/],
+      [from(path('loop.json')), /folder of plugins .*in a circle/],
+      [from(path('good.json')), /folder of plugins .*good\.json: is no folder/],
+      [from(`${binDir}\0`), /holds a NUL character/],
+      [from(''), /binDir: must be the path of the folder of plugins/],
+      // @ts-expect-error no path
+      [from(undefined), /binDir: must be the path of the folder of plugins/],
+      // @ts-expect-error no path
+      [() => load(undefined), /is not the path of a file or folder/],
+    ] as const) {
+      asNobody(() =>
+        assert.throws(call, (error: unknown) => {
+          assert.ok(error instanceof ConfigurationError, String(error));
+          assert.match(error.message, expected);
+          return true;
+        }),
+      );
+    }
+  });
+
+  test('a folder whose files cannot all be read is an error that names each of them', async (t) => {
+    const { folder, load } = await setUp(t);
+    await chmod(folder, 0o755);
+    const configs = join(folder, 'configs');
+    await mkdir(configs, { mode: 0o755 });
+    await writeFile(join(configs, 'a.json'), file('p'), { mode: 0o644 });
+    await writeFile(join(configs, 'b.json'), file('q'), { mode: 0o000 });
+    await writeFile(join(configs, 'c.yaml'), file('r'), { mode: 0o000 });
+    asNobody(() => assert.throws(() => load(configs), /2 problems:\n.*b\.json may not be read.*\n.*c\.yaml may not/));
+    await symlink(join(folder, 'gone'), join(configs, 'd.yml'));
+    await symlink('e.yaml', join(configs, 'e.yaml'));
+    await execa('mkfifo', [join(configs, 'f.json')]);
+    assert.throws(
+      () => load(configs),
+      /3 problems:\n.*d\.yml does not exist, or is a symbolic link to .*\n.*e\.yaml .*circle\n.*f\.json is neither/,
+    );
+  });
+
+  test('an executable that cannot be looked at is named', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    await symlink('loop', join(binDir, 'loop'));
+    await symlink('gone', join(binDir, 'dangling'));
+    const names = ['loop', 'dangling', 'a\0b', 'x'.repeat(300)];
+    const path = join(folder, 'config.json');
+    await writeFile(path, JSON.stringify(config(...names.map((name) => ({ ...provider, name })))));
+    assert.throws(
+      () => load(path),
+      /4 problems:.*loop leads .*in a circle.*dangling does not exist.*NUL character.*is too long/s,
+    );
+  });
+});

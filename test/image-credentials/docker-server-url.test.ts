@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ImageError } from '../../src/errors.ts';
+import { registriesOf, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
+
+describe('a server URL of Docker', () => {
+  for (const [serverUrl, ...expected] of [
+    ['r.io', 'r.io', 'r.io:443'],
+    ['r.io:443', 'r.io:443', 'r.io'],
+    ['r.io:5000', 'r.io:5000'],
+    ['r.io:80', 'r.io:80'],
+    ['https://r.io', 'r.io', 'r.io:443'],
+    ['https://r.io/', 'r.io', 'r.io:443'],
+    ['HTTPS://r.io/v2/', 'r.io', 'r.io:443'],
+    ['https://r.io:443/v1/', 'r.io:443', 'r.io'],
+    ['https://r.io:80', 'r.io:80'],
+    ['http://r.io', 'r.io', 'r.io:80'],
+    ['http://r.io:80', 'r.io:80', 'r.io'],
+    ['http://r.io:443', 'r.io:443'],
+    ['https://R.io', 'R.io', 'R.io:443', 'r.io', 'r.io:443'],
+    ['R.io:5000', 'R.io:5000', 'r.io:5000'],
+    ['[::1]:5000', '[::1]:5000'],
+    ['[FD00::A]', '[FD00::A]', '[FD00::A]:443', '[fd00::a]', '[fd00::a]:443'],
+    ['localhost', 'localhost', 'localhost:443'],
+    ['r.io/team/app', 'r.io/team/app', 'r.io:443/team/app'],
+    ['r.io/v2/app', 'r.io/v2/app', 'r.io:443/v2/app'],
+    ['r.io/v2', 'r.io/v2', 'r.io:443/v2'],
+    ['r.io/v2/', 'r.io', 'r.io:443'],
+    ['https://r.io/v2/team', 'r.io/team', 'r.io:443/team'],
+    ['https://index.docker.io/v1/', 'docker.io'],
+    ['https://index.docker.io/v1', 'docker.io'],
+    ['index.docker.io', 'docker.io'],
+    ['docker.io', 'docker.io'],
+    ['https://registry-1.docker.io/v2/', 'docker.io'],
+    ['REGISTRY-1.docker.io:443', 'docker.io'],
+    ['index.docker.io/library/nginx', 'docker.io/library/nginx'],
+    ['docker.io:5000', 'docker.io:5000'],
+    ['https://docker.io.evil.com', 'docker.io.evil.com', 'docker.io.evil.com:443'],
+    // Docker's own tokens.
+    ['https://index.docker.io/v1/access-token'],
+    ['https://index.docker.io/v1/refresh-token'],
+  ] as const) {
+    test(`${serverUrl} means ${expected.join(', ') || 'no registry'}`, () =>
+      assert.deepEqual(registriesOf(serverUrl), expected));
+  }
+
+  for (const serverUrl of [
+    'ftp://r.io',
+    'https://',
+    'https:///v2/',
+    'https://u:p@r.io',
+    'https://docker.io@evil.com',
+    'https://r.io?a=b',
+    'https://r.io/v2/#x',
+    'https://r.io:99x',
+    'r.io.',
+    'bad host',
+    'r.io\nevil.com',
+    '//r.io',
+    'https://https://r.io',
+  ]) {
+    test(`${JSON.stringify(serverUrl)} is refused as it was given`, () =>
+      assert.throws(
+        () => registriesOf(serverUrl),
+        (error: unknown) => error instanceof ImageError && error.message.includes(JSON.stringify(serverUrl)),
+      ));
+  }
+
+  test('is what tools know a registry by', () => {
+    for (const [registry, expected] of [
+      ['docker.io', 'https://index.docker.io/v1/'],
+      ['index.docker.io', 'https://index.docker.io/v1/'],
+      ['docker.io/team', 'docker.io/team'],
+      ['r.io:5000', 'r.io:5000'],
+    ] as const) {
+      assert.equal(serverUrlOf(registry), expected);
+    }
+    assert.throws(() => serverUrlOf('*.io'), ImageError);
+  });
+});
