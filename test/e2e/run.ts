@@ -10,6 +10,8 @@ import { execa } from 'execa';
 import { compareAccess } from './access.ts';
 import { compareClientGo } from './client-go.ts';
 import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
+import { compareDockerConfig } from './docker-config.ts';
+import { compareDockerHelper } from './docker-helper.ts';
 import { compareKeyring } from './keyring.ts';
 import { compareKubeconfigs } from './kubeconfigs.ts';
 import { ledgerVariable, totals } from './ledger.ts';
@@ -27,7 +29,7 @@ function tell(outcomes: ReadonlyMap<string, number>): void {
   }
 }
 
-/** matchImage and the order of credentials beside the kubelet's own code. */
+/** matchImage and the order of credentials beside the kubelet's own code; what is for Docker and crane beside theirs. */
 async function images(seed: number): Promise<void> {
   console.log("building the kubelet's credentialprovider: half a minute the first time, seconds later");
   tell(await compareMatchImage(30_000, seed));
@@ -36,6 +38,11 @@ async function images(seed: number): Promise<void> {
   proved.push(
     `keyring: answers for ${cases} images compared with the kubelet's own code, every difference a rule there`,
   );
+  console.log("building crane's keychain and Docker's libraries: half a minute the first time, seconds later");
+  tell(await compareDockerConfig(cases / 2, seed));
+  tell(await compareDockerHelper(60, seed));
+  proved.push(`Docker config: ${cases / 2} of them, in which crane and Docker find what their images have`);
+  proved.push("Docker helper: called by docker-credential-helpers' client beside a helper of theirs, 60 server URLs");
 }
 
 /** resolve() beside the Go library. */
