@@ -331,6 +331,9 @@ export class ExecInfoError extends CredentialsError {
   }
 }
 
+/** The most of an image's name that a message shows, in bytes: the longest name has 255, with a tag and a digest some 450. */
+const longestShownImage = 512;
+
 /** The name of an image cannot be used. */
 export class ImageError extends CredentialsError {
   override readonly name = 'ImageError';
@@ -339,7 +342,7 @@ export class ImageError extends CredentialsError {
   readonly image: string;
 
   constructor(image: string, message: string) {
-    super(`image ${JSON.stringify(image)}: ${message}`);
+    super(`image "${printable(String(image), longestShownImage)}": ${message}`);
     this.image = image;
   }
 }

@@ -11,7 +11,7 @@ export interface DockerLogin {
   readonly password?: string;
 }
 
-/** The part of a `config.json` that Docker, crane and skopeo read. Holds secrets. */
+/** The part of a `config.json` that Docker, crane and skopeo read. Holds secrets: `JSON.stringify` writes them, `console.log` does not. */
 export interface DockerConfig {
   readonly auths: Readonly<Record<string, DockerLogin>>;
 }
@@ -54,7 +54,13 @@ export function toAuths(images: readonly ImageLogin[]): DockerConfig {
       : undefined;
     auths[registry === 'docker.io' ? hubServerUrl : registry] = only ? shared.login : (whole?.login ?? none);
   }
-  return { auths };
+  return { auths: withoutPasswords(auths) };
+}
+
+/** Prints without the logins; `JSON.stringify` writes them. */
+function withoutPasswords(auths: DockerConfig['auths']): DockerConfig['auths'] {
+  const inspect = () => Object.fromEntries(Object.keys(auths).map((name) => [name, '[redacted]']));
+  return Object.defineProperty(auths, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
 }
 
 /** Docker, crane and skopeo take it for no login, and look no further for one of the same name. */

@@ -19,12 +19,12 @@ export function registriesOf(serverUrl: string): readonly string[] {
   const usual = scheme?.toLowerCase() === 'http' ? '80' : '443';
   const isUsual = port === '' || port === usual;
   const path = pathOf(rest, scheme !== undefined);
-  if (hubHosts.has(lowered) && isUsual) {
-    return scheme !== undefined && path !== '' ? [] : [registryPath(`docker.io${path}`)];
-  }
-  const hosts = host === lowered ? [host] : [host, lowered];
-  // Without a scheme a port is what the image's name has: it is asked for as it is, too.
-  const ports = isUsual ? [...new Set([port, '', usual])] : [port];
+  const isHub = hubHosts.has(lowered) && isUsual;
+  // What is under /v1/ there is no repository.
+  if (isHub && scheme !== undefined && /^\/v1\/./.test(rest)) return [];
+  const hosts = isHub ? ['docker.io'] : [...new Set([host, lowered])];
+  // The port that a URL need not name may be named, or not, in a pattern.
+  const ports = isHub ? [''] : isUsual ? [...new Set([port, '', usual])] : [port];
   const names = hosts.flatMap((name) => ports.map((number) => `${name}${number === '' ? '' : `:${number}`}${path}`));
   return names.map((name) => {
     try {

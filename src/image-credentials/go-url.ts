@@ -15,7 +15,7 @@ export interface GoUrl {
 
 /** Parses `https://` and the text, or says why Go would not. */
 export function parseGoUrl(text: string): GoUrl | { readonly problem: string } {
-  const bytes = Buffer.from(text, 'utf8').toString('latin1');
+  const bytes = toBytes(text);
   const hash = bytes.indexOf('#');
   const beforeFragment = hash < 0 ? bytes : bytes.slice(0, hash);
   if (/[^\x20-\x7e\x80-\xff]/.test(beforeFragment)) return { problem: 'holds a control character' };
@@ -36,10 +36,16 @@ export function parseGoUrl(text: string): GoUrl | { readonly problem: string } {
   return path === undefined ? badEscape : { ...splitHost(host), path };
 }
 
+/** A text as a string of its bytes, by which Go compares texts. */
+export function toBytes(text: string): string {
+  return /^[ -~]*$/.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
+}
+
 const badEscape = { problem: 'has a % that is not followed by two hexadecimal digits' };
 
 /** `undefined` for a % without two digits. */
 function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -43,8 +43,10 @@ const fields = Object.keys(answerSchema.shape);
 export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): object {
   const parsed = answerSchema.safeParse(answer);
   if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error.issues[0])}`);
-  const { auth, cacheKeyType, cacheDurationMs } = parsed.data;
+  const { cacheKeyType, cacheDurationMs } = parsed.data;
   const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
+  // As it was given: what is parsed has lost a key that is named __proto__.
+  const { auth } = answer as ImagePluginAnswer; // it has been checked
   const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType, cacheDuration, auth };
   const printed = JSON.stringify(response);
   if (Buffer.byteLength(printed) >= maxAnswerBytes) {

@@ -1,6 +1,6 @@
 /** Puts the answers of several providers together, as the kubelet does it. Pure. */
 
-import { type GoUrl, parseGoUrl } from './go-url.ts';
+import { type GoUrl, parseGoUrl, toBytes } from './go-url.ts';
 import { isDockerHub } from './image-name.ts';
 import { matcherOf } from './match-image.ts';
 import type { ImageResponse } from './protocol.ts';
@@ -38,7 +38,12 @@ export class ImageCredential {
 interface Entry {
   /** The bytes of the pattern, which say in what order it is tried. */
   readonly order: string;
+  /** What an image's path has to begin with. */
+  readonly path: string;
   readonly credential: ImageCredential;
+}
+
+interface GlobEntry extends Entry {
   readonly matches: (image: GoUrl) => boolean;
 }
 
@@ -50,28 +55,34 @@ export class Keyring {
   /** Entries of one host and port. */
   readonly #hosts = new Map<string, Entry[]>();
   /** Entries with a `*` in their host. */
-  readonly #globs: Entry[] = [];
+  readonly #globs: GlobEntry[] = [];
   readonly #hub: ImageCredential[] = [];
 
   constructor(provider: string, auth: ImageResponse['auth']) {
     for (const [key, { username, password }] of auth) {
-      const pattern = normalizeKey(key);
-      const url = pattern === undefined ? undefined : parseGoUrl(pattern);
-      if (pattern === undefined || url === undefined || 'problem' in url) continue;
+      const normalized = normalizeKey(key);
+      if (!normalized) continue;
+      const { pattern, url } = normalized;
       const credential = new ImageCredential(provider, pattern, username, password);
-      const order = Buffer.from(pattern).toString('latin1');
-      const entry = { order, credential, matches: matcherOf(url) };
+      const entry = { order: toBytes(pattern), path: url.path, credential };
       if (pattern === hubKey) this.#hub.push(credential);
       const host = hostOf(url);
-      const entries = host.includes('*') ? this.#globs : this.#hosts.get(host);
-      if (entries) entries.push(entry);
-      else this.#hosts.set(host, [entry]);
+      if (host.includes('*')) this.#globs.push({ ...entry, matches: matcherOf(url) });
+      else {
+        const entries = this.#hosts.get(host);
+        if (entries) entries.push(entry);
+        else this.#hosts.set(host, [entry]);
+      }
     }
   }
 
   /** Entries for an image, in the order in which the provider gave them. */
   find(image: GoUrl): readonly Entry[] {
-    return [...(this.#hosts.get(hostOf(image)) ?? []), ...this.#globs].filter(({ matches }) => matches(image));
+    const own = this.#hosts.get(hostOf(image)) ?? [];
+    return [
+      ...own.filter(({ path }) => image.path.startsWith(path)),
+      ...this.#globs.filter(({ matches }) => matches(image)),
+    ];
   }
 
   /** What is there for Docker Hub where no pattern matches. */
@@ -101,14 +112,19 @@ function hostOf({ parts, port }: GoUrl): string {
 }
 
 /** A key without scheme, user, query and API version; `undefined` for what is no URL. */
-function normalizeKey(key: string): string | undefined {
+function normalizeKey(key: string): { readonly pattern: string; readonly url: GoUrl } | undefined {
   const schemeless = key.replace(/^https?:\/\//, '');
-  if ('problem' in parseGoUrl(schemeless)) return undefined;
+  const url = parseGoUrl(schemeless);
+  if ('problem' in url) return undefined;
   const [, authority = '', path = ''] = /^([^/?#]*)([^?#]*)/.exec(schemeless) ?? [];
   const decoded = decodeURIComponentOr(path);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
   const withoutVersion = /^\/v[12]\//.test(decoded) ? decoded.slice(3) : decoded;
-  return `${host}${withoutVersion === '/' ? '' : withoutVersion}`;
+  const pattern = `${host}${withoutVersion === '/' ? '' : withoutVersion}`;
+  if (pattern === schemeless) return { pattern, url };
+  // As the kubelet does, which parses what it has decoded once more.
+  const again = parseGoUrl(pattern);
+  return 'problem' in again ? undefined : { pattern, url: again };
 }
 
 function decodeURIComponentOr(path: string): string {

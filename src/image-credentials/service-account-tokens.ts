@@ -48,8 +48,12 @@ export interface TokenOptions {
   readonly signal: AbortSignal;
 }
 
-/** The share of its life for which a token is kept: as the kubelet does it. */
+/** For how much of its life a token is kept, and for how many milliseconds at most: as the kubelet does it. */
 const keptShare = 0.8;
+const longestKeptMs = 86_400_000;
+
+/** Milliseconds between two looks for tokens that are kept no longer. */
+const purgeMs = 60_000;
 
 const mintedSchema = z.union([
   z.string().min(1),
@@ -79,6 +83,7 @@ export class ServiceAccountTokens {
   readonly #options: TokenOptions;
   readonly #kept = new Map<string, Kept>();
   readonly #minting: SingleFlight<string>;
+  #purgedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TokenOptions) {
     this.#options = options;
@@ -113,11 +118,18 @@ export class ServiceAccountTokens {
     }
     const { token, expirationTimestamp } = typeof minted.data === 'string' ? { token: minted.data } : minted.data;
     const now = clock();
-    for (const [other, { from, until }] of this.#kept) if (now < from || now >= until) this.#kept.delete(other);
+    this.#purge(now);
     if (expirationTimestamp && !signal.aborted) {
-      this.#kept.set(key, { token, from: now, until: now + (expirationTimestamp.getTime() - now) * keptShare });
+      const keptMs = Math.min((expirationTimestamp.getTime() - now) * keptShare, longestKeptMs);
+      this.#kept.set(key, { token, from: now, until: now + keptMs });
     }
     return token;
+  }
+
+  #purge(now: number): void {
+    if (Math.abs(now - this.#purgedAt) < purgeMs) return;
+    this.#purgedAt = now;
+    for (const [key, { from, until }] of this.#kept) if (now < from || now >= until) this.#kept.delete(key);
   }
 
   /** What `mintToken` gives, unless it takes too long or the providers are closed. */
@@ -134,7 +146,7 @@ export class ServiceAccountTokens {
     const timer = setTimeout(() => end(` was minted within ${timeoutMs} ms`), timeoutMs);
     closed.addEventListener('abort', onClose, { once: true });
     try {
-      return await abortable(mintToken(request, { signal: controller.signal }), controller.signal);
+      return await abortable(() => mintToken(request, { signal: controller.signal }), controller.signal);
     } catch (error) {
       throw fault ?? new TokenFault(`no token for ${namespace}/${name} could be minted${reasonOf(error)}`);
     } finally {

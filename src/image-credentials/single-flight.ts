@@ -18,6 +18,7 @@ export class SingleFlight<T> {
   readonly #heldBack: (error: unknown, leftMs: number) => unknown;
   readonly #running = new Map<string, Promise<T>>();
   readonly #failures = new Map<string, Failure>();
+  #forgotAt = Number.NEGATIVE_INFINITY;
 
   /** `heldBack` makes the error of those who come while the work is held back. */
   constructor(clock: () => number, heldBack: (error: unknown, leftMs: number) => unknown) {
@@ -50,11 +51,22 @@ export class SingleFlight<T> {
 
   #fail(key: string, error: unknown): void {
     const now = this.#clock();
-    for (const [other, { hold }] of this.#failures)
-      if (Math.abs(now - hold.until) > forgetMs) this.#failures.delete(other);
-    const count = (this.#failures.get(key)?.count ?? 0) + 1;
+    this.#forget(now);
+    const before = this.#failures.get(key);
+    const count = before && !isOver(before, now) ? before.count + 1 : 1;
     const hold = new Hold();
     hold.set(now, backoffMs(count));
     this.#failures.set(key, { hold, error, count });
   }
+
+  /** Now and then, not at every failure: there may be many. */
+  #forget(now: number): void {
+    if (Math.abs(now - this.#forgotAt) < forgetMs) return;
+    this.#forgotAt = now;
+    for (const [key, failure] of this.#failures) if (isOver(failure, now)) this.#failures.delete(key);
+  }
+}
+
+function isOver({ hold }: Failure, now: number): boolean {
+  return Math.abs(now - hold.until) > forgetMs;
 }

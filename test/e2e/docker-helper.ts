@@ -53,7 +53,7 @@ function ruleFor({ action, serverURL }: Question, ours: string, theirs: string):
   if (/docker\.io(:\d+)?\/v1\/access-token/i.test(serverURL) && serverURL.includes('://')) {
     return "here nothing for Docker's own tokens";
   }
-  const odd = /[@?#]|^\/\/|\.(:|\/|$)|:x| /.test(serverURL.replace(/^https?:\/\//i, ''));
+  const odd = /[@?#]|^\/\/|\.(:|\/|$)|:x|:\d+:| /.test(serverURL.replace(/^https?:\/\//i, ''));
   if (odd && ours === '{"problem":"another error"}')
     return `what no registry is called: here an error, there ${theirs}`;
   return undefined;

@@ -1,6 +1,7 @@
 // What Docker, crane and skopeo read; test/e2e asks Docker's and crane's own code for thousands of images.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
 import { ImageCredential } from '../../src/image-credentials/keyring.ts';
 import { respond, startImageProviders, user } from '../fixtures/image-plugins.ts';
@@ -97,6 +98,8 @@ describe('toDockerConfig', () => {
     const images = ['r.io/a:1', 'r.io/a:2', 's.io/b', 'q.io/c'];
     const { config, failures, skipped } = await providers.toDockerConfig(images);
     assert.deepEqual(config, { auths: { 'r.io': encode('r:pw') } });
+    assert.deepEqual(JSON.parse(JSON.stringify(config)), config);
+    assert.equal(inspect(config), "{ auths: { 'r.io': '[redacted]' } }");
     assert.deepEqual(
       failures.map(({ image, provider, error }) => [image, provider, error.code]),
       [['s.io/b', 'bad', 'PLUGIN_FAILED']],

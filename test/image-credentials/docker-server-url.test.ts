@@ -34,6 +34,8 @@ describe('a server URL of Docker', () => {
     ['https://registry-1.docker.io/v2/', 'docker.io'],
     ['REGISTRY-1.docker.io:443', 'docker.io'],
     ['index.docker.io/library/nginx', 'docker.io/library/nginx'],
+    ['https://docker.io/team/app', 'docker.io/team/app'],
+    ['https://registry-1.docker.io/v2/team', 'docker.io/team'],
     ['docker.io:5000', 'docker.io:5000'],
     ['https://docker.io.evil.com', 'docker.io.evil.com', 'docker.io.evil.com:443'],
     // Docker's own tokens.
@@ -58,11 +60,13 @@ describe('a server URL of Docker', () => {
     'r.io\nevil.com',
     '//r.io',
     'https://https://r.io',
+    'https://docker.io/Team',
   ]) {
     test(`${JSON.stringify(serverUrl)} is refused as it was given`, () =>
       assert.throws(
         () => registriesOf(serverUrl),
-        (error: unknown) => error instanceof ImageError && error.message.includes(JSON.stringify(serverUrl)),
+        (error: unknown) =>
+          error instanceof ImageError && error.message.includes(`"${serverUrl.replace('\n', '\\u000a')}"`),
       ));
   }
 

@@ -68,7 +68,8 @@ describe("a plugin's own answer", () => {
       fc.double({ min: -9.2e12, max: 9.2e12, noNaN: true }),
       fc.integer({ min: 0, max: 86_400_000 }),
     );
-    const auth = fc.dictionary(fc.string(), fc.record({ username: fc.string(), password: fc.string() }));
+    const pattern = fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.constant('__proto__'));
+    const auth = fc.dictionary(pattern, fc.record({ username: fc.string(), password: fc.string() }));
     fc.assert(
       fc.property(auth, duration, fc.constantFrom('Image', 'Registry', 'Global'), (logins, ms, cacheKeyType) => {
         const answer = { auth: logins, cacheKeyType, cacheDurationMs: ms };

@@ -63,6 +63,10 @@ describe('matchImage', () => {
     for (const make of [
       (length: number) => [`${'*a'.repeat(length)}b.io`, `${'a'.repeat(2 * length)}.io`],
       (length: number) => [`*${'a'.repeat(length)}b*.io`, `${'a'.repeat(2 * length)}.io`],
+      (length: number) => {
+        const half = 'a'.repeat(length / 2);
+        return [`*${half}b${half}*.io`, `${'a'.repeat(2 * length)}.io`];
+      },
       (length: number) => [`${'*'.repeat(length)}.io`, `${'a'.repeat(length)}.io`],
       (length: number) => [`*${'ab'.repeat(length)}*a*b*c*.io`, `${'ab'.repeat(2 * length)}.io`],
     ]) {
@@ -71,7 +75,7 @@ describe('matchImage', () => {
         return cpuTime(() => matchImage(pattern, image));
       };
       const ratio = match(80_000) / Math.max(match(20_000), 1);
-      assert.ok(ratio < 10, `${make(3)}: four times the length takes ${ratio.toFixed(1)} times as long`);
+      assert.ok(ratio < 10, `${make(4)}: four times the length takes ${ratio.toFixed(1)} times as long`);
     }
   });
 
