@@ -41,11 +41,18 @@ export class CredentialMetrics {
   readonly #inProgress: Gauge<'provider'>;
   readonly #calls: Counter<'code' | 'call_status'>;
   readonly #rotationAge: Histogram;
+  readonly #restRequests: Counter<'code' | 'method' | 'host'>;
+  readonly #restDuration: Histogram<'verb' | 'host'>;
+  readonly #hosts: boolean;
   /** Weak: a config that is never closed must not be kept for its metrics. */
   readonly #holders = new Set<WeakRef<CredentialHolder>>();
 
-  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor({ registry }: { readonly registry: MetricsRegistry }) {
+  /**
+   * `hosts` puts the servers' hosts into the label `host` of `rest_client_*`: of use for a few clusters, too much for a fleet.
+   * Throws a `ConfigurationError` when the registry has metrics of these names already.
+   */
+  constructor({ registry, hosts = false }: { readonly registry: MetricsRegistry; readonly hosts?: boolean }) {
+    this.#hosts = hosts;
     this.observer = this.#observe();
     const registers = registersOf(registry);
     const labelNames = ['provider'] as const;
@@ -129,6 +136,19 @@ export class CredentialMetrics {
         buckets: rotationBuckets,
         registers,
       });
+      this.#restRequests = new Counter({
+        name: 'rest_client_requests_total',
+        help: 'Requests by status code (<error> where there was no answer), method and host.',
+        labelNames: ['code', 'method', 'host'],
+        registers,
+      });
+      this.#restDuration = new Histogram({
+        name: 'rest_client_request_duration_seconds',
+        help: 'How long requests took; a watch counts until its answer begins.',
+        labelNames: ['verb', 'host'],
+        buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+        registers,
+      });
     } catch (error) {
       const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
       throw new ConfigurationError('OPTION_INVALID', 'CredentialMetrics', [
@@ -153,6 +173,12 @@ export class CredentialMetrics {
         this.#rotationAge.observe((Date.now() - replacedCertificateStartsAt) / 1000);
       },
       rejection: ({ provider }) => this.#unauthorized.inc({ provider }),
+      'request-end': (request) => {
+        const host = this.#hosts ? new URL(request.origin).host : '';
+        const ms = request.longRunning ? (request.answerMs ?? request.durationMs) : request.durationMs;
+        this.#restRequests.inc({ code: request.statusCode ?? '<error>', method: request.method, host });
+        this.#restDuration.observe({ verb: request.method, host }, ms / 1000);
+      },
       'access-refused': ({ provider, code }) => this.#refused.inc({ provider, code }),
     };
   }

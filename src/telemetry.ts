@@ -70,6 +70,31 @@ export interface PoolChanged {
   readonly hasCertificate: boolean;
 }
 
+/** A request begins. A replay after a 401 belongs to its request; a retry of a generated client is a request of its own. */
+export interface RequestStart {
+  /** Joins a start and its end. */
+  readonly requestId: number;
+  readonly provider: string;
+  readonly origin: string;
+  readonly method: string;
+  /** Without the query, which may hold anything. */
+  readonly path: string;
+}
+
+/** A request has ended, with its answer read, or not. */
+export interface RequestEnd extends RequestStart {
+  /** Absent where there was no answer. */
+  readonly statusCode?: number;
+  /** Of the error that ended it. */
+  readonly code?: string;
+  /** Milliseconds until the answer began. */
+  readonly answerMs?: number;
+  /** Milliseconds until it ended: hours for a watch. */
+  readonly durationMs: number;
+  /** A watch, a followed log and the like. */
+  readonly longRunning: boolean;
+}
+
 /** Event names are those of the channels, after `clusterprofile-credentials:`. */
 export interface Events {
   readonly 'plugin-run-start': RunStart;
@@ -78,6 +103,8 @@ export interface Events {
   readonly rejection: Rejected;
   readonly 'access-refused': AccessRefused;
   readonly pool: PoolChanged;
+  readonly 'request-start': RequestStart;
+  readonly 'request-end': RequestEnd;
 }
 
 /** Takes the events that it has a function for. */
@@ -90,7 +117,14 @@ const channels = {
   rejection: channel('clusterprofile-credentials:rejection'),
   'access-refused': channel('clusterprofile-credentials:access-refused'),
   pool: channel('clusterprofile-credentials:pool'),
+  'request-start': channel('clusterprofile-credentials:request-start'),
+  'request-end': channel('clusterprofile-credentials:request-end'),
 } as const;
+
+/** Whether anybody wants to be told: a request should cost nothing for nobody. */
+export function isObserved(observer: Observer | undefined, name: keyof Events): boolean {
+  return observer?.[name] !== undefined || channels[name].hasSubscribers;
+}
 
 /** Tells everybody. One who throws, or rejects, is passed over. */
 export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {

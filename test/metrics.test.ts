@@ -12,7 +12,7 @@ import {
   RestConfig,
 } from '../src/index.ts';
 import type { PluginAnswer } from '../src/testing/index.ts';
-import { profileFor, startCluster, startPlugin, startProviders } from './fixtures/fleet.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from './fixtures/fleet.ts';
 import { until } from './fixtures/until.ts';
 
 /** A measured cluster; `value` reads a metric from what a scrape would see. */
@@ -230,4 +230,29 @@ describe('events on diagnostics_channel', () => {
     assert.deepEqual(runIds, [runIds[0], runIds[0], runIds[2], runIds[2], runIds[4], runIds[4]]);
     assert.doesNotMatch(JSON.stringify(events), /token-[12]/);
   });
+});
+
+describe('metrics of requests', () => {
+  for (const hosts of [false, true]) {
+    test(`are client-go's, ${hosts ? 'with the host where that is asked for' : 'without hosts by default'}`, async (t) => {
+      const registry = new Registry();
+      const metrics = new CredentialMetrics({ registry, hosts });
+      const { cluster, config } = await startFleet(t, { options: { metrics } });
+      const core = config.makeApiClient(CoreV1Api);
+      await core.listNamespace();
+      await assert.rejects(core.readNamespace({ name: 'missing' }), { code: 404 });
+      await cluster.close();
+      await assert.rejects(core.createNamespace({ body: { metadata: { name: 'a' } } }), { name: 'ConnectionError' });
+      const text = await registry.metrics();
+      const host = hosts ? new URL(cluster.url).host : '';
+      for (const line of [
+        `rest_client_requests_total{code="200",method="GET",host="${host}"} 1`,
+        `rest_client_requests_total{code="404",method="GET",host="${host}"} 1`,
+        `rest_client_requests_total{code="<error>",method="POST",host="${host}"} 1`,
+        `rest_client_request_duration_seconds_count{verb="GET",host="${host}"} 2`,
+      ]) {
+        assert.ok(text.split('\n').includes(line), `${line} is missing:\n${text}`);
+      }
+    });
+  }
 });

@@ -7,11 +7,12 @@ import { type CredentialSupply, Rejections, type SourceOptions } from '../exec/c
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialMetrics } from '../metrics.ts';
-import { emit, type PoolChanged } from '../telemetry.ts';
+import { emit, isObserved, type PoolChanged } from '../telemetry.ts';
 import { type ConnectorOptions, createConnector } from './connector.ts';
 import { heldBy } from './held-socket.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
+import { RequestReport } from './request-report.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
@@ -182,6 +183,13 @@ export class Connection {
 
   #connectorOptions(allowH2: boolean): ConnectorOptions {
     return { allowH2, signal: this.ended, timeoutMs: this.#options.connectTimeoutMs };
+  }
+
+  /** Tells of a request, where anybody wants to know. */
+  reportRequest(options: Dispatcher.DispatchOptions): RequestReport | undefined {
+    const { observer } = this.#options;
+    if (!isObserved(observer, 'request-start') && !isObserved(observer, 'request-end')) return undefined;
+    return new RequestReport(observer, this.provider, this.origin, options);
   }
 
   get requestTimeoutMs(): number | undefined {

@@ -64,6 +64,9 @@ export class AuthenticatedDispatcher extends Dispatcher {
   constructor(connections: Connections, destination: Destination) {
     super();
     this.#lease = new Lease(connections, destination);
+    // undici's compose() calls them on a proxy, which has no private fields.
+    this.close = this.close.bind(this);
+    this.destroy = this.destroy.bind(this);
     this.#origin = new URL(destination.cluster.server).origin;
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;

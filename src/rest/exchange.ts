@@ -9,6 +9,7 @@ import { hasHeader, withHeaders } from './headers.ts';
 import type { PooledRequest } from './pool.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { isLongRunning, type RequestPool } from './request-pool.ts';
+import type { RequestReport } from './request-report.ts';
 
 /** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
 const heldLimit = 256 * 1024;
@@ -60,6 +61,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
   #done = false;
   #paused = false;
   #timer: NodeJS.Timeout | undefined;
+  #report: RequestReport | undefined;
   #reason: Error | null = null;
   failures = 0;
   onTryEnd: (() => void) | undefined;
@@ -83,6 +85,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
   /** Sends the request, at once where there is a credential. */
   start(): void {
     // Before the plugin runs: a caller who gives up meanwhile has something to say it to.
+    this.#report = this.#connection.reportRequest(this.#options);
     this.#tell(() => this.#handler.onRequestStart?.(this, {}));
     if (this.#done) return;
     const { requestTimeoutMs } = this.#connection;
@@ -223,8 +226,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
       if (this.#delivering) this.#deliver(this.#held);
       return;
     }
-    this.#finish();
-    this.#tell(() => this.#handler.onResponseEnd?.(this, trailers));
+    this.#complete(trailers);
   }
 
   onResponseError(wire: Dispatcher.DispatchController | undefined, error: Error): void {
@@ -292,8 +294,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
         continue;
       }
       if (held.ended) {
-        this.#finish();
-        this.#tell(() => this.#handler.onResponseEnd?.(this, held.trailers));
+        this.#complete(held.trailers);
       } else {
         // The rest goes to the caller as it comes.
         this.#held = undefined;
@@ -304,6 +305,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
 
   #answer(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string | undefined): void {
     this.#answered = true;
+    this.#report?.answered(statusCode);
     this.#tell(() => this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage));
   }
 
@@ -361,18 +363,34 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
   /** Ends the exchange with an error; the first one counts. */
   #fail(error: Error): void {
     if (this.#done) return;
-    this.#finish();
     const own = error === this.#reason ? error : toOwnError(error, this.#cluster);
+    this.#finish(own);
+    this.#tellError(own);
+  }
+
+  /** Ends the exchange with the end of the answer. */
+  #complete(trailers: IncomingHttpHeaders): void {
+    this.#finish();
     try {
-      this.#handler.onResponseError?.(this, own);
+      this.#handler.onResponseEnd?.(this, trailers);
+    } catch (error) {
+      this.#tellError(error instanceof Error ? error : new RequestError('REQUEST_ABORTED', 'a handler has thrown'));
+    }
+  }
+
+  /** There is nobody left whom it could be told if this throws too. */
+  #tellError(error: Error): void {
+    try {
+      this.#handler.onResponseError?.(this, error);
     } catch (thrown) {
       this.#connection.callerThrew(thrown);
     }
   }
 
-  #finish(): void {
+  #finish(error?: Error): void {
     if (this.#done) return;
     this.#done = true;
+    this.#report?.ended(error);
     clearTimeout(this.#timer);
     this.#connection.letGo();
     this.#onEnd(this);

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { type Dispatcher, interceptors, request, stream } from 'undici';
+import { startFleet } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
+
+const thrown = new Error('the handler has thrown');
+const callbacks = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError'] as const;
+
+describe('a handler that throws ends its own request, and neither the process nor another', () => {
+  for (const status of [200, 401, 404] as const) {
+    for (const callback of callbacks) {
+      test(`in ${callback}, with an answer of ${status}`, async (t) => {
+        const { cluster, plugin, config } = await startFleet(t);
+        await config.ready();
+        if (status === 401) {
+          // The refresh fails, so the caller gets the 401 when that has ended.
+          cluster.setTokens({});
+          await plugin.answer({ exitCode: 1 });
+        } else if (status === 404 && !['onRequestStart', 'onResponseError'].includes(callback)) cluster.failNext(404);
+        let called = false;
+        let ended: unknown;
+        const handler: Dispatcher.DispatchHandler = {
+          onRequestStart: () => undefined,
+          onResponseStart: () => undefined,
+          onResponseData: () => undefined,
+          onResponseEnd: () => {
+            ended = 'answered';
+          },
+          onResponseError: (_controller, error) => {
+            ended = error;
+          },
+        };
+        const throws = Object.assign(handler, {
+          [callback]: () => {
+            called = true;
+            throw thrown;
+          },
+        });
+        if (callback === 'onResponseError') cluster.failNext('reset');
+        config.dispatcher.dispatch({ origin: cluster.url, path: '/version', method: 'GET' }, throws);
+        await until(t, () => called);
+        if (callback !== 'onResponseError') {
+          await until(t, () => ended !== undefined);
+          assert.equal(ended, thrown);
+        }
+        cluster.setTokens({ 'token-1': 'me' });
+        const { statusCode, body } = await request(`${cluster.url}/version`, { dispatcher: config.dispatcher });
+        await body.dump();
+        assert.equal(statusCode, 200);
+      });
+    }
+  }
+
+  test("in the factory of undici's stream, on a 401 whose refresh failed", async (t) => {
+    const { cluster, plugin, config } = await startFleet(t);
+    await config.ready();
+    cluster.setTokens({});
+    await plugin.answer({ exitCode: 1 });
+    const streamed = stream(`${cluster.url}/version`, { dispatcher: config.dispatcher, method: 'GET' }, () => {
+      throw thrown;
+    });
+    await assert.rejects(streamed, thrown);
+  });
+});
+
+describe('a handler of another undici', () => {
+  test("is refused with an error that says so, as Node's own fetch is", async (t) => {
+    const { cluster, config } = await startFleet(t);
+    await config.ready();
+    const options: object = { dispatcher: config.dispatcher, method: 'POST', body: '{}' };
+    await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces`, options), ({ cause }) => {
+      assert.equal(cause.code, 'FOREIGN_HANDLER');
+      assert.match(cause.message, /Import fetch from the package undici/);
+      return true;
+    });
+    assert.equal(cluster.stats.requests, 0);
+  });
+});
+
+describe('the dispatcher', () => {
+  test('can be composed, and what comes of it closed', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const composed = config.dispatcher.compose(interceptors.responseError());
+    const { statusCode, body } = await request(`${cluster.url}/version`, { dispatcher: composed });
+    await body.dump();
+    assert.equal(statusCode, 200);
+    await composed.close();
+    await assert.rejects(request(`${cluster.url}/version`, { dispatcher: config.dispatcher }), {
+      code: 'CONFIG_CLOSED',
+    });
+  });
+
+  for (const how of ['destroy()', 'destroy(error)', 'destroy(callback)'] as const) {
+    test(`${how} ends the requests under way, and leaves those of other configs alone`, async (t) => {
+      const { cluster, providers, profile, config } = await startFleet(t);
+      const other = providers.getConfig(profile);
+      const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+      const [mine, theirs] = await Promise.all([config, other].map(({ dispatcher }) => request(url, { dispatcher })));
+      const ended = assert.rejects(mine?.body.text() ?? Promise.resolve());
+      if (how === 'destroy()') await config.dispatcher.destroy();
+      else if (how === 'destroy(error)') await config.dispatcher.destroy(thrown);
+      else await new Promise<void>((resolve) => config.dispatcher.destroy(resolve));
+      await ended;
+      await assert.rejects(request(url, { dispatcher: config.dispatcher }), { code: 'CONFIG_CLOSED' });
+      cluster.emit('ADDED', 'still-there');
+      for await (const chunk of theirs?.body ?? new PassThrough()) if (String(chunk).includes('still-there')) break;
+    });
+  }
+});
+
+describe('an abort', () => {
+  test("in the middle of a body gives the signal's own reason, through a generated client too", async (t) => {
+    const { cluster, config } = await startFleet(t, {
+      cluster: { namespaces: Array.from({ length: 5_000 }, (_, i) => `n-${i}`) },
+    });
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const core = config.makeApiClient(CoreV1Api);
+    await core.readNamespace({ name: 'n-1' });
+    cluster.onRequest = () => setImmediate(() => controller.abort(reason));
+    await assert.rejects(core.listNamespace({}, { signal: controller.signal } as object), reason); // an option of every call
+  });
+});
