@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { PooledSocket } from './pooled-socket.ts';
+import { SilentPeer } from './watchdog.ts';
 
 /** A request that a pool sends. It is undici's handler too. */
 export interface PooledRequest extends Dispatcher.DispatchHandler {
@@ -39,6 +40,7 @@ export class Pool {
   readonly #origin: URL;
   readonly #connect: buildConnector.connector;
   readonly #options: PoolOptions;
+  readonly #onSilence: (error: Error) => void;
   /** Those that take requests. */
   readonly #open = new Set<PooledSocket>();
   /** Those that are not closed yet, with the ones that only finish what they have begun. */
@@ -54,7 +56,14 @@ export class Pool {
   readonly #closed: Promise<void>;
   #resolveClosed = () => {};
 
-  constructor(origin: string, connect: buildConnector.connector, options: PoolOptions) {
+  /** `onSilence` is told when a socket is given up because its peer no longer answers. */
+  constructor(
+    origin: string,
+    connect: buildConnector.connector,
+    options: PoolOptions,
+    onSilence: (error: Error) => void = () => undefined,
+  ) {
+    this.#onSilence = onSilence;
     this.#origin = new URL(origin);
     this.#connect = connect;
     this.#options = options;
@@ -102,6 +111,11 @@ export class Pool {
     this.#retiring = true;
     this.#settle();
     return this.#closed;
+  }
+
+  /** Ends the requests under way with the error, and their sockets; later ones open others. */
+  abandon(error: Error): void {
+    for (const socket of this.#open) if (socket.busy) socket.destroy(error);
   }
 
   /** Ends every request and every socket. */
@@ -176,6 +190,9 @@ export class Pool {
       },
     });
     this.#sockets.add(socket);
+    connected.once('error', (error) => {
+      if (error instanceof SilentPeer) this.#onSilence(error);
+    });
     this.#protocol = connected instanceof TLSSocket && connected.alpnProtocol === 'h2' ? 'h2' : 'h1';
     if (this.#ended) {
       socket.destroy(this.#ended);

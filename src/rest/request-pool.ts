@@ -3,6 +3,8 @@ import { Pool, type PooledRequest, type PoolOptions, poolDefaults } from './pool
 
 /** Sockets for short requests, beside those for everything. */
 const maxQuickSockets = 32;
+/** Milliseconds after which a short request goes out on HTTP/2 again. */
+const mainUseMs = 20_000;
 /** Requests within a second from which a socket for short requests is worth its handshake. */
 const busyRate = 50;
 
@@ -15,6 +17,7 @@ export class RequestPool {
   readonly #main: Pool;
   readonly #quick: Pool | undefined;
   #recent = 0;
+  #mainUsedAt = Number.NEGATIVE_INFINITY;
   #since = 0;
 
   /** `createConnector` gives what opens sockets, with HTTP/2 or without. */
@@ -28,16 +31,20 @@ export class RequestPool {
     }: { readonly allowH2: boolean; readonly quick?: boolean } & Partial<PoolOptions>,
   ) {
     const settings = { ...poolDefaults, ...options };
-    this.#main = new Pool(origin, createConnector(allowH2), settings);
     if (allowH2 && quick) this.#quick = new Pool(origin, createConnector(false), settings);
+    // HTTP/1.1 has no pings: where the peer has fallen silent on HTTP/2, whoever waits there waits in vain.
+    this.#main = new Pool(origin, createConnector(allowH2), settings, (error) => this.#quick?.abandon(error));
   }
 
   /** Sends a request, at once where there is a socket for it. Whatever becomes of it, the request is told. */
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
     const quick = this.#quick;
-    if (quick && this.#main.protocol === 'h2' && this.#isBusy() && !isLongRunning(options)) {
-      if (quick.offer(options, request, maxQuickSockets)) return;
+    const now = performance.now();
+    if (quick && this.#main.protocol === 'h2' && this.#isBusy(now) && !isLongRunning(options)) {
+      // One now and then keeps the connection that notices a dead peer.
+      if (now - this.#mainUsedAt < mainUseMs && quick.offer(options, request, maxQuickSockets)) return;
     }
+    this.#mainUsedAt = now;
     this.#main.send(options, request);
   }
 
@@ -58,8 +65,7 @@ export class RequestPool {
   }
 
   /** Whether there have been many requests within this second or the last. */
-  #isBusy(): boolean {
-    const now = performance.now();
+  #isBusy(now: number): boolean {
     const elapsed = now - this.#since;
     if (elapsed > 1_000) {
       this.#recent = elapsed > 2_000 ? 0 : Math.min(this.#recent, busyRate);

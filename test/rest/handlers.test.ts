@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
-import { CoreV1Api } from '@kubernetes/client-node';
+import { gzipSync } from 'node:zlib';
+import { CoreV1Api, Observable, type ObservableMiddleware } from '@kubernetes/client-node';
 import { type Dispatcher, interceptors, request, stream } from 'undici';
-import { startFleet } from '../fixtures/fleet.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { startDeadServer } from '../fixtures/dead-server.ts';
+import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 const thrown = new Error('the handler has thrown');
@@ -113,14 +119,53 @@ describe('the dispatcher', () => {
 
 describe('an abort', () => {
   test("in the middle of a body gives the signal's own reason, through a generated client too", async (t) => {
-    const { cluster, config } = await startFleet(t, {
-      cluster: { namespaces: Array.from({ length: 5_000 }, (_, i) => `n-${i}`) },
-    });
+    const [dead, plugin] = [await startDeadServer(t, 'the body'), await startPlugin(t)];
+    const core = startProviders(t, plugin).getConfig(dead.profile).makeApiClient(CoreV1Api);
     const controller = new AbortController();
     const reason = new Error('enough');
-    const core = config.makeApiClient(CoreV1Api);
-    await core.readNamespace({ name: 'n-1' });
-    cluster.onRequest = () => setImmediate(() => controller.abort(reason));
-    await assert.rejects(core.listNamespace({}, { signal: controller.signal } as object), reason); // an option of every call
+    const middleware: ObservableMiddleware = {
+      pre(context) {
+        context.setSignal(controller.signal);
+        return new Observable(Promise.resolve(context));
+      },
+      post(response) {
+        // Its headers are there, and the body never ends.
+        setImmediate(() => controller.abort(reason));
+        return new Observable(Promise.resolve(response));
+      },
+    };
+    const listed = core.listNamespace({}, { middleware: [middleware], middlewareMergeStrategy: 'append' });
+    await assert.rejects(listed, reason);
   });
+});
+
+describe('an answer of a generated client', () => {
+  for (const how of ['plain', 'gzip'] as const) {
+    test(`that is longer than maxResponseBytes is an error, and takes no more memory (${how})`, async (t) => {
+      const body = Buffer.alloc(64 * 1024 * 1024, ' ');
+      const packed = gzipSync(body);
+      const authority = createCertificateAuthority();
+      const { certificate: cert, key } = authority.issue({ commonName: 'large', ipAddresses: ['127.0.0.1'] });
+      const server = createServer({ cert, key }, (_request, response) => {
+        if (how === 'gzip') response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+        else response.writeHead(200).end(body);
+      }).listen(0, '127.0.0.1');
+      t.after(() => server.closeAllConnections());
+      t.after(() => server.close());
+      await once(server, 'listening');
+      const cluster = {
+        server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, // it listens
+        'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
+      };
+      const profile = { metadata: { name: 'large' }, status: { accessProviders: [{ name: 'fake', cluster }] } };
+      const config = startProviders(t, await startPlugin(t), { maxResponseBytes: 1024 * 1024 }).getConfig(profile);
+      const before = process.memoryUsage();
+      await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), {
+        code: 'RESPONSE_TOO_LARGE',
+        message: /more than 1048576 bytes, uncompressed: list it in pages/,
+      });
+      const after = process.memoryUsage();
+      assert.ok(after.arrayBuffers - before.arrayBuffers < 32 * 1024 * 1024, 'it was not kept');
+    });
+  }
 });
