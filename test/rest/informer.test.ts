@@ -62,6 +62,28 @@ describe('an informer goes on by itself', () => {
     await sees('after-load');
   });
 
+  test('when its version is gone (410), and the list that follows is answered with 503', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const { sees } = await startInformer(t, config);
+    cluster.failNext(410);
+    cluster.failNext(503, 2);
+    cluster.closeConnections();
+    cluster.emit('ADDED', 'after-410');
+    await sees('after-410');
+  });
+
+  test('when its token is rotated while the issuer is away', async (t) => {
+    const { cluster, config, plugin } = await startFleet(t);
+    const { sees } = await startInformer(t, config);
+    cluster.setTokens({ 'token-2': 'me' });
+    await plugin.answer({ exitCode: 1, stderr: 'the issuer is away' });
+    cluster.closeConnections();
+    await until(t, async () => (await plugin.runs()) >= 2);
+    await plugin.answer({ token: 'token-2' });
+    cluster.emit('ADDED', 'after-rotation');
+    await sees('after-rotation');
+  });
+
   test('when the plugin fails for a while', async (t) => {
     const { cluster, config, plugin } = await startFleet(t);
     const { sees } = await startInformer(t, config);
