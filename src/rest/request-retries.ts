@@ -7,6 +7,8 @@ import { ConnectionError, CredentialsError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { passingStatuses } from './statuses.ts';
 
+/** How often an informer's list is sent again: for about 15 s. */
+const maxInformerRetries = 5;
 /** How often a request is sent again, as client-go has it. */
 const maxRetries = 10;
 /** Milliseconds before a GET whose connection was lost is sent again, as client-go has it. */
@@ -53,7 +55,7 @@ export class RequestRetries {
   }
 
   #pause(method: string, path: string, tries: number, outcome: Outcome): number | undefined {
-    const informer = method === 'GET' && this.#watched.has(withoutQuery(path));
+    const informer = method === 'GET' && tries <= maxInformerRetries && this.#watched.has(withoutQuery(path));
     const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1));
     if ('error' in outcome) {
       if (method !== 'GET' || !(outcome.error instanceof CredentialsError) || !outcome.error.retryable)

@@ -4,10 +4,13 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
+import { fetch } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
+import { malformed, sendMalformed } from '../fixtures/malformed.ts';
 import { envsExtension } from '../fixtures/resolving.ts';
 import { hostileRules, tryHostile } from './hostile.ts';
+import { measureNeighbours } from './neighbours.ts';
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
@@ -52,10 +55,11 @@ const entry = {
   cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
 };
 const variables = { name: envsExtension, extension: { CPC_FAULTS_A: 'profile', CPC_FAULTS_B: 'profile' } };
-const config = providers.getConfig({
+const profile = {
   metadata: { name: 'spoke', namespace: 'fleet' },
   status: { accessProviders: [{ ...entry, cluster: { ...entry.cluster, extensions: [variables] } }] },
-});
+};
+const config = providers.getConfig(profile);
 const core = config.makeApiClient(CoreV1Api);
 
 /** What the plugin answers while nothing is wrong: the token that the server takes, for a few seconds. */
@@ -150,6 +154,47 @@ const faults: readonly Fault[] = [
       clockOffset -= 600_000;
     },
   },
+  {
+    name: 'callers send malformed requests',
+    begin: async () => {
+      const makers = Object.values(malformed);
+      for (let i = 0; i < 20; i++) {
+        const make = makers[Math.floor(random() * makers.length)] ?? assert.fail('there is no such request');
+        await sendMalformed(config.dispatcher, make());
+      }
+    },
+  },
+  {
+    name: 'callers give up',
+    begin: async () => {
+      const requests = Array.from({ length: 50 }, async () => {
+        const signal = AbortSignal.timeout(Math.floor(between(0, 50)));
+        await fetch(`${cluster.url}/api/v1/namespaces`, { dispatcher: config.dispatcher, signal }).catch(
+          () => undefined,
+        );
+      });
+      await Promise.all(requests);
+    },
+  },
+  {
+    name: 'other providers are closed in the middle of it',
+    begin: async () => {
+      const other = new CredentialProviders([{ name: 'fake', execConfig, ...rules }], {
+        timeoutMs,
+        logger: { warn: () => {} },
+      });
+      const theirs = other.getConfig(profile);
+      const requests = Array.from({ length: 20 }, () =>
+        theirs
+          .makeApiClient(CoreV1Api)
+          .listNamespace()
+          .catch(() => undefined),
+      );
+      await pause(between(0, 50));
+      await other.close();
+      await Promise.all(requests);
+    },
+  },
   { name: 'nothing', begin: () => {} },
 ];
 
@@ -161,8 +206,8 @@ const descriptors = () => readdirSync('/proc/self/fd').length;
 while (successes < 2_000) await pause(20);
 const before = { heap: heap(), descriptors: descriptors(), runs: await plugin.runs() };
 
-/** Milliseconds that everybody may need after a fault: the longest hold that so short a fault can lead to, and a run. */
-const recoveryMs = 10_000;
+/** Milliseconds that everybody may need after a fault: the longest pause before a retry, the longest hold, and a run. */
+const recoveryMs = 25_000;
 const began = performance.now();
 let faultMs = 0;
 let slowest = { name: '', ms: 0 };
@@ -224,11 +269,14 @@ await Promise.all(callers);
 await pause(200);
 const grown = { heap: heap() - before.heap, descriptors: descriptors() - before.descriptors };
 assert.ok(grown.heap < 8 * 1024 * 1024, `the heap has grown by ${grown.heap} bytes`);
-assert.ok(grown.descriptors <= 10, `${grown.descriptors} more descriptors`);
-assert.ok(cluster.stats.openConnections <= 3, `${cluster.stats.openConnections} open connections`);
+// Sockets for short requests come and go with the load.
+assert.ok(grown.descriptors <= 45, `${grown.descriptors} more descriptors`);
+assert.ok(cluster.stats.openConnections <= 35, `${cluster.stats.openConnections} open connections`);
 await providers.close();
 await cluster.close();
 await plugin.remove();
+const neighbours = await measureNeighbours();
+console.log(neighbours);
 console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
     `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +

@@ -1,72 +1,11 @@
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
-import { type Dispatcher, request } from 'undici';
+import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
+import { malformed, sendMalformed } from '../fixtures/malformed.ts';
 
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
-type Malformed = Readonly<Record<string, unknown>>;
-
-/** Whatever a caller may get wrong. Made anew for each request: bodies are used up. */
-const malformed: Readonly<Record<string, () => Malformed>> = {
-  'a header value with a line break': () => ({ headers: { 'x-bad': 'a\r\nb' } }),
-  'a header value with NUL': () => ({ headers: { 'x-bad': 'a\0b' } }),
-  'a header name with a space': () => ({ headers: { 'x bad': 'a' } }),
-  'an empty header name': () => ({ headers: { '': 'a' } }),
-  'a header value that is an object': () => ({ headers: { 'x-bad': { a: 1 } } }),
-  'headers that are a number': () => ({ headers: 5 }),
-  'an odd list of headers': () => ({ headers: ['a', 'b', 'c'] }),
-  'expect: 100-continue': () => ({ headers: { expect: '100-continue' } }),
-  'a pseudo-header': () => ({ headers: { ':path': '/elsewhere' } }),
-  'connection: upgrade': () => ({ headers: { connection: 'upgrade', upgrade: 'h2c' } }),
-  'transfer-encoding: chunked': () => ({ headers: { 'transfer-encoding': 'chunked' } }),
-  'a content-length that is none': () => ({ method: 'POST', headers: { 'content-length': 'x' }, body: 'x' }),
-  'a content-length that is too long': () => ({ method: 'POST', headers: { 'content-length': '9' }, body: 'x' }),
-  'a content-length that is too short': () => ({ method: 'POST', headers: { 'content-length': '1' }, body: 'xyz' }),
-  'a path with a space': () => ({ path: '/version?a=b c' }),
-  'a path with a line break': () => ({ path: '/version\r\nx: y' }),
-  'a path beyond Latin-1': () => ({ path: '/version?a=\u{1F600}' }),
-  'a path without a slash': () => ({ path: 'version' }),
-  'an empty method': () => ({ method: '' }),
-  'a method with a space': () => ({ method: 'GE T' }),
-  'method CONNECT': () => ({ method: 'CONNECT' }),
-  'an upgrade': () => ({ upgrade: 'chat' }),
-  'a body that is a number': () => ({ method: 'POST', body: 5 }),
-  'a body that is an object': () => ({ method: 'POST', body: { a: 1 } }),
-  'a body of numbers': () => ({ method: 'POST', body: Readable.from([1, 2]) }),
-  'a body that fails': () => ({
-    method: 'POST',
-    body: Readable.from(
-      (async function* () {
-        yield 'a';
-        throw new Error('the body failed');
-      })(),
-    ),
-  }),
-  'a body that has failed': () => {
-    const body = new Readable({ read: () => undefined });
-    body.on('error', () => undefined).destroy(new Error('the body failed'));
-    return { method: 'POST', body };
-  },
-  'another FormData': () => ({ method: 'POST', body: new FormData() }),
-  'a time limit below zero': () => ({ headersTimeout: -1 }),
-  'a reset that is a text': () => ({ reset: 'yes' }),
-  'throwOnError, which is gone': () => ({ throwOnError: true }),
-};
-
-/** Sends it as a caller's library would. Gives the error, or the status. */
-function send(dispatcher: Dispatcher, more: Malformed): Promise<unknown> {
-  return new Promise((resolve) => {
-    const options = { path: '/version', method: 'GET', ...more } as Dispatcher.DispatchOptions; // wrong on purpose
-    dispatcher.dispatch(options, {
-      onRequestStart: () => undefined,
-      onRequestUpgrade: (_controller, statusCode) => resolve(statusCode),
-      onResponseStart: (_controller, statusCode) => resolve(statusCode),
-      onResponseError: (_controller, error) => resolve(error),
-    });
-  });
-}
 
 /** What a pool may look like when the request comes. */
 const states: Readonly<Record<string, (t: TestContext) => Promise<Fleet>>> = {
@@ -108,8 +47,8 @@ describe('a malformed request fails alone', () => {
         const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher });
         // Twice in a row, and beside good ones.
         const [outcome, again] = await Promise.all([
-          send(dispatcher, more()),
-          send(dispatcher, more()),
+          sendMalformed(dispatcher, more()),
+          sendMalformed(dispatcher, more()),
           request(`${cluster.url}/version`, { dispatcher }).then((response) => response.body.dump()),
         ]);
         for (const one of [outcome, again]) {
