@@ -34,6 +34,11 @@ export function createConnector(
     cluster.certificateAuthorityData && Buffer.from(cluster.certificateAuthorityData, 'base64').toString();
   let direct: Connector | undefined;
   const connect: Connector = (options, callback) => {
+    if (signal?.aborted) {
+      options.httpSocket?.destroy();
+      callback(closed(), null);
+      return;
+    }
     let opened: unknown;
     const giveUp = () => {
       if (opened instanceof Socket) opened.destroy(closed());
@@ -50,7 +55,7 @@ export function createConnector(
       callback(error instanceof Error ? error : new Error('the connection could not be opened'), null);
     }
   };
-  if (!proxy) return (options, callback) => (signal?.aborted ? callback(closed(), null) : connect(options, callback));
+  if (!proxy) return connect;
   let proxyTls: SecureContext | undefined;
   const secureContext = () => {
     proxyTls ??= proxyContext(certificateAuthority);
