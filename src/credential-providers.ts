@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
-import { type FlagValues, parseFlags, pickFlags } from './access/flags.ts';
+import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
 import { hardeningProblems } from './access/hardened.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
@@ -14,7 +14,7 @@ import { pathBounds } from './access/url-pattern.ts';
 import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
-import type { PluginPolicy } from './exec/plugin-policy.ts';
+import type { Logger } from './logger.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { Connections } from './rest/connections.ts';
 import { RestConfig } from './rest/rest-config.ts';
@@ -41,6 +41,7 @@ export class CredentialProviders {
     this.#providers = origin?.providers ?? configureProviders(providers);
     const settings = parseOptions(options);
     if (settings.hardened) checkHardened(this.#providers, 'providers');
+    warnOfNone(this.#providers, origin?.file, settings.logger);
     this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
     this.#observer = settings.metrics?.observer;
     if (!settings.watchProviderFile) return;
@@ -54,23 +55,16 @@ export class CredentialProviders {
 
   /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may stand beside. */
   static fromFlags(values: FlagValues, options: CredentialProvidersOptions = {}): CredentialProviders {
-    const { providers, providerFile, watchProviderFile, hardened, pluginPolicy } = parseFlags(values);
-    if (pluginPolicy && options.pluginPolicy) {
-      const message = 'the program sets pluginPolicy itself: leave the flag out';
-      throw new ConfigurationError('FLAG_INVALID', 'flags', [{ path: '--clusterprofile-plugin-policy', message }]);
-    }
-    return new CredentialProviders(withOrigin(providers, providerFile), {
-      ...options,
-      ...(watchProviderFile ? { watchProviderFile } : {}),
-      ...(hardened ? { hardened } : {}),
-      // parseOptions checks it, as it does the program's own.
-      ...(pluginPolicy ? { pluginPolicy: pluginPolicy as PluginPolicy } : {}),
-    });
+    return fromParsedFlags(parseFlags(values), options);
   }
 
-  /** From a whole argv: picks its own flags out and leaves every other argument alone. */
+  /**
+   * From a whole argv: picks its own flags out and leaves every other argument alone. A flag that begins with
+   * `--clusterprofile-` and is none of ours is an error.
+   */
   static fromArgs(argv: readonly string[], options: CredentialProvidersOptions = {}): CredentialProviders {
-    return CredentialProviders.fromFlags(pickFlags(argv), options);
+    const { values, problems } = pickFlags(argv);
+    return fromParsedFlags(parseFlags(values, problems), options);
   }
 
   /** From a provider file, JSON or YAML. */
@@ -166,6 +160,7 @@ export class CredentialProviders {
         return;
       }
       const change = this.#replaceProviders(next);
+      if (change) warnOfNone(next, path, logger);
       if (change) onChange?.(change);
     });
     this.#stop.signal.addEventListener('abort', stop, { once: true });
@@ -191,6 +186,33 @@ export class CredentialProviders {
     const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
     return { provider, origin: `access provider ${provider}`, exec, acceptedVersions, cluster: execCluster };
   }
+}
+
+/** Nothing would work, and nothing would say so until the first profile comes. */
+function warnOfNone(providers: readonly ConfiguredProvider[], file: string | undefined, logger: Logger): void {
+  if (providers.length > 0) return;
+  const what =
+    file === undefined ? 'no access provider is configured' : `provider file ${file} configures no access provider`;
+  const how = 'give --clusterprofile-access-provider, or list providers in --clusterprofile-provider-file';
+  logger.warn({ file }, `${what}, so every ClusterProfile is refused with NO_MATCHING_PROVIDER: ${how}`);
+}
+
+/** A flag beats the program's own option, but takes nothing back that the program asks for. */
+function fromParsedFlags(
+  { providers, providerFile, options: flagged }: ParsedFlags,
+  options: CredentialProvidersOptions,
+): CredentialProviders {
+  const problems = Object.entries(switches).flatMap(([flag, option]) =>
+    flagged[option] === false && options[option]
+      ? [{ path: `--${flag}=false`, message: `the program sets ${option} itself: leave the flag out` }]
+      : [],
+  );
+  if (flagged.pluginPolicy && options.pluginPolicy) {
+    const message = 'the program sets pluginPolicy itself: leave the flag out';
+    problems.push({ path: '--clusterprofile-plugin-policy', message });
+  }
+  if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
+  return new CredentialProviders(withOrigin(providers, providerFile), { ...options, ...flagged });
 }
 
 type Settings = ReturnType<typeof parseOptions>;

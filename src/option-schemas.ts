@@ -1,13 +1,11 @@
 /** What the options of clusters and of images have in common. */
 import { z } from 'zod';
+import { longestMs } from './access/duration.ts';
 import { nearest } from './access/nearest.ts';
 import { safeClock } from './callbacks.ts';
 import { ConfigurationError } from './errors.ts';
 import { defaultMaxConcurrentRuns } from './exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger, warnOnStderr } from './logger.ts';
-
-/** setTimeout takes no more. */
-const longestMs = 2 ** 31 - 1;
 
 export const isFunction = (value: unknown) => typeof value === 'function';
 export const milliseconds = (least: number) => {

@@ -173,7 +173,7 @@ describe('a secret', () => {
             parseFlags({
               'clusterprofile-access-provider': ['x=p'],
               'clusterprofile-access-provider-option': [`x=execConfig.env=[{name: A, value: "${secret}"}]`],
-            }).pluginPolicy,
+            }).options,
         ),
       // What a plugin is told.
       (secret, around) => outcome(() => loadExecCredential(`${around}{"spec": "${secret}"}${around}`)),

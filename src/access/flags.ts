@@ -1,4 +1,5 @@
 import type { Problem } from '../errors.ts';
+import { longestMs, parseDuration } from './duration.ts';
 import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
@@ -20,9 +21,23 @@ export const flagOptions = {
   'clusterprofile-hardened': { type: 'boolean' },
   'clusterprofile-plugin-policy': { type: 'string' },
   'clusterprofile-plugin-allowlist': { type: 'string', multiple: true },
+  'clusterprofile-plugin-timeout': { type: 'string' },
+  'clusterprofile-max-concurrent-runs': { type: 'string' },
+  'clusterprofile-strict-plugin-files': { type: 'boolean' },
+  'clusterprofile-clean-environment': { type: 'boolean' },
 } as const;
 
 type FlagName = keyof typeof flagOptions;
+
+const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
+
+/** Flags that are there or not, and the option that each sets. */
+export const switches = {
+  'clusterprofile-watch-provider-file': 'watchProviderFile',
+  'clusterprofile-hardened': 'hardened',
+  'clusterprofile-strict-plugin-files': 'strictPluginFiles',
+  'clusterprofile-clean-environment': 'cleanEnvironment',
+} as const satisfies Partial<Record<FlagName, string>>;
 
 /** The values of our flags, as `parseArgs` returns them; other flags may stand beside them. */
 export type FlagValues = {
@@ -33,50 +48,68 @@ export type FlagValues = {
       : string;
 };
 
-/** What the flags say: the providers they configure, and the file that configures more. */
+/** What the flags say: the providers they configure, the file that configures more, and options. */
 export interface ParsedFlags {
   readonly providers: readonly ConfiguredProvider[];
   readonly providerFile?: string;
-  readonly watchProviderFile: boolean;
-  readonly hardened: boolean;
-  /** Not validated yet: the option of the same shape is. */
-  readonly pluginPolicy?: { readonly policyType: string; readonly allowlist?: readonly { readonly command: string }[] };
+  readonly options: FlaggedOptions;
 }
 
+/** Options of `CredentialProviders` that a flag sets. */
+export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof switches]]?: boolean } & {
+  readonly timeoutMs?: number;
+  readonly maxConcurrentRuns?: number;
+  readonly pluginPolicy?: {
+    readonly policyType: (typeof policyTypes)[number];
+    readonly allowlist?: readonly { readonly command: string }[];
+  };
+};
+
 /** Picks our flags out of an argv and leaves every other argument alone. One leading dash is as good as two. */
-export function pickFlags(argv: readonly string[]): FlagValues {
-  const repeated = new Map<FlagName, string[]>();
-  const switches = new Map<FlagName, boolean>();
+export function pickFlags(argv: readonly string[]): {
+  readonly values: FlagValues;
+  readonly problems: readonly Problem[];
+} {
+  const problems: Problem[] = [];
+  const values: Record<string, string | string[] | boolean> = {};
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] ?? '';
     if (argument === '--') break;
-    const match = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(argument);
-    const name = match?.[1];
-    if (!match || !isFlagName(name)) continue;
+    const [, name, inline] = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? [];
+    if (name === undefined) continue;
+    if (!isFlagName(name)) {
+      const problem = unknownFlag(name);
+      if (problem) problems.push(problem);
+      continue;
+    }
     if (flagOptions[name].type === 'boolean') {
-      if (match[2] !== undefined && !['true', 'false'].includes(match[2])) {
-        throw flagError([{ path: argument, message: 'must be true or false' }]);
-      }
-      switches.set(name, match[2] !== 'false');
+      if (inline === undefined || ['true', 'false'].includes(inline)) values[name] = inline !== 'false';
+      else problems.push({ path: argument, message: 'must be true or false' });
       continue;
     }
     const next = argv[i + 1];
-    if (match[2] === undefined && (next === undefined || isOurFlag(next))) {
-      throw flagError([{ path: argument, message: `needs a value: --${name} ${examples[name]}` }]);
+    const value = inline ?? (next === undefined || isOurFlag(next) ? undefined : next);
+    if (value === undefined) {
+      problems.push({ path: argument, message: `needs a value: --${name} ${examples[name]}` });
+      continue;
     }
-    if (match[2] === undefined) i += 1;
-    repeated.set(name, [...(repeated.get(name) ?? []), match[2] ?? next ?? '']);
+    if (inline === undefined) i += 1;
+    if ('multiple' in flagOptions[name]) values[name] = [...[values[name] ?? []].flat(), value].map(String);
+    else if (name in values) problems.push({ path: `--${name}`, message: 'is given more than once: give it once' });
+    else values[name] = value;
   }
-  const single = new Map<FlagName, string>();
-  for (const name of ['clusterprofile-provider-file', 'clusterprofile-plugin-policy'] as const) {
-    const [first, ...others] = repeated.get(name) ?? [];
-    repeated.delete(name);
-    if (others.length > 0) {
-      throw flagError([{ path: `--${name}`, message: `is given ${others.length + 1} times: give it once` }]);
-    }
-    if (first !== undefined) single.set(name, first);
-  }
-  return Object.fromEntries([...repeated, ...single, ...switches]);
+  return { values, problems };
+}
+
+/** A flag that is nearly one of ours would be passed over in silence: a misspelt policy must not allow what it should deny. */
+function unknownFlag(name: string): Problem | undefined {
+  const [, rest] = /^clusterprofile[-_](.*)$/i.exec(name) ?? [];
+  if (rest === undefined) return undefined;
+  const known = Object.keys(flagOptions).map((flag) => flag.slice('clusterprofile-'.length));
+  const meant = nearest(rest.replaceAll('_', '-'), known);
+  const all = known.map((flag) => `--clusterprofile-${flag}`).join(', ');
+  const hint = meant ? ` (did you mean --clusterprofile-${meant}?)` : `; known are ${all}`;
+  return { path: `--${name}`, message: `is not a flag${hint}` };
 }
 
 const policyFlags = [
@@ -84,11 +117,10 @@ const policyFlags = [
   { name: 'clusterprofile-sourced-env-vars-policy', field: 'profileSourcedEnvVarsPolicy', policies: envVarsPolicies },
 ] as const;
 
-const watchFlag = 'clusterprofile-watch-provider-file';
-
-/** Turns the flags into providers. Reports every malformed flag in one error. */
-export function parseFlags(values: FlagValues): ParsedFlags {
-  const problems: Problem[] = [];
+/** Turns the flags into providers and options. Reports every malformed flag, and those found `before`, in one error. */
+export function parseFlags(values: FlagValues, before: readonly Problem[] = []): ParsedFlags {
+  const unknown = Object.keys(values).flatMap((name) => (isFlagName(name) ? [] : (unknownFlag(name) ?? [])));
+  const problems: Problem[] = [...before, ...unknown];
   const flags = checkTypes(values, problems);
   const providers = readProviders(flags('clusterprofile-access-provider'), problems);
   readOptions(flags('clusterprofile-access-provider-option'), providers, problems);
@@ -96,28 +128,53 @@ export function parseFlags(values: FlagValues): ParsedFlags {
   const [providerFile] = flags('clusterprofile-provider-file');
   if (providerFile === '')
     problems.push({ path: '--clusterprofile-provider-file', message: 'needs the path of a file' });
-  const watchProviderFile = values[watchFlag] === true;
-  if (watchProviderFile && providerFile === undefined) {
-    problems.push({ path: `--${watchFlag}`, message: 'has no file to watch: give --clusterprofile-provider-file' });
+  if (values['clusterprofile-watch-provider-file'] === true && providerFile === undefined) {
+    const message = 'has no file to watch: give --clusterprofile-provider-file';
+    problems.push({ path: '--clusterprofile-watch-provider-file', message });
   }
-  const [policyType] = flags('clusterprofile-plugin-policy');
-  const allowlist = flags('clusterprofile-plugin-allowlist');
-  const policyProblem = flagPolicyProblem(policyType, allowlist);
-  if (policyProblem) problems.push(policyProblem);
+  const options = readSettings(values, flags, problems);
   if (problems.length > 0) throw flagError(problems);
   return {
     providers: [...providers.values()].map((draft) => finish(draft)),
     ...(providerFile === undefined ? {} : { providerFile }),
-    watchProviderFile,
-    hardened: values['clusterprofile-hardened'] === true,
-    ...(policyType === undefined
-      ? {}
-      : {
-          pluginPolicy: {
-            policyType,
-            ...(allowlist.length > 0 ? { allowlist: allowlist.map((command) => ({ command })) } : {}),
-          },
-        }),
+    options,
+  };
+}
+
+type Flags = (name: FlagName) => readonly string[];
+
+/** The options that flags set. */
+function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): FlaggedOptions {
+  const switched = Object.entries(switches).flatMap(([flag, option]) => {
+    const value: unknown = Reflect.get(values, flag);
+    return typeof value === 'boolean' ? [[option, value]] : [];
+  });
+  const [timeout] = flags('clusterprofile-plugin-timeout');
+  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
+  if (timeout !== undefined && !(timeoutMs !== undefined && timeoutMs >= 1 && timeoutMs <= longestMs)) {
+    const message = 'must be a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h';
+    problems.push({ path: `--clusterprofile-plugin-timeout ${JSON.stringify(timeout)}`, message });
+  }
+  const [runs] = flags('clusterprofile-max-concurrent-runs');
+  const maxConcurrentRuns = runs === undefined ? undefined : Number(runs);
+  if (
+    runs !== undefined &&
+    !(/^\d+$/.test(runs) && Number.isSafeInteger(maxConcurrentRuns) && maxConcurrentRuns !== 0)
+  ) {
+    const message = 'must be a whole number of 1 or more';
+    problems.push({ path: `--clusterprofile-max-concurrent-runs ${JSON.stringify(runs)}`, message });
+  }
+  const [policy] = flags('clusterprofile-plugin-policy');
+  const allowlist = flags('clusterprofile-plugin-allowlist');
+  const policyType = policyTypes.find((type) => type === policy);
+  const policyProblem = policyType ? undefined : flagPolicyProblem(policy, allowlist);
+  if (policyProblem) problems.push(policyProblem);
+  const list = allowlist.length > 0 ? { allowlist: allowlist.map((command) => ({ command })) } : {};
+  return {
+    ...Object.fromEntries(switched),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(maxConcurrentRuns === undefined ? {} : { maxConcurrentRuns }),
+    ...(policyType === undefined ? {} : { pluginPolicy: { policyType, ...list } }),
   };
 }
 
@@ -127,13 +184,10 @@ function flagPolicyProblem(policyType: string | undefined, allowlist: readonly s
     if (allowlist.length === 0) return undefined;
     return { path: '--clusterprofile-plugin-allowlist', message: `does nothing without ${flag} Allowlist: give both` };
   }
-  if (policyTypes.includes(policyType)) return undefined;
   const meant = nearest(policyType, policyTypes);
   const hint = meant ? ` (did you mean ${meant}?)` : '';
   return { path: `${flag} ${JSON.stringify(policyType)}`, message: `must be ${policyTypes.join(', ')}${hint}` };
 }
-
-const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'];
 
 const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-access-provider': `"google='/usr/bin/gke-gcloud-auth-plugin --flag value'"`,
@@ -145,6 +199,10 @@ const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-hardened': '',
   'clusterprofile-plugin-policy': 'Allowlist',
   'clusterprofile-plugin-allowlist': '/usr/bin/gke-gcloud-auth-plugin',
+  'clusterprofile-plugin-timeout': '30s',
+  'clusterprofile-max-concurrent-runs': '16',
+  'clusterprofile-strict-plugin-files': '',
+  'clusterprofile-clean-environment': '',
 };
 
 function isFlagName(name: string | undefined): name is FlagName {
@@ -155,7 +213,7 @@ function isOurFlag(argument: string): boolean {
   return isFlagName(/^--?([^=]+)/.exec(argument)?.[1]);
 }
 
-function checkTypes(values: FlagValues, problems: Problem[]): (name: FlagName) => readonly string[] {
+function checkTypes(values: FlagValues, problems: Problem[]): Flags {
   const read = (name: FlagName): readonly string[] => {
     const value: unknown = values[name];
     const list: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];

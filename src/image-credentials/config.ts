@@ -3,11 +3,11 @@
  * unknown fields and keys given twice are errors. Pure.
  */
 import { z } from 'zod';
+import { parseDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
 import { type EnvVar, fieldPath } from '../access/provider.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
-import { parseDuration } from './duration.ts';
 import { parseGoUrl } from './go-url.ts';
 
 /** The versions of the request and the response. */

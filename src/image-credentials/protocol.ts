@@ -1,9 +1,8 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
 import { z } from 'zod';
+import { parseDuration } from '../access/duration.ts';
 import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
-import { hasDuplicateKeys } from './duplicate-keys.ts';
-import { parseDuration } from './duration.ts';
 
 /** What credentials are good for: one image, its whole registry, or every image of the provider. */
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { type FlagValues, flagOptions, parseFlags, pickFlags } from '../../src/access/flags.ts';
-import { ConfigurationError } from '../../src/errors.ts';
+import { ConfigurationError, type Problem } from '../../src/errors.ts';
 
 const provider = (...values: string[]): FlagValues => ({ 'clusterprofile-access-provider': values });
 const google = 'google=/usr/bin/plugin';
@@ -13,15 +13,20 @@ function commandLine(value: string): readonly string[] {
   return [parsed.execConfig.command, ...parsed.execConfig.args];
 }
 
-function problemsOf(values: FlagValues): readonly string[] {
+function problemsOf(values: FlagValues, before: readonly Problem[] = []): readonly string[] {
   try {
-    parseFlags(values);
+    parseFlags(values, before);
   } catch (error) {
     assert.ok(error instanceof ConfigurationError);
     assert.equal(error.code, 'FLAG_INVALID');
     return error.problems.map(({ path, message }) => `${path}: ${message}`);
   }
   throw new assert.AssertionError({ message: 'no error' });
+}
+
+function argvProblems(argv: readonly string[]): readonly string[] {
+  const { values, problems } = pickFlags(argv);
+  return problemsOf(values, problems);
 }
 
 describe('--clusterprofile-access-provider', () => {
@@ -195,6 +200,100 @@ describe('the policy flags', () => {
   });
 });
 
+describe('the flags for options', () => {
+  test('set what they are named after', () => {
+    const argv = [
+      '--clusterprofile-plugin-timeout=1m30s',
+      '-clusterprofile-max-concurrent-runs',
+      '16',
+      '--clusterprofile-strict-plugin-files',
+      '--clusterprofile-clean-environment=false',
+    ];
+    assert.deepEqual(parseFlags(pickFlags(argv).values).options, {
+      timeoutMs: 90_000,
+      maxConcurrentRuns: 16,
+      strictPluginFiles: true,
+      cleanEnvironment: false,
+    });
+  });
+
+  for (const [flag, value, expected] of [
+    ['plugin-timeout', '30', 'must be a duration as Go writes it, such as 30s'],
+    ['plugin-timeout', '0s', 'from 1ms to 596h'],
+    ['plugin-timeout', '-1s', 'from 1ms to 596h'],
+    ['plugin-timeout', '600h', 'from 1ms to 596h'],
+    ['plugin-timeout', '', 'must be a duration'],
+    ['max-concurrent-runs', '0', 'must be a whole number of 1 or more'],
+    ['max-concurrent-runs', '1.5', 'must be a whole number'],
+    ['max-concurrent-runs', '1e3', 'must be a whole number'],
+    ['max-concurrent-runs', '9'.repeat(20), 'must be a whole number'],
+  ] as const) {
+    test(`refuse --clusterprofile-${flag}=${value}`, () => {
+      const [problem = '', ...more] = argvProblems([`--clusterprofile-${flag}=${value}`]);
+      assert.ok(problem.startsWith(`--clusterprofile-${flag} "${value}": `) && problem.includes(expected), problem);
+      assert.deepEqual(more, []);
+    });
+  }
+});
+
+describe('a flag that is none of ours', () => {
+  for (const [flag, meant] of [
+    ['--clusterprofile-plugin-polcy=DenyAll', 'plugin-policy'],
+    ['-clusterprofile-access-providers', 'access-provider'],
+    ['--clusterprofile_strict_plugin_files', 'strict-plugin-files'],
+    ['--ClusterProfile-Hardened', 'hardened'],
+    ['--clusterprofile-plugin-alowlist', 'plugin-allowlist'],
+  ] as const) {
+    test(`is an error where it begins as ours do, and is nearly one: ${flag}`, () => {
+      const [problem = '', ...more] = argvProblems([flag]);
+      assert.ok(problem.endsWith(`: is not a flag (did you mean --clusterprofile-${meant}?)`), problem);
+      assert.deepEqual(more, []);
+    });
+  }
+
+  test('is an error where it is far from ours, and all are listed', () => {
+    const [problem = ''] = argvProblems(['--clusterprofile-namespace=x']);
+    assert.match(problem, /^--clusterprofile-namespace: is not a flag; known are --clusterprofile-access-provider, /);
+    for (const flag of Object.keys(flagOptions)) assert.ok(problem.includes(`--${flag}`), flag);
+  });
+
+  test('is an error among the values of a parser that takes any flag', () => {
+    const args = ['--clusterprofile-plugin-polcy=DenyAll', '--port=1'];
+    const { values } = parseArgs({ args, options: flagOptions, strict: false });
+    const [problem = '', ...more] = problemsOf(values as FlagValues); // a parser that is not strict has no types
+    assert.match(
+      problem,
+      /--clusterprofile-plugin-polcy: is not a flag \(did you mean --clusterprofile-plugin-policy\?\)/,
+    );
+    assert.deepEqual(more, []);
+  });
+
+  test('is left alone where it does not begin as ours do, is a value of ours, or stands after "--"', () => {
+    const argv = [
+      '--cluster',
+      '--clusterprofile',
+      `--clusterprofile-provider-file=--clusterprofile-x`,
+      '--',
+      '--clusterprofile-x',
+    ];
+    assert.deepEqual(pickFlags(argv), {
+      values: { 'clusterprofile-provider-file': '--clusterprofile-x' },
+      problems: [],
+    });
+  });
+
+  test('is told together with every other mistake', () => {
+    const argv = [
+      '--clusterprofile-plugin-polcy=DenyAll',
+      '--clusterprofile-hardened=maybe',
+      '--clusterprofile-access-provider=google',
+      '--clusterprofile-plugin-timeout=soon',
+      '--clusterprofile-provider-file',
+    ];
+    assert.equal(argvProblems(argv).length, 5);
+  });
+});
+
 describe('an argv', () => {
   test('gives up our flags and nothing else; one leading dash is as good as two', () => {
     const argv = [
@@ -207,14 +306,14 @@ describe('an argv', () => {
       '-v',
       '--clusterprofile-provider-file=/p',
     ];
-    assert.deepEqual(pickFlags(argv), {
+    assert.deepEqual(pickFlags(argv).values, {
       'clusterprofile-access-provider': [google],
       'clusterprofile-provider-file': '/p',
     });
   });
 
   test('is left alone after "--"', () => {
-    assert.deepEqual(pickFlags(['--', '--clusterprofile-access-provider', google]), {});
+    assert.deepEqual(pickFlags(['--', '--clusterprofile-access-provider', google]), { values: {}, problems: [] });
   });
 
   test('is an error when a flag has no value', () => {
@@ -222,20 +321,18 @@ describe('an argv', () => {
       ['--clusterprofile-access-provider'],
       ['--clusterprofile-access-provider', '--clusterprofile-provider-file=/p'],
     ]) {
-      assert.throws(() => pickFlags(argv), /--clusterprofile-access-provider: needs a value/);
+      assert.match(argvProblems(argv).join(), /--clusterprofile-access-provider: needs a value/);
     }
   });
 
   test('is an error when two provider files are given', () => {
-    assert.throws(
-      () => pickFlags(['-clusterprofile-provider-file=a', '-clusterprofile-provider-file=b']),
-      /given 2 times/,
-    );
+    const twice = ['-clusterprofile-provider-file=a', '-clusterprofile-provider-file=b'];
+    assert.match(argvProblems(twice).join(), /--clusterprofile-provider-file: is given more than once/);
   });
 
   test('means the same as the values of parseArgs', () => {
     const args = ['--clusterprofile-access-provider', google, '--clusterprofile-sourced-cli-args-policy', 'Append'];
     const { values } = parseArgs({ args, options: { ...flagOptions, port: { type: 'string' } } });
-    assert.deepEqual(parseFlags(values), parseFlags(pickFlags(args)));
+    assert.deepEqual(parseFlags(values), parseFlags(pickFlags(args).values));
   });
 });

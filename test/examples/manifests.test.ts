@@ -19,9 +19,10 @@ describe('examples/deploy', () => {
   const [container] = spec.containers;
 
   test('has flags and a provider file that are valid, with the rules switched on', () => {
-    const flags = parseFlags(pickFlags(container.args));
-    assert.equal(flags.watchProviderFile, true);
-    assert.deepEqual(flags.pluginPolicy?.allowlist, [{ command: '/plugins/gke-gcloud-auth-plugin' }]);
+    const { values, problems } = pickFlags(container.args);
+    const { options } = parseFlags(values, problems);
+    assert.equal(options.watchProviderFile, true);
+    assert.deepEqual(options.pluginPolicy?.allowlist, [{ command: '/plugins/gke-gcloud-auth-plugin' }]);
     const [provider] = parseProviderFile(find('ConfigMap').data['providers.yaml'], 'providers.yaml');
     assert.equal(provider?.execConfig.command, '/plugins/gke-gcloud-auth-plugin');
     assert.equal(provider?.allowedServers?.length, 2);

@@ -11,7 +11,10 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /** The longest that Go can hold: 2^63 nanoseconds. */
-const longestMs = 2 ** 63 * 1e-6;
+const longestGoMs = 2 ** 63 * 1e-6;
+
+/** The longest time of a timer, in milliseconds: setTimeout takes no more. */
+export const longestMs = 2 ** 31 - 1;
 
 /** Milliseconds of a Go duration such as `1h30m` or `.5s`; `undefined` for what Go would refuse. */
 export function parseDuration(text: string): number | undefined {
@@ -22,7 +25,7 @@ export function parseDuration(text: string): number | undefined {
   for (const [, count = '', unit = ''] of rest.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g)) {
     ms += Number(count) * (units[unit] ?? Number.NaN);
   }
-  if (!(ms < longestMs)) return undefined;
+  if (!(ms < longestGoMs)) return undefined;
   return sign === '-' && ms !== 0 ? -ms : ms;
 }
 
