@@ -17,6 +17,7 @@ import type { PluginCall } from './exec/plugin.ts';
 import type { Logger } from './logger.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { Connections } from './rest/connections.ts';
+import { providersClosed } from './rest/dispatcher.ts';
 import { RestConfig } from './rest/rest-config.ts';
 import { emit, isRefusal, type Observer } from './telemetry.ts';
 import { watchForChanges } from './watch-file.ts';
@@ -87,7 +88,7 @@ export class CredentialProviders {
    * share one connection pool and one credential however often this is called. Throws a `ProfileError`.
    */
   getConfig(profile: ClusterProfile): RestConfig {
-    if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', providersClosed);
     const access = this.#resolveAudited(profile);
     this.#connections.sweep();
     return RestConfig.create({

@@ -6,6 +6,8 @@ import { type ClusterFacts, toOwnError } from './connection-errors.ts';
 import type { Connections } from './connections.ts';
 import { Exchange } from './exchange.ts';
 
+export const providersClosed = 'the CredentialProviders have been closed: make new ones, and get the config from them';
+
 /** One config's hold on a connection. Taken at its first request, given back by `close()` or the garbage collector. */
 class Lease {
   readonly #connections: Connections;
@@ -20,14 +22,18 @@ class Lease {
 
   /** Why no request can use this lease any more, or `undefined`. */
   get ended(): RequestError | undefined {
-    if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    if (this.#closed) {
+      const message =
+        'this config has been closed: get a new one where this one came from (getConfig, fromKubeConfig, fromDefault)';
+      return new RequestError('CONFIG_CLOSED', message);
+    }
+    if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', providersClosed);
     const { isCurrent, provider } = this.#destination;
     if (isCurrent?.() === false) {
       const message = `the provider file has another provider ${provider} now, or none: call getConfig again`;
       return new RequestError('PROVIDER_CHANGED', message);
     }
-    if (!this.#closed) return undefined;
-    return new RequestError('CONFIG_CLOSED', 'this config has been closed: call getConfig again for a new one');
+    return undefined;
   }
 
   /** The connection, where a request has needed it. */

@@ -3,12 +3,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { KubeConfig } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import { dangerousEnvVars } from '../../src/access/env-rules.ts';
 import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
-import { CredentialProviders } from '../../src/index.ts';
+import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
+import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { parseOptions } from '../../src/options.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -62,6 +64,16 @@ describe('the README', () => {
   test('names every flag and every option', () => {
     for (const flag of Object.keys(flagOptions)) assert.ok(readme.includes(`\`--${flag}\``), flag);
     for (const option of Object.keys(parseOptions({}))) assert.ok(readme.includes(`| \`${option}\` |`), option);
+  });
+
+  test('names every public member of the classes', () => {
+    for (const type of [CredentialProviders, RestConfig, ImageCredentialProviders]) {
+      const members = Object.getOwnPropertyNames(type.prototype);
+      // What only overrides a method of client-node's is its business.
+      const ours = members.filter((name) => name !== 'constructor' && !(name in KubeConfig.prototype));
+      assert.ok(ours.length > 3);
+      for (const name of [...ours, 'exportConfig']) assert.match(readme, new RegExp(`\\b${name}\\b`), name);
+    }
   });
 
   test('lists every variable that a profile may not set', () => {

@@ -81,7 +81,10 @@ describe('a kubeconfig with user.exec', () => {
     const config = load(t, { cluster: clusterOf(cluster), exec: { command: plugin.command } });
     const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
     await config.close();
-    await assert.rejects(config.ready(), { code: 'CONFIG_CLOSED' });
+    await assert.rejects(config.ready(), {
+      code: 'CONFIG_CLOSED',
+      message: /^this config .* \(getConfig, fromKubeConfig/,
+    });
     cluster.emit('ADDED', 'after-close');
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
     await until(t, () => cluster.stats.openConnections <= 0);
