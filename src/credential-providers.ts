@@ -7,6 +7,7 @@ import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
 import { hardeningProblems } from './access/hardened.ts';
+import { printedWithoutValues } from './access/printed-access.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
@@ -78,9 +79,12 @@ export class CredentialProviders {
     return this.#providers.map(({ name }) => name);
   }
 
-  /** Which provider serves a profile, and with what. Pure: nothing runs. Throws a `ProfileError`. */
+  /**
+   * Which provider serves a profile, and with what. Pure: nothing runs. Plain JSON, which holds the values of the configured
+   * variables; `inspect` shows them as `[redacted]`. Throws a `ProfileError`.
+   */
   resolve(profile: ClusterProfile): ResolvedAccess {
-    return resolve(profile, this.#providers);
+    return printedWithoutValues(resolve(profile, this.#providers), { json: false });
   }
 
   /**

@@ -113,6 +113,9 @@ describe('a secret', () => {
       // What it writes on stderr.
       (secret, around) => redact(`${around}${secret}${around} and ${secret}`, [secret]),
       (secret, around) => redact(`${around}Bearer ${secret}${around}`, []),
+      (secret, around) => redact(`${around}DB_PASSWORD=${secret}${around}`, []),
+      (secret, around, other) => redact(`${around}{"clientSecret":"${secret}","x":"${other}"}${around}`, []),
+      (secret, around) => redact(`${around} curl -u me:${secret} ${around}`, []),
       (secret) => redact(`https://user:${secret}@host/path`, []),
       (secret, around) => redact(`${around}-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----`, []),
       // What a kubeconfig holds.
@@ -185,6 +188,32 @@ describe('a secret', () => {
       }),
       { numRuns: cases },
     );
+  });
+
+  test('that is configured as a variable is in nothing that is printed of a config, and is there to be read', () => {
+    const secret = 'CANARY-51f0c2d9e7';
+    const env = [{ name: 'WHATEVER', value: secret }];
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', env } as const;
+    const providers = new CredentialProviders([{ name: 'x', execConfig: exec }]);
+    const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } };
+    const text = JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
+      users: [{ name: 'c', user: { exec: { ...exec, interactiveMode: 'Never' } } }],
+    });
+    const printed = (value: unknown) => [inspect(value, { depth: 12, showHidden: true }), JSON.stringify(value)].join();
+    for (const config of [providers.getConfig(profile), RestConfig.fromKubeConfig({ text })]) {
+      for (const value of [config, config.access, config.access.exec, { config }]) {
+        assert.ok(!printed(value).includes(secret), printed(value));
+        assert.match(printed(value), /\[redacted\]/);
+      }
+      assert.deepEqual(config.access.exec.env, env);
+      assert.ok(config.exportConfig().includes(secret), 'kubectl has to be told');
+    }
+    assert.ok(!inspect(providers.resolve(profile), { depth: 12 }).includes(secret));
+    assert.deepEqual(JSON.parse(JSON.stringify(providers.resolve(profile))).exec.env, env);
+    assert.deepEqual(providers.getConfig(profile).access, providers.resolve(profile));
   });
 
   test('is in nothing that a real config, its requests, its errors and its events show', async (t) => {

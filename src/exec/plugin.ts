@@ -19,11 +19,12 @@ import {
   maxAnswerBytes,
 } from './exec-credential.ts';
 import { findExecutable } from './executable.ts';
+import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from './known-secrets.ts';
 import { pluginFileProblem } from './plugin-file.ts';
 import { environmentOf, inputProblem } from './plugin-input.ts';
 import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
 import { type Ended, runProcess } from './process.ts';
-import { possibleSecrets, redact } from './redact.ts';
+import { redact } from './redact.ts';
 import { type Standing, withinRunLimit } from './run-limit.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
@@ -134,7 +135,12 @@ async function run(
 ): Promise<Credential> {
   const { exec, cluster } = call;
   const interactive = timeoutMs === undefined;
-  const secrets = [...earlier, ...loginOf(cluster?.['proxy-url'])];
+  const secrets = [
+    ...earlier,
+    ...loginOf(cluster?.['proxy-url']),
+    ...secretsOfEnvironment(exec.env, process.env),
+    ...secretsOfArguments(exec.args),
+  ];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const environment = { ...environmentOf(exec, options.cleanEnvironment), KUBERNETES_EXEC_INFO: execInfo };
@@ -157,11 +163,7 @@ async function run(
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
     const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
-    report(
-      call,
-      options.logger,
-      redact(ended.stderr, [...secrets, ...credential.secrets, ...possibleSecrets(ended.stdout, 12)]),
-    );
+    report(call, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
     return credential;
   } catch (error) {
     if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
@@ -177,7 +179,7 @@ function timeLimit(timeoutMs: number | undefined, options: PluginOptions): strin
 }
 
 function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: readonly string[]): Credential {
-  const stderr = redact(ended.stderr, [...secrets, ...possibleSecrets(ended.stdout, 12)]);
+  const stderr = shownStderr(ended, secrets);
   const fail = (code: PluginErrorCode, reason: string, more?: Partial<PluginFailure>) =>
     failure(call, code, reason, { stderr, ...more });
   const { exitCode, signal, startError } = ended;
@@ -205,6 +207,10 @@ function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: 
     if (fault instanceof AnswerFault) throw fail(fault.code, fault.reason, { exitCode });
     throw fail('ANSWER_UNPARSABLE', 'gave an answer that could not be read', { exitCode });
   }
+}
+
+function shownStderr({ stdout, stderr, stderrCut }: Ended, secrets: readonly string[]): string {
+  return redact(stderr, [...secrets, ...possibleSecrets(stdout, 12)], { isCut: stderrCut });
 }
 
 function failure(

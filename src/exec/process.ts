@@ -4,13 +4,15 @@ import type { Options } from 'execa';
 /** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
 const graceMs = 500;
 
-/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees whole secrets. */
+/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees what surrounds it. */
 const stderrKept = 16 * 1024;
 
 /** How a process ended. */
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
+  /** There was more of it before. */
+  readonly stderrCut: boolean;
   readonly tooLarge: boolean;
   readonly timedOut: boolean;
   /** An operating system's code, where the process could not be started. */
@@ -67,9 +69,12 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   if (stop.aborted) return notStarted;
   const child = execa(path, args, settings);
   let stderr = Buffer.alloc(0);
+  let stderrCut = false;
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr = Buffer.concat([stderr, chunk]);
-    if (stderr.length > stderrKept) stderr = stderr.subarray(stderr.length - stderrKept);
+    if (stderr.length <= stderrKept) return;
+    stderr = stderr.subarray(stderr.length - stderrKept);
+    stderrCut = true;
   });
   let timedOut = false;
   const timers: NodeJS.Timeout[] = [];
@@ -93,6 +98,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
     return {
       stdout: Buffer.from(stdout ?? []).toString('utf8'),
       stderr: stderr.toString('utf8'),
+      stderrCut,
       tooLarge: isMaxBuffer,
       timedOut,
       startError: exitCode === undefined && signal === undefined && !timedOut ? code : undefined,

@@ -1,38 +1,25 @@
+/** What may be shown of a text that a plugin wrote. */
 import { stripVTControlCharacters } from 'node:util';
+import { hideSecrets } from './known-secrets.ts';
+import { hideShapes } from './secret-shapes.ts';
 
 /** The most of a plugin's stderr that an error holds, in bytes. */
 const tailBytes = 2048;
-
-const patterns: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, '[redacted PEM]'],
-  // The end of a block whose beginning was cut off.
-  [/^[\s\S]*?-----END [^-]*-----/, '[redacted PEM]'],
-  [/\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}/g, '[redacted JWT]'],
-  [/\b((?:bearer|basic)(?:\s+(?:bearer|basic))*)\s+[^\s"',;]+/gi, '$1 [redacted]'],
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1[redacted]@'],
-  [
-    /\b((?:access_?|refresh_?|id_?)?token|password|passwd|secret|api_?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+/gi,
-    '$1$2[redacted]',
-  ],
-];
+/** The most that is looked at, in characters; what is shown is the end. */
+const longest = 65_536;
 
 /**
  * What may be shown of a plugin's stderr: its last 2 KiB, without anything that looks like a credential, and with control
- * characters escaped so that it cannot write to a terminal. `secrets` are removed wherever they stand.
+ * characters escaped so that it cannot write to a terminal. `secrets` are removed wherever they stand, in part too. Where
+ * the text is the end of a longer one (`isCut`) its first word is left off: it may be the end of a secret.
  */
-export function redact(text: string, secrets: readonly string[] = []): string {
+export function redact(text: string, secrets: readonly string[] = [], { isCut = false } = {}): string {
+  const cut = isCut || text.length > longest;
   // Colours could hide a word from the patterns.
-  let shown = stripVTControlCharacters(text);
-  for (const secret of secrets) if (secret.length > 0) shown = shown.replaceAll(secret, '[redacted]');
-  for (const [pattern, replacement] of patterns) shown = shown.replace(pattern, replacement);
-  shown = shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeControl);
-  return lastBytes(shown.trim());
-}
-
-/** The long words of a plugin's stdout: each of them may be a secret that it wrote on stderr too. */
-export function possibleSecrets(stdout: string, leastLength: number): readonly string[] {
-  const words = (stdout.match(/[^\s"'{}[\],:]+/g) ?? []).filter((word) => word.length >= leastLength);
-  return [...new Set(words)].filter((word) => !word.startsWith('client.authentication.')).slice(0, 1_000);
+  const kept = stripVTControlCharacters(cut ? text.slice(-longest) : text);
+  const hidden = hideSecrets(kept, secrets);
+  const shown = hideShapes(cut ? hidden.replace(/^\S+/, '…') : hidden);
+  return lastBytes(shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeControl).trim());
 }
 
 function escapeControl(character: string): string {

@@ -18,6 +18,7 @@ import {
 } from '@kubernetes/client-node';
 import type { buildConnector, Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
+import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
@@ -39,7 +40,7 @@ import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
  */
 export class RestConfig extends KubeConfig {
-  /** What the profile and the providers, or a kubeconfig, made of it: plain JSON, for logs and tests. */
+  /** What the profile and the providers, or a kubeconfig, made of it, for logs and tests: prints without the values of its variables. */
   readonly access: ConfigAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
 
@@ -56,7 +57,7 @@ export class RestConfig extends KubeConfig {
     // For callers without types.
     if (!parts) throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
     const { name, user, namespace, access, destination, connections, own, credentialFiles = {} } = parts;
-    this.access = access;
+    this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#maxResponseBytes = connections.maxResponseBytes;
     this.#retries = new RequestRetries(connections.logger, destination.cluster.server);

@@ -272,6 +272,40 @@ exit 1`;
     );
   });
 
+  test('does not show what it was configured with: variables, arguments, and its own environment', async (t) => {
+    process.env.CPC_TEST_SESSION_TOKEN = `inherited-${secret}`;
+    t.after(() => delete process.env.CPC_TEST_SESSION_TOKEN);
+    const env = [
+      { name: 'WHATEVER', value: `configured-${secret}` },
+      { name: 'AZURE_TENANT_ID', value: 'tenant-1' },
+      { name: 'KUBECONFIG', value: '/etc/hub/kubeconfig' },
+    ];
+    const code = `echo "$WHATEVER; $1; $2; $CPC_TEST_SESSION_TOKEN; $AZURE_TENANT_ID at $KUBECONFIG" >&2; exit 1`;
+    const plugin = await shellPlugin(t, code);
+    const args = ['--client-secret', `argument-${secret}`];
+    const error = await failure(runPlugin(call({ command: plugin.command, env, args }), options(t)), 'PLUGIN_FAILED');
+    assert.equal(error.stderr, '[redacted]; --client-secret; [redacted]; [redacted]; tenant-1 at /etc/hub/kubeconfig');
+  });
+
+  for (const [what, code] of [
+    [
+      'that is its answer',
+      `token=$(cat "$DIR/token"); printf '{"status":{"token":"%s"}}' "$token"; echo "got $token" >&2`,
+    ],
+    ['that is in no answer', `cat "$DIR/token" >&2; exit 1`],
+    ['that is in no answer, and words around it', `{ cat "$DIR/token"; echo; echo 'is refused'; } >&2; exit 1`],
+  ] as const) {
+    test(`does not show the end of a token of 40 KiB ${what}`, async (t) => {
+      const plugin = await shellPlugin(t, code);
+      const token = `${secret}${Array.from({ length: 4_000 }, (_, i) => `a${(i * 7919) % 1_000_003}B`).join('')}`;
+      await writeFile(join(plugin.folder, 'token'), token);
+      const error: unknown = await runPlugin(call({ command: plugin.command }), options(t)).catch((reason) => reason);
+      assert.ok(error instanceof PluginError);
+      for (let at = 0; at + 15 <= token.length; at += 5) assert.ok(!error.message.includes(token.slice(at, at + 15)));
+      if (code.includes('is refused')) assert.match(error.message, /is refused/);
+    });
+  }
+
   test('that hangs is killed with its whole group when its time is over', async (t) => {
     const code = `trap '' TERM\nsleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`;
     const plugin = await shellPlugin(t, code);
