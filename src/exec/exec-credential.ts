@@ -2,7 +2,7 @@
  * The wire types of KEP-541: what a plugin is told in `KUBERNETES_EXEC_INFO`, and what it answers on stdout.
  * Pure; a fault is an `AnswerFault`, which never holds anything of the answer.
  */
-import { parseAllDocuments } from 'yaml';
+import { Lexer, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
@@ -11,6 +11,12 @@ import { kubernetesYaml } from '../access/yaml-text.ts';
 import { AnswerFault, type Credential, readStatus } from './credential.ts';
 
 export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
+
+/**
+ * The most of an answer in YAML: characters, and words and signs. Reading it takes the time of a thousand times as much JSON,
+ * most of it for each sign, and nothing else happens in this process meanwhile.
+ */
+const yamlLimits = { characters: 128 * 1024, signs: 4_000 };
 
 /** `spec.cluster`, in the names of the wire. Absent fields are left out; `server` and `config` are always there. */
 export interface ExecCluster {
@@ -57,8 +63,30 @@ export function encodeExecCredential(
     kind: 'ExecCredential',
     apiVersion,
     // v1alpha1 knew the rejected response and no cluster; its successors the other way round.
-    spec: alpha ? { ...(response ? { response } : {}), interactive } : { ...(cluster ? { cluster } : {}), interactive },
+    spec: alpha
+      ? { ...(response ? { response: bounded(response) } : {}), interactive }
+      : { ...(cluster ? { cluster } : {}), interactive },
   });
+}
+
+/** The most of a response's headers that a plugin is told, in bytes of JSON. */
+const maxHeaderBytes = 16 * 1024;
+
+/**
+ * Headers as long as there is room, the challenge first: a server must not make the input of a plugin that it shares with
+ * others larger than the kernel takes. A header is passed on whole or not at all.
+ */
+function bounded({ code, header }: ExecResponse): ExecResponse {
+  const isChallenge = ([name]: readonly [string, unknown]) => name.toLowerCase() === 'www-authenticate';
+  const entries = Object.entries(header).sort((one, other) => Number(isChallenge(other)) - Number(isChallenge(one)));
+  let left = maxHeaderBytes;
+  const kept = entries.filter((entry) => {
+    const size = Buffer.byteLength(JSON.stringify(entry));
+    if (size > left) return false;
+    left -= size;
+    return true;
+  });
+  return { code, header: Object.fromEntries(kept) };
 }
 
 const specSchema = z.object({
@@ -137,13 +165,26 @@ function withTypeNames(answer: unknown): unknown {
 function parseAnswer(stdout: string): unknown {
   const text = stdout.replace(/^\uFEFF/, '');
   if (text.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
+  // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
+  const isJson = /^\s*\{/.test(text);
+  if (!isJson && isLongYaml(text)) {
+    const { characters, signs } = yamlLimits;
+    const limits = `${characters} characters or ${signs} words and signs`;
+    throw new AnswerFault('ANSWER_TOO_LARGE', `printed more YAML than ${limits}: let it answer in JSON`);
+  }
   // The parsers' own messages quote the text, so none of them is passed on.
   try {
-    // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
-    return /^\s*\{/.test(text) ? JSON.parse(text) : parseYaml(text);
+    return isJson ? JSON.parse(text) : parseYaml(text);
   } catch {
     throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is neither JSON nor YAML${logsElsewhere}`);
   }
+}
+
+function isLongYaml(text: string): boolean {
+  if (text.length > yamlLimits.characters) return true;
+  let signs = 0;
+  for (const _ of new Lexer().lex(text)) if (++signs > yamlLimits.signs) return true;
+  return false;
 }
 
 /** The first document. Throws anything. */
