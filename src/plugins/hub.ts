@@ -1,65 +1,89 @@
 /** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. */
 import { existsSync, readFileSync } from 'node:fs';
-import { ApiException, CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ApiException, CoreV1Api, KubeConfig, type V1ObjectMeta, type V1Secret } from '@kubernetes/client-node';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface Hub {
   readonly core: CoreV1Api;
+  readonly server: string;
   /** The kubeconfig context's namespace, or that of the pod, or `default`. */
   readonly namespace: string;
 }
 
-export function openHub(): Hub {
+/**
+ * A pod's own cluster is known by the files of its service account: where the controller gives its plugins a clean
+ * environment `KUBERNETES_SERVICE_HOST` is not there, and the cluster's DNS name serves. `root` stands for `/`, for tests.
+ */
+export function openHub(root = ''): Hub {
+  const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
+  const folder = join(root, serviceAccountFolder);
   const config = new KubeConfig();
-  const inCluster = process.env.KUBERNETES_SERVICE_HOST !== undefined && existsSync(`${serviceAccountFolder}/token`);
-  if (inCluster) config.loadFromCluster();
-  else config.loadFromDefault();
+  const inPod = existsSync(join(folder, 'token')) && (host !== undefined || !path);
+  if (inPod) {
+    process.env.KUBERNETES_SERVICE_HOST ??= 'kubernetes.default.svc';
+    process.env.KUBERNETES_SERVICE_PORT ??= '443';
+    config.loadFromCluster(root);
+  } else if (path || existsSync(join(homedir(), '.kube/config'))) {
+    config.loadFromDefault();
+  } else {
+    throw new Error(
+      `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
+        'set KUBECONFIG among execConfig.env, or let the pod mount its token (automountServiceAccountToken)',
+    );
+  }
   const context = config.getContextObject(config.currentContext)?.namespace;
-  const own = inCluster ? readNamespace() : undefined;
-  return { core: config.makeApiClient(CoreV1Api), namespace: context || own || 'default' };
+  const own = inPod ? readNamespace(folder) : undefined;
+  const server = config.getCurrentCluster()?.server ?? 'the cluster';
+  return { core: config.makeApiClient(CoreV1Api), server, namespace: context?.trim() || own || 'default' };
 }
 
-function readNamespace(): string | undefined {
-  const path = `${serviceAccountFolder}/namespace`;
+function readNamespace(folder: string): string | undefined {
+  const path = join(folder, 'namespace');
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
 }
 
-/** One value of a Secret. The errors name it, and say what to do. */
-export async function readSecret({ core }: Hub, namespace: string, name: string, key: string): Promise<string> {
-  const where = `secret ${namespace}/${name}`;
-  const { data } = await core.readNamespacedSecret({ namespace, name }).catch((error: unknown) => {
-    throw new Error(`failed to get ${where}: ${reasonOf(error)}`);
-  });
-  const value = data?.[key];
-  if (!value) throw new Error(`${where} missing "${key}" key: it has ${Object.keys(data ?? {}).join(', ') || 'none'}`);
-  return Buffer.from(value, 'base64').toString('utf8');
+/** A Secret, and how to read one of its values. The errors name it, and say what to do. */
+export interface Secret {
+  /** For messages: `secret fleet/spoke-1`. */
+  readonly where: string;
+  readonly type: string;
+  readonly metadata: V1ObjectMeta | undefined;
+  read(key: string): string;
 }
 
-/** The server's own words, without the headers that client-node puts beside them. */
-export function reasonOf(error: unknown): string {
+export async function getSecret(hub: Hub, namespace: string, name: string): Promise<Secret> {
+  const where = `secret ${namespace}/${name}`;
+  const { data, type, metadata } = await hub.core
+    .readNamespacedSecret({ namespace, name })
+    .catch((error: unknown): V1Secret => {
+      throw new Error(`failed to get ${where}: ${reasonOf(error, hub)}`);
+    });
+  const read = (key: string) => {
+    const value = data?.[key];
+    if (value) return Buffer.from(value, 'base64').toString('utf8');
+    throw new Error(`${where} missing "${key}" key: it has ${Object.keys(data ?? {}).join(', ') || 'none'}`);
+  };
+  return { where, type: type ?? '', metadata, read };
+}
+
+/** The server's own words, without the headers that client-node puts beside them; or why there are none. */
+export function reasonOf(error: unknown, { server }: Hub): string {
   if (error instanceof ApiException) {
     const { code } = error;
     if (code === 404) return 'it does not exist';
     if (code === 403) return 'RBAC does not allow it: the plugin needs "get" on it';
     return `the server answered ${code}`;
   }
-  const cause: unknown = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error ? cause.message : 'the cluster cannot be reached';
+  return `${server} cannot be reached (${codeOf(error)}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
 }
 
-/** A text field of the exec extension, which somebody else wrote. */
-export function textField(config: unknown, field: string): string | undefined {
-  const value: unknown = typeof config === 'object' && config !== null ? Reflect.get(config, field) : undefined;
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value === 'string') return value;
-  throw new Error(`invalid ExecCredential.Spec.Cluster.Config: ${field} must be text`);
-}
-
-/** What the profile's exec extension says; without it there is nothing to read. */
-export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {
-  const config = spec.cluster?.config;
-  if (config !== undefined && config !== null) return config;
-  const advice = 'set provideClusterInfo: true, and the extension client.authentication.k8s.io/exec in the profile';
-  throw new Error(`missing ExecCredential.Spec.Cluster.Config: ${advice}`);
+/** The innermost code, or what is said there: an error of `fetch` says nothing itself. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (!(error instanceof Error)) return 'no reason given';
+  if (error.cause instanceof Error) return codeOf(error.cause);
+  return 'code' in error ? String(error.code) : error.message;
 }

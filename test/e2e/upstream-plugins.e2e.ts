@@ -56,8 +56,26 @@ describe('the plugins that read Secrets', () => {
       core.createNamespacedSecret({ namespace: 'default', body: { metadata: { name }, stringData } });
     await secret('spoke-1', { token: await mint() });
     await secret('empty', { other: 'x' });
+    await core.createNamespacedSecret({
+      namespace: 'default',
+      body: {
+        metadata: { name: 'own', annotations: { 'kubernetes.io/service-account.name': 'spoke-1' } },
+        type: 'kubernetes.io/service-account-token',
+        stringData: { token: await mint() },
+      },
+    });
     await secret('kubeconfigs', {
       config: JSON.stringify(content),
+      real: JSON.stringify({
+        ...content,
+        clusters: [
+          {
+            name: 'c',
+            cluster: { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData },
+          },
+        ],
+      }),
+      serverless: JSON.stringify({ ...content, clusters: [] }),
       broken: '{',
       extended: JSON.stringify({ ...content, extensions: [{ name: 'x', extension: {} }] }),
     });
@@ -120,13 +138,37 @@ describe('the plugins that read Secrets', () => {
     });
   }
 
-  test('secretreader mints a token that expires with --token-request', async () => {
+  // What the README lists as differences: ours give less away.
+  for (const [name, config, complaint] of [
+    [
+      'secretreader',
+      { clusterName: 'own' },
+      /is the token of a service account of this cluster, and is not given away/,
+    ],
+    [
+      'kubeconfig-secretreader',
+      { name: 'kubeconfigs', key: 'real' },
+      /is for https:.*, and the profile's server is https:\/\/h/,
+    ],
+    ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'serverless' }, /names no server/],
+  ] as const) {
+    test(`${name} does not give what the Go one gives to ${JSON.stringify(config)}`, async () => {
+      const [ours, theirs] = await Promise.all([run(dist(name), config), run(join(folder, name), config)]);
+      assert.ok('status' in theirs, JSON.stringify(theirs));
+      assert.match(ours.complaint ?? '', complaint);
+    });
+  }
+
+  test('secretreader mints a token that expires with --token-request, which the cluster itself does not take', async () => {
     const { status } = await run(dist('secretreader'), { clusterName: 'spoke-1' }, [
       '--token-request',
-      '--expiration-seconds',
-      '600',
+      ...['--audience', 'https://spoke.example.dev', '--name', 'spoke-*', '--expiration-seconds', '600'],
     ]);
-    assert.ok(status.token.split('.').length === 3);
+    const claims = JSON.parse(Buffer.from(status.token.split('.')[1], 'base64url').toString());
+    assert.deepEqual(claims.aud, ['https://spoke.example.dev']);
+    const review = { spec: { token: status.token } };
+    const reviews = plane.admin.makeApiClient(AuthenticationV1Api);
+    assert.notEqual((await reviews.createTokenReview({ body: review })).status?.authenticated, true);
     const seconds = (Date.parse(status.expirationTimestamp) - Date.now()) / 1_000;
     assert.ok(seconds > 500 && seconds <= 600, `${seconds}`);
   });
@@ -138,7 +180,7 @@ describe('the plugins that read Secrets', () => {
     test(`${whose} authenticates under the SDK: a token, and a client certificate`, async (t) => {
       for (const [name, extension, expected] of [
         ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
-        ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'pair' }, 'certified'],
+        ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'real', context: 'pair' }, 'certified'],
       ] as const) {
         const env = [{ name: 'KUBECONFIG', value: kubeconfig }];
         const execConfig = { apiVersion: v1, command: command(name), env, provideClusterInfo: true } as const;
@@ -159,7 +201,7 @@ describe('the plugins that read Secrets', () => {
   test('ours run under kubectl and under client-go', async () => {
     for (const [name, extension, expected] of [
       ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
-      ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'config', context: 'pair' }, 'certified'],
+      ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'real', context: 'pair' }, 'certified'],
     ] as const) {
       const exec = {
         apiVersion: v1,

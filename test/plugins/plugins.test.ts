@@ -1,51 +1,196 @@
-// What the shipped plugins say without a cluster; with one, and beside those of the Go library, they are in test/e2e.
+// The shipped plugins; with a real cluster, and beside those of the Go library, they are in test/e2e.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { kubeconfigSecretreader } from '../../src/plugins/read-kubeconfig-secret.ts';
+import { secretreader } from '../../src/plugins/read-secret.ts';
+import { startHub } from '../fixtures/hub.ts';
+import { setEnvironment } from '../fixtures/script.ts';
 
-function run(name: string, args: readonly string[], config?: unknown) {
-  const spec = { interactive: false, cluster: { server: 'https://h', config } };
-  const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', spec };
+const apiVersion = 'client.authentication.k8s.io/v1';
+
+const kubeconfigOf = (server: string) =>
+  JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server } }],
+    users: [{ name: 'u', user: { token: `token for ${server}` } }],
+  });
+
+const programs = { secretreader, 'kubeconfig-secretreader': kubeconfigSecretreader } as const;
+
+interface Given {
+  readonly args?: readonly string[];
+  readonly config?: unknown;
+  /** The profile's. */
+  readonly server?: string;
+}
+
+/** The token that a plugin gives, or its complaint. */
+async function answer(
+  name: keyof typeof programs,
+  { args = [], config, server = 'https://h' }: Given,
+): Promise<string> {
+  const spec = { interactive: false, cluster: { server, config } };
+  try {
+    const status = await programs[name](args)({ kind: 'ExecCredential', apiVersion, spec });
+    return status.token ?? assert.fail('no token');
+  } catch (error) {
+    return error instanceof Error ? error.message : assert.fail('no error');
+  }
+}
+
+/** The same as a process. */
+function run(name: keyof typeof programs, { args = [], config, server = 'https://h' }: Given, kubeconfig = '/nowhere') {
+  const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: false, cluster: { server, config } } };
   const program = fileURLToPath(new URL(`../../src/plugins/${name}.ts`, import.meta.url));
-  const env = { KUBECONFIG: '/nowhere', KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+  const env = { KUBECONFIG: kubeconfig, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
   return execa(process.execPath, [program, ...args], { env, reject: false });
 }
 
-describe('secretreader', () => {
-  test('explains itself', async () => {
-    assert.match((await run('secretreader', ['--help'])).stdout, /^Usage: secretreader /);
-  });
+/** Lets the plugins of this process read a hub. */
+async function hubOf(t: TestContext, objects: Parameters<typeof startHub>[1]) {
+  const hub = await startHub(t, objects);
+  setEnvironment(t, { KUBERNETES_SERVICE_HOST: undefined, KUBECONFIG: hub.kubeconfig });
+  return hub;
+}
 
-  for (const [args, message] of [
-    [['--token'], /^secretreader: Unknown option '--token'.* \(--help explains\)$/],
-    [['--expiration-seconds', 'abc'], /^secretreader: --expiration-seconds must be a whole number of 600 or more/],
-    [['--expiration-seconds', '60'], /600 or more/],
+describe('the shipped plugins as programs', () => {
+  for (const [name, usage, bad] of [
+    ['secretreader', /^Usage: secretreader /, '--token'],
+    ['kubeconfig-secretreader', /^Usage: kubeconfig-secretreader /, '--context'],
   ] as const) {
-    test(`refuses ${args.join(' ')} in one line`, async () => {
-      const { exitCode, stdout, stderr } = await run('secretreader', args, { clusterName: 'x' });
-      assert.deepEqual([exitCode, stdout], [2, '']);
-      assert.match(stderr, message);
+    test(`${name} explains itself, answers, complains in one line, and ends with 2 where it is run in a wrong way`, async (t) => {
+      const data = { token: 'token for https://h', config: kubeconfigOf('https://h') };
+      const { kubeconfig } = await startHub(t, { 'fleet/secrets/spoke-1': { data } });
+      const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
+      const [help, wrong, good, none] = await Promise.all([
+        run(name, { args: ['--help'] }),
+        run(name, { args: [bad, 'x'], config }),
+        run(name, { config }, kubeconfig),
+        run(name, { config: { ...config, clusterName: 'none', name: 'none' } }, kubeconfig),
+      ]);
+      assert.match(help.stdout, usage);
+      assert.deepEqual([wrong.exitCode, wrong.stdout], [2, '']);
+      assert.match(wrong.stderr, /^[a-z-]+: Unknown option '--[a-z]+'.* \(--help explains\)$/);
+      assert.equal(JSON.parse(good.stdout).status.token, 'token for https://h');
+      assert.deepEqual([none.exitCode, none.stdout], [1, '']);
+      assert.equal(none.stderr, 'failed to get secret fleet/none: it does not exist');
     });
+  }
+});
+
+describe('secretreader', () => {
+  const mint = ['--token-request', '--audience', 'spoke'];
+  for (const [args, message] of [
+    [['--expiration-seconds', 'abc'], /--expiration-seconds must be a whole number of 600 or more/],
+    [['--token-request', '--name', 'spoke-1'], /--token-request needs --audience/],
+    [['--token-request', '--name', 'spoke-1', '--audience', ''], /needs --audience/],
+    [mint, /--token-request needs --name or --label/],
+    [[...mint, '--namespace', 'fleet'], /needs --name or --label/],
+  ] as const) {
+    test(`is not run with ${args.join(' ')}`, () => assert.throws(() => secretreader(args), message));
   }
 
   test('says what the profile lacks', async () => {
+    const said = (config: unknown) => answer('secretreader', { config });
+    const texts = await Promise.all([null, {}, { clusterName: 7 }, { clusterName: '../x' }].map(said));
+    assert.match(texts[0] ?? '', /^missing ExecCredential.Spec.Cluster.Config: set provide/);
+    assert.match(texts[1] ?? '', /^missing clusterName in/);
+    assert.match(texts[2] ?? '', /clusterName must be text$/);
+    assert.match(texts[3] ?? '', /clusterName must be a name as Kubernetes has them$/);
+  });
+
+  test('gives no token of the hub itself, and none that its operator has not let profiles name', async (t) => {
+    const { requests } = await hubOf(t, {
+      'fleet/secrets/spoke-1': { data: { token: 'one' }, labels: { fleet: 'yes' } },
+      'fleet/secrets/other': { data: { token: 'other' } },
+      'fleet/secrets/admin': { type: 'kubernetes.io/service-account-token', data: { token: 'hub admin' } },
+    });
+    const give = (clusterName: string, ...args: string[]) => answer('secretreader', { config: { clusterName }, args });
+    const given = await Promise.all([
+      give('spoke-1'),
+      give('admin'),
+      give('spoke-1', '--name', 'spoke-*', '--label', 'fleet=yes'),
+      give('other', '--label', 'fleet=yes'),
+      give('spoke-1', '--namespace', 'elsewhere'),
+    ]);
+    assert.equal(given[0], 'one');
     assert.match(
-      (await run('secretreader', [], null)).stderr,
-      /^missing ExecCredential.Spec.Cluster.Config: set provide/,
+      given[1] ?? '',
+      /^secret fleet\/admin is the token of a service account of this cluster, and is not given/,
     );
-    assert.match((await run('secretreader', [], {})).stderr, /^missing clusterName in/);
-    assert.match((await run('secretreader', [], { clusterName: 7 })).stderr, /clusterName must be text$/);
+    assert.equal(given[2], 'one');
+    assert.match(given[3] ?? '', /^secret fleet\/other does not have the label fleet=yes/);
+    assert.match(given[4] ?? '', /^failed to get secret elsewhere\/spoke-1: it does not exist/);
+    const before = requests.length;
+    assert.match(
+      await give('other', '--name', 'spoke-*'),
+      /^the profile names other, and this plugin may read spoke-\*/,
+    );
+    assert.equal(requests.length, before, 'it is not even read');
+  });
+
+  test('mints tokens for the audience that it is given, of what may be named', async (t) => {
+    const { requests } = await hubOf(t, {
+      'fleet/serviceaccounts/spoke-1': { labels: { fleet: 'yes' } },
+      'fleet/serviceaccounts/admin': {},
+    });
+    const give = (clusterName: string, ...args: string[]) =>
+      answer('secretreader', { config: { clusterName }, args: [...mint, ...args] });
+    const given = await Promise.all([
+      give('spoke-1', '--name', 'spoke-*'),
+      give('spoke-1', '--label', 'fleet=yes'),
+      give('admin', '--label', 'fleet=yes'),
+      give('admin', '--name', 'spoke-*'),
+    ]);
+    assert.deepEqual(given.slice(0, 2), ['minted for spoke', 'minted for spoke']);
+    assert.match(given[2] ?? '', /^service account fleet\/admin does not have the label fleet=yes/);
+    assert.match(given[3] ?? '', /^the profile names admin/);
+    assert.ok(!requests.includes('POST fleet/serviceaccounts/admin/token'), requests.join());
   });
 });
 
 describe('kubeconfig-secretreader', () => {
-  test('explains itself', async () => {
-    assert.match((await run('kubeconfig-secretreader', ['-h'])).stdout, /^Usage: kubeconfig-secretreader/);
+  test('is not run where every profile could name everything', () => {
+    const args = ['--any-server', '--namespace', 'x'];
+    assert.throws(() => kubeconfigSecretreader(args), /^Error: --any-server needs --name or --label/);
   });
 
   test('says what the profile lacks', async () => {
-    assert.match((await run('kubeconfig-secretreader', [], { key: 'k' })).stderr, /^missing name in/);
-    assert.match((await run('kubeconfig-secretreader', [], { name: 'n' })).stderr, /^missing key in/);
+    assert.match(await answer('kubeconfig-secretreader', { config: { key: 'k' } }), /^missing name in/);
+    assert.match(await answer('kubeconfig-secretreader', { config: { name: 'n' } }), /^missing key in/);
+  });
+
+  test("gives a kubeconfig's credential for its own server only, and of what may be named", async (t) => {
+    const [mine, victims] = ['https://mine.example.dev', 'https://victim.example.dev'];
+    await hubOf(t, {
+      'fleet/secrets/mine': { data: { config: kubeconfigOf(mine) }, labels: { fleet: 'yes' } },
+      'fleet/secrets/victims': { data: { config: kubeconfigOf(victims) } },
+      'other/secrets/mine': { data: { config: kubeconfigOf(mine) } },
+    });
+    const give = (server: string, config: object, ...args: string[]) =>
+      answer('kubeconfig-secretreader', { server, config: { key: 'config', ...config }, args });
+    const given = await Promise.all([
+      give(mine, { name: 'mine' }),
+      give(mine, { name: 'victims' }),
+      give(victims, { name: 'victims' }, '--label', 'fleet=yes'),
+      give(mine, { name: 'mine', namespace: 'other' }),
+      give(mine, { name: 'mine', namespace: 'other' }, '--namespace', 'fleet'),
+      give('https://gateway', { name: 'mine' }, '--any-server', '--name', 'mine'),
+    ]);
+    assert.equal(given[0], `token for ${mine}`);
+    assert.equal(
+      given[1],
+      `the kubeconfig of secret fleet/victims is for ${victims}, and the profile's server is ${mine}: its credential is not sent there`,
+    );
+    assert.match(given[2] ?? '', /does not have the label fleet=yes/);
+    assert.equal(given[3], `token for ${mine}`);
+    assert.match(
+      given[4] ?? '',
+      /^the profile names the namespace other, and this plugin may read fleet \(--namespace\)/,
+    );
+    assert.equal(given[5], `token for ${mine}`);
   });
 });

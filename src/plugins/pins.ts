@@ -1,0 +1,66 @@
+/** What an operator lets profiles name: a plugin has more rights than those who write profiles. */
+
+export const pinOptions = {
+  namespace: { type: 'string' },
+  name: { type: 'string', multiple: true },
+  label: { type: 'string', multiple: true },
+} as const;
+
+export const pinUsage = `  --namespace NAME    the only namespace that is read
+  --name NAME         the only name that a profile may give; a * stands for anything, once. May be repeated
+  --label KEY=VALUE   a label that the object must have. May be repeated: it must have all of them`;
+
+export interface Pins {
+  readonly namespace: string | undefined;
+  readonly names: readonly string[];
+  readonly labels: readonly (readonly [key: string, value: string])[];
+}
+
+/** Throws an error whose message says what to write instead. */
+export function readPins(values: {
+  readonly namespace?: string | undefined;
+  readonly name?: string[] | undefined;
+  readonly label?: string[] | undefined;
+}): Pins {
+  const { namespace, name: names = [], label = [] } = values;
+  if (namespace === '') throw new Error('--namespace is empty: name one, or leave it out');
+  for (const name of names) {
+    if (name === '') throw new Error('--name is empty: write a name, or * for any');
+    if (name.split('*').length > 2) throw new Error(`--name ${name} has more than one *`);
+  }
+  const labels = label.map((text) => {
+    const [, key, value] = /^([^=]+)=(.*)$/.exec(text) ?? [];
+    if (key === undefined || value === undefined) throw new Error(`--label ${text} must be KEY=VALUE`);
+    return [key, value] as const;
+  });
+  return { namespace, names, labels };
+}
+
+/** Whether a profile may name nothing but what the operator has chosen. */
+export function isPinned({ names, labels }: Pins): boolean {
+  return names.length + labels.length > 0;
+}
+
+/** Before anything is read: throws where a profile names what it must not. */
+export function checkName({ names }: Pins, name: string): void {
+  if (names.length === 0 || names.some((pattern) => matches(pattern, name))) return;
+  throw new Error(`the profile names ${name}, and this plugin may read ${names.join(', ')} (--name)`);
+}
+
+/** Throws where an object does not have the labels that it must have. */
+export function checkLabels(
+  pins: Pins,
+  where: string,
+  metadata: { readonly labels?: Readonly<Record<string, string>> } | undefined,
+): void {
+  for (const [key, value] of pins.labels) {
+    if (metadata?.labels?.[key] === value) continue;
+    throw new Error(`${where} does not have the label ${key}=${value}: this plugin may read no other (--label)`);
+  }
+}
+
+function matches(pattern: string, name: string): boolean {
+  const [start = '', end] = pattern.split('*');
+  if (end === undefined) return name === pattern;
+  return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end);
+}

@@ -1,0 +1,104 @@
+/** The token of Secret <namespace>/<clusterName>, or one that is minted for the service account of that name. */
+import { parseArgs } from 'node:util';
+import type { ExecCredential } from '../plugin/exec-info.ts';
+import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
+import { clusterConfig, requiredName } from './exec-config.ts';
+import { getSecret, type Hub, openHub, reasonOf } from './hub.ts';
+import { checkLabels, checkName, isPinned, type Pins, pinOptions, pinUsage, readPins } from './pins.ts';
+
+export const usage = `Usage: secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE]
+                    [--token-request --audience URL [--expiration-seconds N]]
+
+A credential plugin (KEP-541), run by a Kubernetes client. Reads the key "token" of Secret NAMESPACE/clusterName.
+${pinUsage}
+                      default namespace: the kubeconfig context's, the pod's own, or "default"
+  --token-request     mint a token of ServiceAccount NAMESPACE/clusterName instead; needs --audience, and --name or --label
+  --audience URL      whom that token is for; may be repeated. Never one that the cluster itself takes
+  --expiration-seconds N
+                      how long it is good for; 600 or more, default 3600`;
+
+interface TokenRequest {
+  readonly audiences: string[];
+  readonly expirationSeconds: number;
+}
+
+interface Settings {
+  readonly pins: Pins;
+  /** What to ask for, where a token is to be minted. */
+  readonly tokenRequest: TokenRequest | undefined;
+}
+
+/** Throws an error whose message says what to write instead. */
+function readSettings(args: readonly string[]): Settings {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      ...pinOptions,
+      'token-request': { type: 'boolean', default: false },
+      audience: { type: 'string', multiple: true, default: [] },
+      'expiration-seconds': { type: 'string', default: '3600' },
+    },
+  });
+  const expirationSeconds = Number(values['expiration-seconds']);
+  if (!Number.isSafeInteger(expirationSeconds) || expirationSeconds < 600) {
+    throw new Error('--expiration-seconds must be a whole number of 600 or more');
+  }
+  const pins = readPins(values);
+  if (!values['token-request']) return { pins, tokenRequest: undefined };
+  const { audience: audiences } = values;
+  if (audiences.length === 0 || audiences.includes('')) {
+    const why = 'without one the cluster that mints a token takes it as its own, and so could who writes a profile';
+    throw new Error(`--token-request needs --audience, whom the token is for: ${why}`);
+  }
+  if (!isPinned(pins)) {
+    const why = 'a profile could name any service account of the namespace';
+    throw new Error(`--token-request needs --name or --label, what a profile may name: ${why}`);
+  }
+  return { pins, tokenRequest: { audiences, expirationSeconds } };
+}
+
+async function mint(
+  hub: Hub,
+  namespace: string,
+  name: string,
+  { pins, spec }: { readonly pins: Pins; readonly spec: TokenRequest },
+): Promise<CredentialStatus> {
+  const where = `service account ${namespace}/${name}`;
+  const failed = (error: unknown): never => {
+    throw new Error(`failed to mint a token of ${where}: ${reasonOf(error, hub)}`);
+  };
+  if (pins.labels.length > 0) {
+    const { metadata } = await hub.core.readNamespacedServiceAccount({ name, namespace }).catch(failed);
+    checkLabels(pins, where, metadata);
+  }
+  const { status } = await hub.core
+    .createNamespacedServiceAccountToken({ name, namespace, body: { spec } })
+    .catch(failed);
+  if (!status?.token) throw new Error(`the server gave no token of ${where}`);
+  const { token, expirationTimestamp } = status;
+  return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
+}
+
+async function readToken(hub: Hub, namespace: string, name: string, pins: Pins): Promise<CredentialStatus> {
+  const secret = await getSecret(hub, namespace, name);
+  checkLabels(pins, secret.where, secret.metadata);
+  if (secret.type === 'kubernetes.io/service-account-token') {
+    const why = 'it would let its reader into the cluster where it lies';
+    throw new Error(`${secret.where} is the token of a service account of this cluster, and is not given away: ${why}`);
+  }
+  // Nobody knows when it ends, if ever.
+  return { token: secret.read('token'), expirationTimestamp: null };
+}
+
+/** What answers with these arguments. Throws where they are wrong. */
+export function secretreader(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
+  const { pins, tokenRequest } = readSettings(args);
+  return async ({ spec }) => {
+    const clusterName = requiredName(clusterConfig(spec), 'clusterName');
+    checkName(pins, clusterName);
+    const hub = openHub();
+    const namespace = pins.namespace ?? hub.namespace;
+    if (tokenRequest) return mint(hub, namespace, clusterName, { pins, spec: tokenRequest });
+    return readToken(hub, namespace, clusterName, pins);
+  };
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { checkLabels, checkName, isPinned, readPins } from '../../src/plugins/pins.ts';
+
+describe('what a profile may name', () => {
+  for (const [names, name, allowed] of [
+    [[], 'anything', true],
+    [['spoke-1'], 'spoke-1', true],
+    [['spoke-1'], 'spoke-10', false],
+    [['spoke-1'], 'spoke', false],
+    [['spoke-1', 'spoke-2'], 'spoke-2', true],
+    [['spoke-*'], 'spoke-1', true],
+    [['spoke-*'], 'other-spoke-1', false],
+    [['*-kubeconfig'], 'spoke-1-kubeconfig', true],
+    [['*-kubeconfig'], 'kubeconfig', false],
+    [['a-*-a'], 'a-x-a', true],
+    [['a-*-a'], 'a-a', false],
+    [['*'], 'anything', true],
+    [['a.c'], 'abc', false],
+  ] as const) {
+    test(`${name} is ${allowed ? 'let through' : 'refused'} by --name ${names.join(' --name ') || '(none)'}`, () => {
+      const check = () => checkName(readPins({ name: [...names] }), name);
+      if (allowed) check();
+      else assert.throws(check, /the profile names .*, and this plugin may read .* \(--name\)/);
+    });
+  }
+
+  test('has to have every label', () => {
+    const pins = readPins({ label: ['fleet=yes', 'team=a=b'] });
+    checkLabels(pins, 'secret a/b', { labels: { fleet: 'yes', team: 'a=b', other: 'x' } });
+    for (const metadata of [
+      undefined,
+      {},
+      { labels: {} },
+      { labels: { fleet: 'yes' } },
+      { labels: { fleet: 'no', team: 'a=b' } },
+    ]) {
+      assert.throws(
+        () => checkLabels(pins, 'secret a/b', metadata),
+        /secret a\/b does not have the label .*: this plugin may read no other/,
+      );
+    }
+    assert.throws(() => checkLabels(readPins({ label: ['constructor='] }), 'x', { labels: {} }), /label constructor=/);
+  });
+
+  for (const [values, message] of [
+    [{ namespace: '' }, /--namespace is empty/],
+    [{ name: [''] }, /--name is empty/],
+    [{ name: ['*a*'] }, /more than one \*/],
+    [{ label: ['fleet'] }, /--label fleet must be KEY=VALUE/],
+    [{ label: ['=yes'] }, /must be KEY=VALUE/],
+  ] as const) {
+    test(`is not said by ${JSON.stringify(values)}`, () => {
+      const { namespace, name, label } = { namespace: undefined, name: undefined, label: undefined, ...values };
+      assert.throws(() => readPins({ namespace, name: name && [...name], label: label && [...label] }), message);
+    });
+  }
+
+  test('is pinned by a name or a label, not by a namespace', () => {
+    assert.deepEqual(
+      [{}, { namespace: 'a' }, { name: ['a'] }, { label: ['a=b'] }].map((values) => isPinned(readPins(values))),
+      [false, false, true, true],
+    );
+  });
+});

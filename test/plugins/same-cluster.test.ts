@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Cluster, mismatch } from '../../src/plugins/same-cluster.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const [one, two] = [createCertificateAuthority(), createCertificateAuthority()].map((ca) => ca.certificate);
+const [ca, other, both] = [base64(`${one}`), base64(`${two}`), base64(`# comment\n${one}\n${two}`)];
+const server = 'https://spoke-1.example.dev:6443';
+const authority = (data: string) => ({ server, 'certificate-authority-data': data });
+
+describe("a kubeconfig's credential", () => {
+  for (const [what, profile, kubeconfig] of [
+    ['the same server', { server }, { server }],
+    ['the same in another spelling', { server: 'HTTPS://h/x' }, { server: 'https://H:443/x/' }],
+    ['the same authority', authority(ca), authority(ca)],
+    ['the same authority in another spelling', authority(base64(`\n${one}\n\n`)), authority(ca)],
+    ['fewer authorities', authority(ca), authority(both)],
+    ['an authority where the kubeconfig has none', authority(ca), { server }],
+    ['the same server name', { server, 'tls-server-name': 'A' }, { server, 'tls-server-name': 'a' }],
+    ['its own host as server name', { server, 'tls-server-name': 'spoke-1.example.dev' }, { server }],
+    [
+      'a kubeconfig that verifies nothing',
+      { ...authority(other), 'insecure-skip-tls-verify': true },
+      { ...authority(ca), 'insecure-skip-tls-verify': true },
+    ],
+  ] as const satisfies readonly (readonly [string, Cluster, Cluster])[]) {
+    test(`is given for ${what}`, () => assert.equal(mismatch(profile, kubeconfig), undefined));
+  }
+
+  for (const [what, profile, kubeconfig, message] of [
+    [
+      'another host',
+      { server: 'https://evil.example' },
+      { server },
+      /^is for https:\/\/spoke-1\.example\.dev:6443, and the profile's server is https:\/\/evil\.example$/,
+    ],
+    ['another port', { server: 'https://spoke-1.example.dev' }, { server }, /is for/],
+    ['another path', { server: `${server}/tenants/b` }, { server: `${server}/tenants/a` }, /tenants\/a, and/],
+    ['a deeper path', { server: `${server}/tenants/a/b` }, { server: `${server}/tenants/a` }, /is for/],
+    ['another scheme', { server: 'http://spoke-1.example.dev:6443' }, { server }, /is for/],
+    ['no URL', { server: 'spoke-1' }, { server }, /no URL/],
+    ['a kubeconfig without a server', { server }, {}, /names no server/],
+    ['a kubeconfig whose server is no URL', { server }, { server: '10.0.0.1' }, /names no server/],
+    ['another server name', { server, 'tls-server-name': 'evil' }, { server }, /tls-server-name is evil/],
+    ['its host where the kubeconfig has a name', { server }, { server, 'tls-server-name': 'inner' }, /named inner/],
+    ['another authority', authority(other), authority(ca), /trusts another authority/],
+    ['one authority more', authority(both), authority(ca), /trusts another authority/],
+    ['no authority', { server }, authority(ca), /trusts another authority/],
+    ['an authority that is none', authority('x'), authority(ca), /trusts another authority/],
+    ['no verification', { server, 'insecure-skip-tls-verify': true }, { server }, /verifies its server/],
+  ] as const satisfies readonly (readonly [string, Cluster, Cluster, RegExp])[]) {
+    test(`is not given for ${what}`, () => assert.match(mismatch(profile, kubeconfig) ?? '', message));
+  }
+
+  test('is not told of with what a URL holds besides its address', () => {
+    const text = mismatch({ server: 'https://h' }, { server: 'https://u:secret@other?token=secret#secret' }) ?? '';
+    assert.match(text, /https:\/\/other,/);
+    assert.ok(!text.includes('secret'));
+  });
+});
