@@ -130,7 +130,7 @@ export class CredentialProviders {
   /** Attacks must not be invisible: a profile that breaks a rule is counted and told of. */
   #resolveAudited(profile: ClusterProfile): ResolvedAccess {
     try {
-      return this.resolve(profile);
+      return resolve(profile, this.#providers);
     } catch (error) {
       if (error instanceof ProfileError && isRefusal(error.code)) {
         const { provider = '', code, path } = error;

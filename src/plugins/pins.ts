@@ -1,4 +1,5 @@
 /** What an operator lets profiles name: a plugin has more rights than those who write profiles. */
+import { matchesGlob } from '../access/glob.ts';
 
 export const pinOptions = {
   namespace: { type: 'string' },
@@ -7,7 +8,7 @@ export const pinOptions = {
 } as const;
 
 export const pinUsage = `  --namespace NAME    the only namespace that is read
-  --name NAME         the only name that a profile may give; a * stands for anything, once. May be repeated
+  --name NAME         the only name that a profile may give; a * stands for anything. May be repeated
   --label KEY=VALUE   a label that the object must have. May be repeated: it must have all of them`;
 
 export interface Pins {
@@ -24,10 +25,7 @@ export function readPins(values: {
 }): Pins {
   const { namespace, name: names = [], label = [] } = values;
   if (namespace === '') throw new Error('--namespace is empty: name one, or leave it out');
-  for (const name of names) {
-    if (name === '') throw new Error('--name is empty: write a name, or * for any');
-    if (name.split('*').length > 2) throw new Error(`--name ${name} has more than one *`);
-  }
+  if (names.includes('')) throw new Error('--name is empty: write a name, or * for any');
   const labels = label.map((text) => {
     const [, key, value] = /^([^=]+)=(.*)$/.exec(text) ?? [];
     if (key === undefined || value === undefined) throw new Error(`--label ${text} must be KEY=VALUE`);
@@ -43,7 +41,7 @@ export function isPinned({ names, labels }: Pins): boolean {
 
 /** Before anything is read: throws where a profile names what it must not. */
 export function checkName({ names }: Pins, name: string): void {
-  if (names.length === 0 || names.some((pattern) => matches(pattern, name))) return;
+  if (names.length === 0 || names.some((pattern) => matchesGlob(pattern, name))) return;
   throw new Error(`the profile names ${name}, and this plugin may read ${names.join(', ')} (--name)`);
 }
 
@@ -57,10 +55,4 @@ export function checkLabels(
     if (metadata?.labels?.[key] === value) continue;
     throw new Error(`${where} does not have the label ${key}=${value}: this plugin may read no other (--label)`);
   }
-}
-
-function matches(pattern: string, name: string): boolean {
-  const [start = '', end] = pattern.split('*');
-  if (end === undefined) return name === pattern;
-  return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end);
 }
