@@ -21,7 +21,7 @@ import { Connections } from './rest/connections.ts';
 import { providersClosed } from './rest/dispatcher.ts';
 import { RestConfig } from './rest/rest-config.ts';
 import { emit, isRefusal, type Observer } from './telemetry.ts';
-import { watchForChanges } from './watch-file.ts';
+import { watchFile } from './watch-file.ts';
 
 /**
  * Gives a multicluster controller its credentials (KEP-5339).
@@ -150,18 +150,17 @@ export class CredentialProviders {
     return () => this.#find(access) === resolvedWith;
   }
 
-  #watch(path: string, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
-    let warned = '';
-    const stop = watchForChanges(path, () => {
+  #watch(file: ReadFile, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
+    const { path } = file;
+    const stop = watchFile(path, file.text, (reading) => {
       let next: readonly ConfiguredProvider[];
       try {
-        next = joinProviders(fromFlags, path);
+        if ('code' in reading) throw unreadable(path, reading.code);
+        next = joinProviders(fromFlags, { path, text: checkWhole(reading.text, path) });
         if (hardened) checkHardened(next, `provider file ${path}`);
-        warned = '';
       } catch (error) {
         const message = error instanceof Error ? error.message : 'cannot be read';
-        if (message !== warned) logger.warn({ file: path }, `${message}; the providers from before stay`);
-        warned = message;
+        logger.warn({ file: path }, `${message}; the providers from before stay`);
         return;
       }
       const change = this.#replaceProviders(next);
@@ -231,23 +230,29 @@ function checkHardened(providers: readonly ConfiguredProvider[], where: string):
 interface Origin {
   readonly providers: readonly ConfiguredProvider[];
   readonly fromFlags: readonly ConfiguredProvider[];
-  readonly file: string | undefined;
+  readonly file: ReadFile | undefined;
 }
 const origins = new WeakMap<readonly Provider[], Origin>();
 
-function withOrigin(fromFlags: readonly ConfiguredProvider[], file: string | undefined): readonly Provider[] {
+function withOrigin(fromFlags: readonly ConfiguredProvider[], path: string | undefined): readonly Provider[] {
   const token: readonly Provider[] = [];
-  origins.set(token, { providers: joinProviders(fromFlags, file), fromFlags, file });
+  const file = path === undefined ? undefined : { path, text: readText(path) };
+  origins.set(token, { providers: file ? joinProviders(fromFlags, file) : fromFlags, fromFlags, file });
   return token;
+}
+
+/** A provider file, as it was read. */
+interface ReadFile {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** Flag-configured providers first, then the file's. */
 function joinProviders(
   fromFlags: readonly ConfiguredProvider[],
-  file: string | undefined,
+  { path, text }: ReadFile,
 ): readonly ConfiguredProvider[] {
-  if (file === undefined) return fromFlags;
-  const fromFile = readProviderFile(file);
+  const fromFile = parseProviderFile(text, path);
   const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
   if (twice.length === 0) return [...fromFlags, ...fromFile];
   throw new ConfigurationError(
@@ -255,20 +260,31 @@ function joinProviders(
     'flags',
     twice.map(({ name }) => ({
       path: `--clusterprofile-access-provider "${name}=..."`,
-      message: `"${name}" is configured in ${file} too: keep one of the two`,
+      message: `"${name}" is configured in ${path} too: keep one of the two`,
     })),
   );
 }
 
-function readProviderFile(path: string): readonly ConfiguredProvider[] {
-  let text: string;
+function readText(path: string): string {
   try {
-    text = readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const message =
-      code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
-    throw new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
+    throw unreadable(path, error instanceof Error && 'code' in error ? String(error.code) : 'unknown error');
   }
-  return parseProviderFile(text, path);
+}
+
+function unreadable(path: string, code: string): ConfigurationError {
+  const message =
+    code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
+  return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
+}
+
+/**
+ * YAML that was cut off is YAML too, with rules missing: a full disk leaves such a file. It seldom ends with a line break.
+ * JSON that was cut off is none.
+ */
+function checkWhole(text: string, path: string): string {
+  if (text === '' || text.endsWith('\n') || /^\s*[{[]/.test(text)) return text;
+  const message = 'does not end with a line break, as if it had been cut off: write it whole, and rename it into place';
+  throw new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, [{ path: '', message }]);
 }

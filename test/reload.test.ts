@@ -54,7 +54,8 @@ async function startWatched(t: TestContext, write?: (folder: string, content: st
   return { cluster, plugin, folder, path, provider, other, providers, profile, otherProfile, next, warned, list };
 }
 
-describe('a watched provider file', () => {
+// They wait for looks at a file, a second each: side by side.
+describe('a watched provider file', { concurrency: true }, () => {
   test('that is edited in place takes effect for the next getConfig, and ends the configs of changed providers', async (t) => {
     const { path, provider, other, providers, profile, otherProfile, plugin, next, list, cluster } =
       await startWatched(t);
@@ -137,6 +138,28 @@ describe('a watched provider file', () => {
     await writeFile(path, fileWith(provider));
     assert.deepEqual((await change).removed, ['other']);
     await list(config);
+  });
+
+  test('that was cut off, and is valid all the same, is reported and not taken', async (t) => {
+    const { path, plugin, providers, otherProfile, next, warned } = await startWatched(t);
+    const yaml = [
+      'providers:',
+      '- name: other',
+      `  execConfig: { apiVersion: ${apiVersion}, command: ${plugin.command} }`,
+      '  allowedServers: [https://nowhere.example.dev]',
+      '',
+    ].join('\n');
+    const warning = warned();
+    await writeFile(path, yaml.slice(0, yaml.indexOf('\n  allowedServers')));
+    assert.match(
+      await warning,
+      /does not end with a line break, as if it had been cut off: .*; the providers from before/,
+    );
+    assert.deepEqual(providers.accessTypes, ['fake', 'other']);
+    const change = next();
+    await writeFile(path, yaml);
+    assert.deepEqual(await change, { added: [], changed: ['other'], removed: ['fake'] });
+    assert.throws(() => providers.getConfig(otherProfile), { code: 'SERVER_NOT_ALLOWED' });
   });
 
   test('may stand beside flags: a type that both configure is reported', async (t) => {
