@@ -38,6 +38,7 @@ export interface ProcessOptions {
 const notStarted: Ended = {
   stdout: '',
   stderr: '',
+  stderrCut: false,
   tooLarge: false,
   timedOut: false,
   startError: undefined,
