@@ -208,7 +208,7 @@ describe('a secret', () => {
         assert.ok(!printed(value).includes(secret), printed(value));
         assert.match(printed(value), /\[redacted\]/);
       }
-      assert.deepEqual(config.access.exec.env, env);
+      assert.deepEqual(config.access.exec?.env, env);
       assert.ok(config.exportConfig().includes(secret), 'kubectl has to be told');
     }
     assert.ok(!inspect(providers.resolve(profile), { depth: 12 }).includes(secret));

@@ -1,5 +1,5 @@
 /** What an operator lets profiles name: a plugin has more rights than those who write profiles. */
-import { matchesGlob } from '../access/glob.ts';
+import { createGlob } from '../access/glob.ts';
 
 export const pinOptions = {
   namespace: { type: 'string' },
@@ -41,7 +41,7 @@ export function isPinned({ names, labels }: Pins): boolean {
 
 /** Before anything is read: throws where a profile names what it must not. */
 export function checkName({ names }: Pins, name: string): void {
-  if (names.length === 0 || names.some((pattern) => matchesGlob(pattern, name))) return;
+  if (names.length === 0 || names.some((pattern) => createGlob(pattern)(name))) return;
   throw new Error(`the profile names ${name}, and this plugin may read ${names.join(', ')} (--name)`);
 }
 
