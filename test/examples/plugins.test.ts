@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
+import { execa } from 'execa';
 import { CredentialProviders, type EnvVar, PluginError } from '../../src/index.ts';
 import { profileFor, startCluster } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
@@ -49,5 +50,30 @@ describe('examples/plugins', () => {
   test('token-folder.ts: without its setting it says which', async (t) => {
     const config = await start(t, 'token-folder.ts', [], { clusterName: 'spoke-1' });
     await assert.rejects(config.ready(), /set TOKEN_FOLDER to the folder that holds the tokens/);
+  });
+
+  test('token-file.sh: answers in the version that was asked for, whatever the extension holds', async (t) => {
+    const file = join(await temporaryFolder(t), 'token');
+    await writeFile(file, 'a-token\n');
+    const config = { apiVersion: 'client.authentication.k8s.io/v7', kind: 'Typed' };
+    for (const apiVersion of ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']) {
+      const info = { kind: 'ExecCredential', apiVersion, spec: { cluster: { server: 'https://h', config } } };
+      for (const KUBERNETES_EXEC_INFO of [JSON.stringify(info), JSON.stringify(info, undefined, 2)]) {
+        const { stdout } = await execa(join(folder, 'token-file.sh'), [file], { env: { KUBERNETES_EXEC_INFO } });
+        assert.deepEqual(JSON.parse(stdout), { kind: 'ExecCredential', apiVersion, status: { token: 'a-token' } });
+      }
+    }
+  });
+
+  test('token-file.sh: says what it lacks', async (t) => {
+    const file = join(await temporaryFolder(t), 'token');
+    await writeFile(file, 'a-token\n');
+    const run = (args: readonly string[], env: Record<string, string>) =>
+      execa(join(folder, 'token-file.sh'), args, { env, reject: false });
+    assert.match((await run([], {})).stderr, /usage: token-file.sh FILE/);
+    assert.match((await run([file], { KUBERNETES_EXEC_INFO: '' })).stderr, /this is a credential plugin/);
+    const other = await run([file], { KUBERNETES_EXEC_INFO: '{"apiVersion":"v1"}' });
+    assert.deepEqual([other.exitCode, other.stdout], [1, '']);
+    assert.match(other.stderr, /has no apiVersion of this protocol/);
   });
 });
