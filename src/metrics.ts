@@ -2,7 +2,7 @@
  * Metrics of plugin runs and credentials in the caller's prom-client registry. No label holds a cluster's name: a fleet would
  * blow the registry up. It must not know how a plugin is run or a request is sent.
  */
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError, type PluginErrorCode } from './errors.ts';
 import { type MetricsRegistry, registersOf } from './metrics-registry.ts';
 import { Counter, Gauge, Histogram } from './prometheus.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
@@ -40,6 +40,7 @@ export class CredentialMetrics {
   readonly #refused: Counter<'provider' | 'code'>;
   readonly #inProgress: Gauge<'provider'>;
   readonly #calls: Counter<'code' | 'call_status'>;
+  readonly #policyCalls: Counter<'status'>;
   readonly #rotationAge: Histogram;
   readonly #restRequests: Counter<'code' | 'method' | 'host'>;
   readonly #restDuration: Histogram<'verb' | 'host'>;
@@ -115,6 +116,12 @@ export class CredentialMetrics {
           for (const { provider, credential } of held()) if (credential) this.inc({ provider });
         },
       });
+      this.#policyCalls = new Counter({
+        name: 'rest_client_exec_plugin_policy_call_total',
+        help: 'Plugin runs by what the plugin policy said: allowed or denied.',
+        labelNames: ['status'],
+        registers,
+      });
       this.#calls = new Counter({
         name: 'rest_client_exec_plugin_call_total',
         help: 'Plugin runs by exit code and call status, as client-go counts them.',
@@ -164,6 +171,9 @@ export class CredentialMetrics {
         const { provider, state, durationMs } = run;
         this.#inProgress.dec({ provider });
         this.#requests.inc({ provider, state });
+        if (run.code === undefined || !beforePolicy.has(run.code)) {
+          this.#policyCalls.inc({ status: run.code === 'PLUGIN_NOT_ALLOWED' ? 'denied' : 'allowed' });
+        }
         if (state === 'not_allowed') return;
         this.#duration.observe({ provider }, durationMs / 1000);
         this.#calls.inc(clientGoCall(run));
@@ -200,6 +210,9 @@ export class CredentialMetrics {
     return all;
   }
 }
+
+/** Where a run ends before the policy is asked. */
+const beforePolicy: ReadonlySet<PluginErrorCode> = new Set(['PLUGIN_STOPPED', 'PLUGIN_INPUT_TOO_LARGE']);
 
 /** client-go counts how the process ended, whatever its answer was worth. */
 function clientGoCall({ state, exitCode, signal }: RunEnd): { readonly code: string; readonly call_status: string } {
