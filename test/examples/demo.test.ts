@@ -12,6 +12,7 @@ test('the demo calls four clusters through two rotations, and explains what it s
     .filter((line) => /^(CLUSTER|my-|spoke-)/.test(line))
     .map((line) => line.split(/ {2,}/));
   assert.equal(rows.length, 4);
+  assert.ok(!stdout.includes('\u001b'), 'colours are for terminals');
   for (const row of rows) {
     const value = (column: string) => Number(row[header.indexOf(column)]);
     assert.deepEqual([value('PLUGIN RUNS'), value('REQUESTS')], [3, 75]);

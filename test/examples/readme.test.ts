@@ -89,13 +89,3 @@ describe('the README', () => {
     for (const code of codes) assert.ok(readme.includes(`\`${code.slice(1, -1)}\``), code);
   });
 });
-
-describe('the demo', () => {
-  test('shows each cluster with one plugin run for each token', async () => {
-    const { stdout } = await execa(process.execPath, [join(root, 'examples/demo/demo.ts')]);
-    const rows = stdout.split('\n').filter((line) => /:controller/.test(line));
-    assert.equal(rows.length, 4);
-    for (const row of rows) assert.match(row, /(\S+)\s+(\S+)\s+token-\S+\s+\2:controller\s+3\s+\d+\s+\d\s+\d+ ms/);
-    assert.ok(!stdout.includes('\u001b'), 'colours are for terminals');
-  });
-});

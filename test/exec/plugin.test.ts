@@ -317,6 +317,24 @@ exit 1`;
     for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
   });
 
+  test('that is over its time gets SIGTERM first; the time that it waits for a place is not counted', async (t) => {
+    const slow = await shellPlugin(
+      t,
+      `trap 'echo term >> "$DIR/signals"' TERM\necho $$ > "$DIR/pid"\nwhile :; do sleep 1; done`,
+    );
+    const quick = await shellPlugin(t, print({ token: 't' }));
+    await withTimeLimit(join(slow.folder, 'pid'), async (timeoutMs) => {
+      const settings = { ...options(t, { timeoutMs }), maxConcurrentRuns: 1 };
+      const [, credential] = await Promise.all([
+        failure(runPlugin(call({ command: slow.command }), settings), 'PLUGIN_TIMEOUT'),
+        // Waits for as long as it may run.
+        runPlugin(call({ command: quick.command }), settings),
+      ]);
+      assert.equal(credential.authorization, 'Bearer t');
+    });
+    assert.equal(await readFile(join(slow.folder, 'signals'), 'utf8'), 'term\n');
+  });
+
   test('whose grandchild holds stdout in a session of its own settles all the same', async (t) => {
     const plugin = await shellPlugin(t, `setsid sh -c 'echo $$ > "'$DIR'/child"; exec sleep 1000' &\nexit 0`);
     await withTimeLimit(join(plugin.folder, 'child'), (timeoutMs) =>
@@ -407,6 +425,28 @@ describe('many runs', () => {
       for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
     });
   }
+
+  test('leave signals to a program that has handlers of its own, and are no reason for handlers once they have ended', async (t) => {
+    const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
+    const program = `
+      import { existsSync } from 'node:fs';
+      import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
+      const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+      const providers = new CredentialProviders([{ name: 'a', execConfig }]);
+      const ready = providers.getConfig({ status }).ready().catch(({ code }) => code);
+      process.on('SIGTERM', async () => {
+        await providers.close();
+        console.log(await ready, process.listenerCount('SIGTERM') - 1);
+      });
+      const poll = () => (existsSync('${plugin.folder}/pid') ? process.kill(process.pid, 'SIGTERM') : setImmediate(poll));
+      poll();`;
+    const { exitCode, stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
+      reject: false,
+    });
+    assert.deepEqual([exitCode, stdout], [0, 'PLUGIN_STOPPED 0']);
+    await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
+  });
 
   test('are stopped when the library is closed', async (t) => {
     const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);

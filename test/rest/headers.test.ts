@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { withHeaders } from '../../src/rest/headers.ts';
+
+const leftOut = [
+  'Connection',
+  'Keep-Alive',
+  'Proxy-Connection',
+  'Transfer-Encoding',
+  'Upgrade',
+  'HTTP2-Settings',
+  'Host',
+];
+
+test('headers that belong to a single hop are left out, and TE unless it is trailers', () => {
+  const headers = Object.fromEntries([...leftOut.map((name) => [name, 'x']), ['X-Mine', 'y'], ['TE', 'gzip']]);
+  assert.deepEqual(withHeaders(headers, {}), { 'x-mine': 'y' });
+  assert.deepEqual(withHeaders({ te: 'trailers' }, {}), { te: 'trailers' });
+});
+
+test('the README names each of them', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replace(/\s+/g, ' ');
+  const [, sentence = ''] = /headers that would end a shared connection are left out \(([^)]*)\)/.exec(readme) ?? [];
+  for (const name of leftOut) assert.ok(sentence.includes(`\`${name}\``), name);
+  assert.match(sentence, /a `TE` other than `trailers`/);
+});
