@@ -43,7 +43,7 @@ export class CredentialProviders {
     this.#providers = origin?.providers ?? configureProviders(providers);
     const settings = parseOptions(options);
     if (settings.hardened) checkHardened(this.#providers, 'providers');
-    warnOfNone(this.#providers, origin?.file, settings.logger);
+    warnOfNone(this.#providers, origin?.file?.path, settings.logger);
     this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
     this.#observer = settings.metrics?.observer;
     if (!settings.watchProviderFile) return;

@@ -1,6 +1,5 @@
 import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
-import { formatDuration } from '../access/duration.ts';
 import { ExecInfoError } from '../errors.ts';
 import { answerWith } from '../plugin/answer.ts';
 import { providerVersions } from './config.ts';
