@@ -1,9 +1,9 @@
 /** What a plugin of ours prints: nothing that a kubelet would refuse. Pure. */
 import { z } from 'zod';
+import { formatDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
 import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
-import { formatDuration } from './duration.ts';
 import { type CacheKeyType, cacheKeyTypes, decodeResponse, type Login } from './protocol.ts';
 
 /** What a plugin answers with. */

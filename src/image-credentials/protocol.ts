@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
+import { hasDuplicateKeys } from './duplicate-keys.ts';
 
 /** What credentials are good for: one image, its whole registry, or every image of the provider. */
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;

@@ -3,17 +3,8 @@ import { z } from 'zod';
 import { ExecInfoError } from '../errors.ts';
 import { answerWith } from '../plugin/answer.ts';
 import { providerVersions } from './config.ts';
-import type { CacheKeyType, ImageRequest } from './protocol.ts';
-
-/** What a plugin answers with. */
-export interface ImagePluginAnswer {
-  /** By pattern of images: `registry.example.dev`, `*.example.dev/team`. Empty where there is nothing to give. */
-  readonly auth: Readonly<Record<string, { readonly username: string; readonly password: string }>>;
-  /** What the answer is good for: this image, its registry, or every image. Default: `Registry`. */
-  readonly cacheKeyType?: CacheKeyType;
-  /** Milliseconds for which it may be kept; 0 is not at all. Left out: as the configuration says. */
-  readonly cacheDurationMs?: number;
-}
+import { encodeAnswer, type ImagePluginAnswer } from './image-plugin-answer.ts';
+import type { ImageRequest } from './protocol.ts';
 
 const requestSchema = z.looseObject({
   kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),

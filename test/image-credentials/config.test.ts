@@ -1,18 +1,9 @@
 // A and B of the kubelet's behaviour.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { Registry } from 'prom-client';
+import { describe, test } from 'node:test';
 import { parseDuration } from '../../src/access/duration.ts';
 import { parseImageConfig } from '../../src/image-credentials/config.ts';
-import {
-  ConfigurationError,
-  ImageCredentialMetrics,
-  ImageCredentialProviders,
-} from '../../src/image-credentials/index.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { ConfigurationError } from '../../src/image-credentials/index.ts';
 
 const version = 'credentialprovider.kubelet.k8s.io/v1';
 const provider = { name: 'p', matchImages: ['a.io'], defaultCacheDuration: '10m', apiVersion: version };

@@ -35,44 +35,16 @@ async function startFlaky(t: TestContext, refuses: (request: number) => boolean)
   return { cluster, plugin, core, clock, listFor, rotate };
 }
 
-/** Mulberry32, so that a failure can be repeated. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+describe('a server that refuses good credentials', () => {
+  test('with every other request does not make the plugin run for each', async (t) => {
+    const { plugin, listFor } = await startFlaky(t, (request) => request % 2 === 1);
+    assert.equal(await listFor(1.5), 0, 'a few refreshes at once');
+    await listFor(58.5);
+    const runs = await plugin.runs();
+    assert.ok(runs >= 7 && runs <= 13, `${runs} runs in a minute`);
+  });
 
-const half = random(1);
-const tenth = random(2);
-const patterns: Readonly<Record<string, (request: number) => boolean>> = {
-  'every other request': (request) => request % 2 === 1,
-  'every third request': (request) => request % 3 === 0,
-  'every tenth request': (request) => request % 10 === 0,
-  'two requests in three': (request) => request % 3 !== 0,
-  'every request': () => true,
-  'requests that reach one of two replicas': () => half() < 0.5,
-  'requests that reach one of ten replicas': () => tenth() < 0.1,
-  'a burst of ten requests in a hundred': (request) => request % 100 < 10,
-};
-
-describe('a server that refuses good credentials does not make the plugin run for each,', () => {
-  for (const [name, refuses] of Object.entries(patterns)) {
-    test(`with ${name}: a handful at first, then a few in a minute`, async (t) => {
-      const { plugin, listFor } = await startFlaky(t, refuses);
-      await listFor(40);
-      const atFirst = await plugin.runs();
-      assert.ok(atFirst >= 3 && atFirst <= 13, `${atFirst} runs in the first 40 s`);
-      await listFor(60);
-      const later = (await plugin.runs()) - atFirst;
-      assert.ok(later <= 8, `${later} runs in a minute`);
-    });
-  }
-
-  test('and once it is well again, a rotation is followed at once', async (t) => {
+  test('and is well again has a rotation followed at once', async (t) => {
     const { plugin, core, clock, listFor, rotate } = await startFlaky(t, (request) => request % 2 === 1);
     await listFor(20);
     clock.now += 60_000;
@@ -98,11 +70,11 @@ describe('a rotation', () => {
 
   test('every minute refreshes at once for ever', async (t) => {
     const { plugin, core, clock, rotate } = await startFlaky(t, () => false);
-    for (let i = 0; i < 30; i++) {
+    for (let i = 0; i < 15; i++) {
       await rotate(`token-${i}`);
       await core.listNamespace();
       clock.now += 60_000;
     }
-    assert.equal(await plugin.runs(), 30);
+    assert.equal(await plugin.runs(), 15);
   });
 });

@@ -22,9 +22,10 @@ function profileOf(cluster: object & { readonly server: string }): ClusterProfil
   return { metadata: { name: 'spoke' }, status: { accessProviders: [{ name: 'fake', cluster }] } };
 }
 
-async function configFor(t: TestContext, cluster: object & { readonly server: string }, answer?: PluginAnswer) {
-  const plugin = await startPlugin(t, answer);
-  return startProviders(t, plugin).getConfig(profileOf(cluster));
+/** Configs for clusters that share one credential. */
+async function startConfigs(t: TestContext, answer?: PluginAnswer) {
+  const providers = startProviders(t, await startPlugin(t, answer));
+  return (cluster: object & { readonly server: string }) => providers.getConfig(profileOf(cluster));
 }
 
 /** The ways that a connection can go: what a profile says of the proxy. */
@@ -83,9 +84,10 @@ describe('a leaf as certificate-authority-data', () => {
   for (const [what, certificate, data, expected] of cases) {
     test(what, async (t) => {
       const { url } = await startTlsServer(t, certificate);
+      const configFor = await startConfigs(t);
       for (const [route, start] of Object.entries(routes)) {
         const cluster = { server: url, 'certificate-authority-data': data, ...(await start(t)) };
-        const config = await configFor(t, cluster);
+        const config = configFor(cluster);
         for (const [way, go] of Object.entries(ways)) {
           if (expected === true) await go(config, url);
           else await assert.rejects(go(config, url), refusedFor(expected), `${way} ${route}`);
@@ -98,7 +100,7 @@ describe('a leaf as certificate-authority-data', () => {
     const { url } = await startTlsServer(t, leaf);
     const proxy = await startHttpProxy(t, { certificate: authority.issue(loopback) });
     const cluster = { server: url, 'certificate-authority-data': base64(leaf.certificate), 'proxy-url': proxy.url };
-    const config = await configFor(t, cluster);
+    const config = (await startConfigs(t))(cluster);
     for (const go of Object.values(ways)) {
       await assert.rejects(go(config, url), { code: 'PROXY_FAILED', message: /its certificate is refused/ });
     }
@@ -123,9 +125,10 @@ describe('the name that is verified', () => {
   ] as const) {
     test(what, async (t) => {
       const { url } = await startTlsServer(t, authority.issue({ commonName: 'x', ...certificate }));
+      const configFor = await startConfigs(t);
       for (const start of Object.values(routes)) {
         const cluster = { server: url, 'certificate-authority-data': data, ...more, ...(await start(t)) };
-        const config = await configFor(t, cluster);
+        const config = configFor(cluster);
         for (const go of Object.values(ways)) {
           if (expected) await go(config, url);
           else await assert.rejects(go(config, url), { code: 'TLS_NAME_MISMATCH' });
@@ -138,14 +141,15 @@ describe('the name that is verified', () => {
     // The proxy knows every address as this machine.
     const { port } = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['fd00:1::2'] }));
     const other = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['fd00:1::3'] }));
+    const configFor = await startConfigs(t);
     for (const proxy of [await startHttpProxy(t), await startSocksProxy(t)]) {
       const cluster = (at: number) => ({
         server: `https://[fd00:1::2]:${at}`,
         'certificate-authority-data': data,
         'proxy-url': proxy.url,
       });
-      const config = await configFor(t, cluster(port));
-      const wrong = await configFor(t, cluster(other.port));
+      const config = configFor(cluster(port));
+      const wrong = configFor(cluster(other.port));
       for (const go of Object.values(ways)) {
         await go(config, cluster(port).server);
         await assert.rejects(go(wrong, cluster(other.port).server), { code: 'TLS_NAME_MISMATCH' });
@@ -197,7 +201,7 @@ describe("a plugin's certificate", () => {
           'certificate-authority-data': base64(authority.certificate),
           ...(await start(t)),
         };
-        const config = await configFor(t, cluster, answer);
+        const config = (await startConfigs(t, answer))(cluster);
         for (const go of [...Object.values(ways), () => config.ready()]) {
           await assert.rejects(go(config, url), (error) => {
             assert.ok(error instanceof PluginError, String(error));
@@ -213,22 +217,30 @@ describe("a plugin's certificate", () => {
 });
 
 describe('without an authority in the profile', () => {
-  const { certificate: root } = authority;
-  /** What a process with these variables reaches. */
-  async function outcomes(t: TestContext, variables: Readonly<Record<string, string>>) {
-    const server = await startTlsServer(t, authority.issue(loopback));
-    const proxied = await startTlsServer(t, stranger.issue(loopback));
-    const proxy = await startHttpProxy(t, { certificate: authority.issue({ ...loopback, commonName: 'proxy' }) });
-    const plugin = await startPlugin(t);
-    const strangers = base64(stranger.certificate);
+  test("Node's roots, NODE_EXTRA_CA_CERTS and the system's count for servers, and for https proxies in any case", async (t) => {
+    const folder = await temporaryFolder(t);
+    const [extra, system] = [createCertificateAuthority('extra'), createCertificateAuthority('system')];
+    await writeFile(join(folder, 'extra.pem'), extra.certificate);
+    await writeFile(join(folder, 'system.pem'), system.certificate);
+    const serverOf = async (root: typeof extra) => (await startTlsServer(t, root.issue(loopback))).url;
+    const proxyOf = async (root: typeof extra) =>
+      (await startHttpProxy(t, { certificate: root.issue({ ...loopback, commonName: 'proxy' }) })).url;
+    const other = { 'certificate-authority-data': base64(authority.certificate) };
     const clusters = {
-      'a server of that root': { server: server.url },
-      'a server of that root, where the profile has another': {
-        server: server.url,
-        'certificate-authority-data': strangers,
+      'a server of an extra root': { server: await serverOf(extra) },
+      "a server of the system's": { server: await serverOf(system) },
+      'a server of a root that nobody has named': { server: await serverOf(stranger) },
+      'an extra root where the profile names another': { server: await serverOf(extra), ...other },
+      "the system's root where the profile names another": { server: await serverOf(system), ...other },
+      'a proxy of an extra root': { server: await serverOf(authority), 'proxy-url': await proxyOf(extra), ...other },
+      "a proxy of the system's": { server: await serverOf(authority), 'proxy-url': await proxyOf(system), ...other },
+      'a proxy of a root that nobody has named': {
+        server: await serverOf(authority),
+        'proxy-url': await proxyOf(stranger),
+        ...other,
       },
-      'a proxy of that root': { server: proxied.url, 'certificate-authority-data': strangers, 'proxy-url': proxy.url },
     };
+    const plugin = await startPlugin(t);
     const program = `
       import { request } from 'undici';
       import { CredentialProviders } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)};
@@ -242,38 +254,24 @@ describe('without an authority in the profile', () => {
       }
       console.log(JSON.stringify(outcomes));
       await providers.close();`;
-    const { NODE_EXTRA_CA_CERTS: _, ...others } = process.env;
-    const nothing = join(await temporaryFolder(t), 'none');
-    const env = { ...others, SSL_CERT_FILE: nothing, SSL_CERT_DIR: nothing, ...variables };
-    const folder = new URL('../..', import.meta.url);
-    const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
-      env,
-      extendEnv: false,
-      cwd: folder,
-    });
-    return JSON.parse(stdout);
-  }
-
-  for (const [where, variable] of [
-    ['NODE_EXTRA_CA_CERTS', 'NODE_EXTRA_CA_CERTS'],
-    ["the system's roots", 'SSL_CERT_FILE'],
-  ] as const) {
-    test(`${where} count for servers, and for proxies in any case`, async (t) => {
-      const file = join(await temporaryFolder(t), 'root.pem');
-      await writeFile(file, root);
-      assert.deepEqual(await outcomes(t, { [variable]: file }), {
-        'a server of that root': 200,
-        'a server of that root, where the profile has another': 'TLS_UNTRUSTED',
-        'a proxy of that root': 200,
-      });
-    });
-  }
-
-  test('a root that nobody has named counts for nothing', async (t) => {
-    assert.deepEqual(await outcomes(t, {}), {
-      'a server of that root': 'TLS_UNTRUSTED',
-      'a server of that root, where the profile has another': 'TLS_UNTRUSTED',
-      'a proxy of that root': 'PROXY_FAILED',
+    const env = {
+      ...process.env,
+      NODE_EXTRA_CA_CERTS: join(folder, 'extra.pem'),
+      SSL_CERT_FILE: join(folder, 'system.pem'),
+      SSL_CERT_DIR: join(folder, 'none'),
+    };
+    const cwd = new URL('../..', import.meta.url);
+    const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], { env, cwd });
+    const refused = 'TLS_UNTRUSTED';
+    assert.deepEqual(JSON.parse(stdout), {
+      'a server of an extra root': 200,
+      "a server of the system's": 200,
+      'a server of a root that nobody has named': refused,
+      'an extra root where the profile names another': refused,
+      "the system's root where the profile names another": refused,
+      'a proxy of an extra root': 200,
+      "a proxy of the system's": 200,
+      'a proxy of a root that nobody has named': 'PROXY_FAILED',
     });
   });
 });
