@@ -1,0 +1,81 @@
+// TokenRequest against FakeCluster; test/e2e/image-tokens.e2e.ts does it against a real API server.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { mintTokenFrom, type ServiceAccount } from '../../src/image-credentials/index.ts';
+import { FakeCluster } from '../../src/testing/index.ts';
+import { anyIo, respond, startImageProviders } from '../fixtures/image-plugins.ts';
+
+async function start(t: TestContext, options: { readonly expirationSeconds?: number } = {}, timeoutMs = 30_000) {
+  const cluster = await FakeCluster.start({ tokens: { hub: 'puller' } });
+  t.after(() => cluster.close());
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: 'c', server: cluster.url, caData: cluster.certificateAuthorityData }],
+    users: [{ name: 'u', token: 'hub' }],
+    contexts: [{ name: 'x', cluster: 'c', user: 'u' }],
+    currentContext: 'x',
+  });
+  const core = config.makeApiClient(CoreV1Api);
+  const body = { metadata: { name: 'sa' } };
+  const { metadata } = await core.createNamespacedServiceAccount({ namespace: 'default', body });
+  assert.ok(metadata?.uid);
+  const account: ServiceAccount = { namespace: 'default', name: 'sa', uid: metadata.uid };
+  const tokenAttributes = {
+    serviceAccountTokenAudience: 'registry.example.dev',
+    cacheType: 'ServiceAccount',
+    requireServiceAccount: true,
+  };
+  const plugin = { name: 'p', code: respond(anyIo, { cacheDuration: '0s' }), config: { tokenAttributes } };
+  const mintToken = mintTokenFrom(config, options);
+  const { providers, input } = await startImageProviders(t, [plugin], { mintToken, timeoutMs });
+  let minted = 0;
+  cluster.onRequest = ({ url }) => {
+    if (url.includes('/serviceaccounts/sa/token')) minted += 1;
+  };
+  const pull = async (serviceAccount = account) => {
+    const { failures } = await providers.getCredentials('gcr.io/a', { serviceAccount });
+    return failures[0]?.error.message;
+  };
+  const claims = async (): Promise<Record<string, unknown>> => {
+    const token = String(Reflect.get(Object(await input('p')), 'serviceAccountToken'));
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  };
+  return { cluster, account, pull, claims, minted: () => minted };
+}
+
+describe('mintTokenFrom', () => {
+  test('asks the API server for a token of the account for the audience, once', async (t) => {
+    const { pull, claims, minted } = await start(t, { expirationSeconds: 1_200 });
+    for (let i = 0; i < 3; i++) assert.equal(await pull(), undefined);
+    const { sub, aud, exp, iat } = await claims();
+    assert.deepEqual([sub, aud], ['system:serviceaccount:default:sa', ['registry.example.dev']]);
+    assert.equal(Number(exp) - Number(iat), 1_200);
+    assert.equal(minted(), 1);
+  });
+
+  test('says what the API server refuses', async (t) => {
+    const { cluster, account, pull } = await start(t);
+    assert.match(
+      (await pull({ ...account, name: 'nobody' })) ?? '',
+      /answered 404, the service account does not exist$/,
+    );
+    cluster.failNext(403);
+    assert.match((await pull()) ?? '', /answered 403, RBAC has to allow "create" on serviceaccounts\/token$/);
+  });
+
+  test('gives up where the API server does not answer', async (t) => {
+    const { cluster, pull } = await start(t, {}, 1_000);
+    cluster.failNext('hang');
+    assert.match((await pull()) ?? '', /no token for default\/sa was minted within 1000 ms$/);
+  });
+
+  test('refuses a life that no API server gives', () => {
+    for (const expirationSeconds of [0, 599, 600.5, Number.NaN]) {
+      assert.throws(() => mintTokenFrom(new KubeConfig(), { expirationSeconds }), {
+        code: 'OPTION_INVALID',
+        message: /expirationSeconds: must be a whole number of 600 or more/,
+      });
+    }
+  });
+});
