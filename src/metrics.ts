@@ -7,12 +7,14 @@ import { type MetricsRegistry, registersOf } from './metrics-registry.ts';
 import { Counter, Gauge, Histogram } from './prometheus.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 
-/** What is held for an access type now. */
+/** What is held for an access type now. Times are milliseconds since 1970. */
 export interface HeldCredential {
   readonly provider: string;
-  readonly credential:
-    | { readonly expiresAt: number | undefined; readonly keyPair: { readonly endsAt: number } | undefined }
-    | undefined;
+  readonly hasCredential: boolean;
+  /** When it expires, where it does and is in use: nobody refreshes, or needs to, what nobody asks for. */
+  readonly expiresAt: number | undefined;
+  /** When its certificate ends, in the same way. */
+  readonly certificateEndsAt: number | undefined;
 }
 
 /** Something that holds credentials. */
@@ -92,14 +94,13 @@ export class CredentialMetrics {
       const held = () => this.#held();
       new Gauge({
         name: 'clusterprofile_credential_expiry_timestamp_seconds',
-        help: 'When the first of the credentials held for an access type expires, in seconds since 1970.',
+        help: 'When the first of the credentials in use for an access type expires, in seconds since 1970.',
         labelNames,
         registers,
         collect() {
           this.reset();
           const earliest = new Map<string, number>();
-          for (const { provider, credential } of held()) {
-            const { expiresAt } = credential ?? {};
+          for (const { provider, expiresAt } of held()) {
             if (expiresAt === undefined) continue;
             earliest.set(provider, Math.min(expiresAt / 1000, earliest.get(provider) ?? Number.POSITIVE_INFINITY));
           }
@@ -113,7 +114,7 @@ export class CredentialMetrics {
         registers,
         collect() {
           this.reset();
-          for (const { provider, credential } of held()) if (credential) this.inc({ provider });
+          for (const { provider, hasCredential } of held()) if (hasCredential) this.inc({ provider });
         },
       });
       this.#policyCalls = new Counter({
@@ -130,10 +131,10 @@ export class CredentialMetrics {
       });
       new Gauge({
         name: 'rest_client_exec_plugin_ttl_seconds',
-        help: 'Seconds until the first client certificate ends; negative when it has, +Inf where there is none.',
+        help: 'Seconds until the first client certificate in use ends; negative when it has, +Inf where there is none.',
         registers,
         collect() {
-          const ends = held().flatMap(({ credential }) => (credential?.keyPair ? [credential.keyPair.endsAt] : []));
+          const ends = held().flatMap(({ certificateEndsAt: end }) => (end === undefined ? [] : [end]));
           this.set(ends.length === 0 ? Number.POSITIVE_INFINITY : (Math.min(...ends) - Date.now()) / 1000);
         },
       });

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { callSafely } from './callbacks.ts';
 import { ConfigurationError, type Problem } from './errors.ts';
-import { allowlistEntryProblem, type PluginPolicy, type PluginPolicyType } from './exec/plugin-policy.ts';
+import {
+  allowlistEntryProblem,
+  digestProblem,
+  type PluginAllowlistEntry,
+  type PluginPolicy,
+  type PluginPolicyType,
+} from './exec/plugin-policy.ts';
 import type { Logger } from './logger.ts';
 import { CredentialMetrics } from './metrics.ts';
 import { flag, isFunction, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
@@ -83,8 +89,15 @@ const optionsSchema = z.strictObject({
                   const message = allowlistEntryProblem(command);
                   if (message) context.addIssue({ code: 'custom', message });
                 }),
+                sha256: z
+                  .string({ error: digestProblem('') ?? '' })
+                  .superRefine((sha256, context) => {
+                    const message = digestProblem(sha256);
+                    if (message) context.addIssue({ code: 'custom', message });
+                  })
+                  .optional(),
               },
-              { error: 'must be an object with command' },
+              { error: 'must be an object with command, and sha256 where it is pinned' },
             ),
             { error: 'must be a list of objects with command' },
           )
@@ -95,14 +108,29 @@ const optionsSchema = z.strictObject({
     .superRefine(({ policyType, allowlist }, context) => {
       const problem = allowlistProblem(policyType, allowlist);
       if (problem) context.addIssue({ code: 'custom', path: ['allowlist'], message: problem });
+      for (const [index, { command, sha256 }] of (allowlist ?? []).entries()) {
+        const isPinned = allowlist?.some((other) => other.command === command && other.sha256 !== undefined);
+        if (sha256 !== undefined || !isPinned) continue;
+        const message = `lets any file be ${command}, which another entry pins: leave one of the two out`;
+        context.addIssue({ code: 'custom', path: ['allowlist', index], message });
+      }
     })
-    .transform(({ policyType, allowlist }): PluginPolicy => ({ policyType, ...(allowlist ? { allowlist } : {}) }))
+    .transform(
+      ({ policyType, allowlist }): PluginPolicy => ({
+        policyType,
+        ...(allowlist ? { allowlist: allowlist.map(toEntry) } : {}),
+      }),
+    )
     .default({ policyType: 'AllowAll' }),
   hardened: flag,
   watchProviderFile: flag,
   onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
   metrics: z.instanceof(CredentialMetrics, { error: 'must be new CredentialMetrics({ registry })' }).optional(),
 });
+
+function toEntry({ command, sha256 }: { command: string; sha256?: string | undefined }): PluginAllowlistEntry {
+  return { command, ...(sha256 === undefined ? {} : { sha256 }) };
+}
 
 function allowlistProblem(policyType: PluginPolicyType, allowlist: readonly object[] | undefined): string | undefined {
   if (policyType !== 'Allowlist')

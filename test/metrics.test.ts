@@ -117,6 +117,45 @@ describe('metrics of plugin runs', () => {
 });
 
 describe('metrics of credentials', () => {
+  const expiry = 'clusterprofile_credential_expiry_timestamp_seconds{provider="fake"}';
+
+  test('tell of no expiry of a credential that nobody uses, so that no alert fires for an idle cluster', async (t) => {
+    let now = Date.now();
+    const expiresAt = Math.floor(now / 1000) + 3_600;
+    const expirationTimestamp = new Date(expiresAt * 1000).toISOString();
+    const clock = () => now;
+    const { config, plugin, value } = await startMeasured(t, { token: 'token-1', expirationTimestamp }, { clock });
+    await config.ready();
+    assert.equal(await value(expiry), expiresAt);
+    now += 1_000_000;
+    assert.equal(await value(expiry), undefined, 'nobody has asked for a quarter of an hour');
+    await config.ready();
+    assert.equal(await value(expiry), expiresAt);
+    now = (expiresAt - 60) * 1000;
+    await config.ready();
+    now += 120_000;
+    assert.equal(await value(expiry), undefined, 'nobody has asked since it expired');
+    assert.equal(await value('clusterprofile_credential_cache_entries{provider="fake"}'), 1);
+    await plugin.answer({ exitCode: 1 });
+    await assert.rejects(config.ready());
+    assert.equal(await value(expiry), expiresAt, 'somebody needs it, and gets none');
+    now += 60_000;
+    await plugin.answer({ token: 'token-1', expirationTimestamp: new Date(now + 600_000).toISOString() });
+    await config.ready();
+    assert.ok(((await value(expiry)) ?? 0) > expiresAt);
+  });
+
+  test('tell of no end of a certificate that nobody uses', async (t) => {
+    let now = Date.now();
+    const { cluster, plugin, config, value } = await startMeasured(t, {}, { clock: () => now });
+    const { certificate, key } = cluster.certificateAuthority.issue({ commonName: 'me', client: true });
+    await plugin.answer({ clientCertificateData: certificate, clientKeyData: key });
+    await config.ready();
+    assert.ok(Number.isFinite(await value('rest_client_exec_plugin_ttl_seconds')));
+    now += 1_000_000;
+    assert.equal(await value('rest_client_exec_plugin_ttl_seconds'), Number.POSITIVE_INFINITY);
+  });
+
   test('count refusals by servers', async (t) => {
     const { cluster, plugin, core, value } = await startMeasured(t);
     await core.listNamespace();

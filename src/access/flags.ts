@@ -61,7 +61,7 @@ export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof swi
   readonly maxConcurrentRuns?: number;
   readonly pluginPolicy?: {
     readonly policyType: (typeof policyTypes)[number];
-    readonly allowlist?: readonly { readonly command: string }[];
+    readonly allowlist?: readonly { readonly command: string; readonly sha256?: string }[];
   };
 };
 
@@ -169,13 +169,19 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
   const policyType = policyTypes.find((type) => type === policy);
   const policyProblem = policyType ? undefined : flagPolicyProblem(policy, allowlist);
   if (policyProblem) problems.push(policyProblem);
-  const list = allowlist.length > 0 ? { allowlist: allowlist.map((command) => ({ command })) } : {};
+  const list = allowlist.length > 0 ? { allowlist: allowlist.map(toAllowlistEntry) } : {};
   return {
     ...Object.fromEntries(switched),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(maxConcurrentRuns === undefined ? {} : { maxConcurrentRuns }),
     ...(policyType === undefined ? {} : { pluginPolicy: { policyType, ...list } }),
   };
+}
+
+/** `/plugins/x`, or `/plugins/x@sha256:DIGEST`. */
+function toAllowlistEntry(entry: string): { readonly command: string; readonly sha256?: string } {
+  const [, command, sha256] = /^(.*)@sha256:(.*)$/s.exec(entry) ?? [];
+  return command === undefined || sha256 === undefined ? { command: entry } : { command, sha256 };
 }
 
 function flagPolicyProblem(policyType: string | undefined, allowlist: readonly string[]): Problem | undefined {

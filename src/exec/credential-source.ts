@@ -3,6 +3,7 @@
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
 import { PluginError } from '../errors.ts';
+import type { HeldCredential } from '../metrics.ts';
 import { emit, type RunReason } from '../telemetry.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
@@ -61,6 +62,9 @@ const mostRecent = helpfulAtOnce + 6;
 /** Refreshes after 401s that one credential may have at once, and then one a second, however many connections ask for it. */
 const mostAfterRejections = 10;
 
+/** Milliseconds since somebody last asked for a credential until it is no longer in use. */
+const inUseMs = 900_000;
+
 /** Everything that distinguishes one plugin input from another. The process's environment is never part of it. */
 export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
   const { apiVersion, command, args, env, appendIfNotExists = [], interactiveMode } = exec;
@@ -72,6 +76,8 @@ export class CredentialSource implements CredentialSupply {
   readonly #call: PluginCall;
   readonly #options: SourceOptions;
   #current: Credential | undefined;
+  /** When somebody last wanted the credential. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   /** Of the last credential, also when it has been invalidated: a failing plugin may print them. */
   #secrets: readonly string[] = [];
   /** When a refresh starts behind the requests that still use the current credential. */
@@ -103,6 +109,7 @@ export class CredentialSource implements CredentialSupply {
   /** The credential, at once where there is one; otherwise the run that all who ask now share. */
   get(): Credential | Promise<Credential> {
     const now = this.#options.clock();
+    this.#askedAt = now;
     const current = this.#current;
     if (current && this.#isUsable(current, now)) {
       if (now >= this.#refreshAt) this.#refreshBehind(now);
@@ -219,8 +226,22 @@ export class CredentialSource implements CredentialSupply {
   }
 
   /** What is held now, for metrics. */
-  get held(): { readonly provider: string; readonly credential: Credential | undefined } {
-    return { provider: this.#call.provider, credential: this.#current };
+  get held(): HeldCredential {
+    const current = this.#current;
+    const idle = this.#options.clock() - this.#askedAt > inUseMs;
+    // An end is told of a credential in use: of one that has ended, where somebody has asked for it since.
+    const endInUse = (end: number | undefined) =>
+      idle || (end !== undefined && this.#isEndUnseen(end)) ? undefined : end;
+    return {
+      provider: this.#call.provider,
+      hasCredential: current !== undefined,
+      expiresAt: endInUse(current?.expiresAt),
+      certificateEndsAt: endInUse(current?.keyPair?.endsAt),
+    };
+  }
+
+  #isEndUnseen(end: number): boolean {
+    return end <= this.#options.clock() && this.#askedAt < end;
   }
 
   #report(replaced: Credential | undefined, { authorization, keyPair, expiresAt }: Credential): void {

@@ -7,8 +7,15 @@ export type PluginPolicyType = 'AllowAll' | 'DenyAll' | 'Allowlist';
 /** What the operator lets run, whatever a provider or a kubeconfig says. */
 export interface PluginPolicy {
   readonly policyType: PluginPolicyType;
-  /** For `Allowlist`: absolute paths, or bare names, which mean what is found in `PATH`. */
-  readonly allowlist?: readonly { readonly command: string }[];
+  readonly allowlist?: readonly PluginAllowlistEntry[];
+}
+
+/** A plugin that may be run. */
+export interface PluginAllowlistEntry {
+  /** An absolute path, or a bare name, which means what is found in `PATH`. */
+  readonly command: string;
+  /** The SHA-256 that its file must have, in hexadecimal digits. Several entries for one command allow several files. */
+  readonly sha256?: string;
 }
 
 /** What is wrong with an entry of an allowlist, or `undefined`. */
@@ -22,27 +29,45 @@ export function allowlistEntryProblem(command: string): string | undefined {
   return clean === command ? undefined : `is not written in its shortest form: write ${clean}`;
 }
 
-/** Why a command may not be run, or `undefined`. As in client-go the path that is found is what is compared. */
-export async function policyRefusal(
+/** What an allowlist's entry says is wrong with its digest, or `undefined`. */
+export function digestProblem(sha256: string): string | undefined {
+  if (/^[0-9a-f]{64}$/i.test(sha256)) return undefined;
+  return 'must be the SHA-256 of the file, 64 hexadecimal digits as sha256sum prints them';
+}
+
+/** Whether a command may be run, and as which file: `digests` are the SHA-256 that it may have, `undefined` any. */
+export type Permission = { readonly refusal: string } | { readonly digests: readonly string[] | undefined };
+
+const anyFile: Permission = { digests: undefined };
+
+/** What the policy says of a command. As in client-go the path that is found is what is compared. */
+export async function permissionFor(
   { policyType, allowlist = [] }: PluginPolicy,
   command: string,
   searchPath: string,
-): Promise<string | undefined> {
-  if (policyType === 'AllowAll') return undefined;
-  if (policyType === 'DenyAll') return 'the plugin policy is DenyAll';
-  const entries = allowlist.map((entry) => entry.command);
+): Promise<Permission> {
+  if (policyType === 'AllowAll') return anyFile;
+  if (policyType === 'DenyAll') return { refusal: 'the plugin policy is DenyAll' };
   const isPath = command.includes('/');
   const clean = isPath ? normalize(command) : command;
-  const refusal = `it is not in the plugin allowlist (${entries.join(', ')})`;
+  const refusal = `it is not in the plugin allowlist (${allowlist.map((entry) => entry.command).join(', ')})`;
   // A path that is relative to the working directory could be any file.
-  if (isPath && !isAbsolute(clean)) return refusal;
-  if (entries.includes(clean)) return undefined;
+  if (isPath && !isAbsolute(clean)) return { refusal };
+  const named = allowlist.filter((entry) => entry.command === clean);
+  if (named.length > 0) return permitted(named);
   const found = await findExecutable(clean, searchPath);
-  if ('problem' in found) return `${refusal}, and ${found.path} is ${found.problem}`;
-  if (entries.includes(found.path)) return undefined;
-  for (const entry of entries.filter((name) => basename(name) === basename(clean))) {
-    const meant = await findExecutable(entry, searchPath);
-    if (!('problem' in meant) && meant.path === found.path) return undefined;
+  if ('problem' in found) return { refusal: `${refusal}, and ${found.path} is ${found.problem}` };
+  const located = allowlist.filter((entry) => entry.command === found.path);
+  if (located.length > 0) return permitted(located);
+  for (const { command: name } of allowlist.filter((entry) => basename(entry.command) === basename(clean))) {
+    const meant = await findExecutable(name, searchPath);
+    if ('problem' in meant || meant.path !== found.path) continue;
+    return permitted(allowlist.filter((entry) => entry.command === name));
   }
-  return refusal;
+  return { refusal };
+}
+
+function permitted(entries: readonly PluginAllowlistEntry[]): Permission {
+  const digests = entries.flatMap(({ sha256 }) => (sha256 === undefined ? [] : [sha256.toLowerCase()]));
+  return digests.length < entries.length ? anyFile : { digests };
 }

@@ -20,10 +20,11 @@ import {
 } from './exec-credential.ts';
 import { findExecutable } from './executable.ts';
 import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from './known-secrets.ts';
+import { PinnedFile } from './pinned-file.ts';
 import { pluginFileProblem } from './plugin-file.ts';
 import { environmentOf, inputProblem } from './plugin-input.ts';
-import { type PluginPolicy, policyRefusal } from './plugin-policy.ts';
-import { type Ended, runProcess } from './process.ts';
+import { type PluginPolicy, permissionFor } from './plugin-policy.ts';
+import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 import { redact } from './redact.ts';
 import { type Standing, withinRunLimit } from './run-limit.ts';
 
@@ -147,18 +148,15 @@ async function run(
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const searchPath = process.env.PATH ?? '';
-  const refusal = await policyRefusal(options.pluginPolicy, exec.command, searchPath);
-  if (refusal) throw failure(call, 'PLUGIN_NOT_ALLOWED', `may not be run: ${refusal}`);
+  const permission = await permissionFor(options.pluginPolicy, exec.command, searchPath);
+  if ('refusal' in permission) throw failure(call, 'PLUGIN_NOT_ALLOWED', `may not be run: ${permission.refusal}`);
   const executable = await findExecutable(exec.command, searchPath);
   if ('problem' in executable) throw cannotRun(call, executable.problem, executable.path);
   await checkFile(call, executable.path, options);
-  const ended = await runProcess(executable.path, {
-    args: exec.args,
-    env: environment,
-    timeoutMs,
-    maxBytes: maxAnswerBytes,
-    stop: options.signal,
-  });
+  const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop: options.signal };
+  const ended = permission.digests
+    ? await runPinned(call, executable.path, permission.digests, settings)
+    : await runProcess(executable.path, settings);
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
@@ -168,6 +166,32 @@ async function run(
   } catch (error) {
     if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
     throw error;
+  }
+}
+
+/** Runs a file that has one of these digests. What is executed is what was hashed, where the system lets us. */
+async function runPinned(
+  call: PluginCall,
+  path: string,
+  digests: readonly string[],
+  settings: ProcessOptions,
+): Promise<Ended> {
+  const refused = (why: string) => failure(call, 'PLUGIN_NOT_ALLOWED', why);
+  const file = await PinnedFile.open(path).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
+    throw refused(`may not be run: ${path} cannot be read, so its SHA-256 cannot be compared (${code})`);
+  });
+  try {
+    if (!digests.includes(file.sha256)) {
+      const advice = 'if it was upgraded on purpose, pin the new one, beside the old one for a while';
+      const pinned = `the plugin allowlist pins it to ${digests.join(' or ')}`;
+      throw refused(`may not be run: the SHA-256 of ${path} is ${file.sha256}, and ${pinned}: ${advice}`);
+    }
+    const ended = await runProcess(path, { ...settings, descriptor: file.descriptor });
+    if (!(await file.isUnchanged())) throw refused('was changed while it ran: its answer is not used');
+    return ended;
+  } finally {
+    await file.close();
   }
 }
 

@@ -33,7 +33,12 @@ export interface ProcessOptions {
   readonly maxBytes: number;
   /** Aborted: the process is killed. */
   readonly stop: AbortSignal;
+  /** An open file that is executed instead of what lies at the path (Linux). */
+  readonly descriptor?: number | undefined;
 }
+
+/** The file that a process inherits as its fourth: executing it is executing what was opened. */
+const inheritedFile = '/proc/self/fd/3';
 
 const notStarted: Ended = {
   stdout: '',
@@ -48,13 +53,22 @@ const notStarted: Ended = {
 
 /** Where `stop` is aborted already it starts nothing, and gives an end without an exit code. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
-  const { args, env, input, timeoutMs, maxBytes, stop } = options;
+  const { args, env, input, timeoutMs, maxBytes, stop, descriptor } = options;
   const interactive = timeoutMs === undefined;
+  // execa takes any descriptor here, and its type does not say so.
+  const inherited = (descriptor === undefined ? [] : [descriptor]) as unknown as readonly 'ignore'[];
   const settings = {
     env,
     extendEnv: false,
-    ...(input === undefined ? { stdin: interactive ? 'inherit' : 'ignore' } : { input }),
-    stderr: interactive ? 'inherit' : 'pipe',
+    ...(input === undefined ? {} : { input }),
+    stdio: [
+      input === undefined ? (interactive ? 'inherit' : 'ignore') : 'pipe',
+      'pipe',
+      interactive ? 'inherit' : 'pipe',
+      ...inherited,
+    ],
+    // Programs that look at their name find the one that they would have had.
+    ...(descriptor === undefined ? {} : { argv0: path }),
     buffer: { stdout: true, stderr: false },
     encoding: 'buffer',
     maxBuffer: { stdout: maxBytes },
@@ -68,7 +82,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   const { execa } = await import('execa');
   // Closed while its file was looked at: nothing starts after that.
   if (stop.aborted) return notStarted;
-  const child = execa(path, args, settings);
+  const child = execa(descriptor === undefined ? path : inheritedFile, args, settings);
   let stderr = Buffer.alloc(0);
   let stderrCut = false;
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pluginFileProblem, readOnlyMounts } from '../../src/exec/plugin-file.ts';
-import { policyRefusal } from '../../src/exec/plugin-policy.ts';
+import { permissionFor } from '../../src/exec/plugin-policy.ts';
 import {
   ConfigurationError,
   CredentialProviders,
@@ -28,7 +28,7 @@ describe('the plugin allowlist (K.94, K.95)', () => {
     const { bin, bin2, path } = await twoFolders(t);
     const allowed = async (command: string, ...entries: string[]) => {
       const allowlist = entries.map((entry) => ({ command: entry }));
-      return (await policyRefusal({ policyType: 'Allowlist', allowlist }, command, path)) === undefined;
+      return !('refusal' in (await permissionFor({ policyType: 'Allowlist', allowlist }, command, path)));
     };
     assert.ok(await allowed('plug', 'plug'));
     assert.ok(await allowed('plug', bin));

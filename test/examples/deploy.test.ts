@@ -1,0 +1,292 @@
+// Each folder of examples/deploy as its reader would go through it: is it valid, does the controller start with it, may it go where
+// its plugin has to go, and is it as narrow as it says. The e2e run applies them to a real API server.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { BlockList } from 'node:net';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { parse, parseAllDocuments } from 'yaml';
+import { CredentialProviders } from '../../src/index.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const folder = fileURLToPath(new URL('../../examples/deploy/', import.meta.url));
+const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests of any kind, whose fields are asserted on
+type Manifest = any;
+
+/** What `kubectl apply -k` would apply. */
+function build(platform: string): readonly Manifest[] {
+  const { resources, patches = [], configMapGenerator = [], namespace } = parse(read(`${platform}/kustomization.yaml`));
+  const files: readonly Manifest[] = resources.flatMap((name: string) =>
+    name.startsWith('../')
+      ? build(name.slice(3))
+      : parseAllDocuments(read(`${platform}/${name}`)).map((document) => document.toJS()),
+  );
+  const spaced = files.map((file) =>
+    namespace && file.kind !== 'Namespace' ? { ...file, metadata: { ...file.metadata, namespace } } : file,
+  );
+  const merged = patches.reduce((all: readonly Manifest[], { path }: { path: string }) => {
+    const patch = parse(read(`${platform}/${path}`));
+    const isMeant = ({ kind, metadata }: Manifest) => kind === patch.kind && metadata.name === patch.metadata.name;
+    assert.equal(all.filter(isMeant).length, 1, path);
+    return all.map((file) => (isMeant(file) ? merge(file, patch) : file));
+  }, spaced);
+  const maps = configMapGenerator.map(({ name, namespace, files }: Manifest) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace },
+    data: Object.fromEntries(files.map((file: string) => [file, read(`${platform}/${file}`)])),
+  }));
+  return [...merged, ...maps];
+}
+
+/** A strategic merge: lists of things with a name are joined by it, others replaced. */
+function merge(target: Manifest, patch: Manifest): Manifest {
+  if (Array.isArray(patch)) {
+    const keyOf = (item: Manifest) => item?.mountPath ?? item?.name;
+    if (!Array.isArray(target) || keyOf(patch[0]) === undefined) return patch;
+    const changed = target.map((item) => {
+      const change = patch.find((other) => keyOf(other) === keyOf(item));
+      return change ? merge(item, change) : item;
+    });
+    return [...patch.filter((item) => !target.some((other) => keyOf(other) === keyOf(item))), ...changed];
+  }
+  if (typeof patch !== 'object' || typeof target !== 'object') return patch;
+  return Object.fromEntries(
+    [...new Set([...Object.keys(target), ...Object.keys(patch)])].map((key) => [
+      key,
+      key in patch ? (key in target ? merge(target[key], patch[key]) : patch[key]) : target[key],
+    ]),
+  );
+}
+
+const projectedTokens = '/var/run/secrets';
+const platforms = {
+  gke: {
+    provider: 'google',
+    plugin: '/plugins/gke-gcloud-auth-plugin',
+    servers: [
+      'https://connectgateway.googleapis.com/v1/projects/123456789012/locations/global/gkeMemberships/spoke-1',
+      'https://us-central1-connectgateway.googleapis.com/v1/projects/123456789012/locations/us-central1/gkeMemberships/spoke-2',
+      'https://gke-0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b-123456789012.us-central1.gke.goog',
+    ],
+    foreign: [
+      'https://connectgateway.googleapis.com/v1/projects/999999999999/locations/global/gkeMemberships/evil',
+      'https://gke-ffffffffffffffffffffffffffffffffffff-999999999999.us-central1.gke.goog',
+      'https://container.googleapis.com/v1/projects/123456789012',
+    ],
+    // The metadata server with Dataplane V2 and without, and DNS where it is Cloud DNS.
+    reaches: [
+      ['169.254.169.254', 80],
+      ['169.254.169.252', 988],
+      ['169.254.169.254', 53],
+    ],
+    not: [['203.0.113.7', 80]],
+    inventory: 'fleet-cluster-inventory',
+    environment: [],
+  },
+  eks: {
+    provider: 'eks',
+    plugin: '/plugins/aws-iam-authenticator',
+    servers: ['https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com'],
+    foreign: ['https://ffffffffffffffffffffffffffffffff.gr7.eu-west-1.eks.amazonaws.com', 'https://eks.amazonaws.com'],
+    reaches: [],
+    // The node's own role.
+    not: [['169.254.169.254', 80]],
+    inventory: 'fleet-system',
+    environment: ['AWS_REGION', 'AWS_ROLE_ARN', 'AWS_STS_REGIONAL_ENDPOINTS', 'AWS_WEB_IDENTITY_TOKEN_FILE'],
+  },
+  aks: {
+    provider: 'kubelogin',
+    plugin: '/plugins/kubelogin',
+    servers: ['https://spoke-1-a1b2c3d4.hcp.westeurope.azmk8s.io:443'],
+    foreign: ['https://evil-a1b2c3d4.hcp.westeurope.azmk8s.io'],
+    reaches: [],
+    not: [['169.254.169.254', 80]],
+    inventory: 'fleet-system',
+    environment: ['AZURE_AUTHORITY_HOST', 'AZURE_CLIENT_ID', 'AZURE_FEDERATED_TOKEN_FILE', 'AZURE_TENANT_ID'],
+  },
+  plain: {
+    provider: 'kubeconfig-secretreader',
+    plugin: '/app/node_modules/.bin/kubeconfig-secretreader',
+    servers: ['https://spoke-1.clusters.example.dev:6443', 'https://10.20.3.4:6443'],
+    foreign: ['https://spoke-1.clusters.example.dev', 'https://10.21.0.1:6443', 'https://evil.example:6443'],
+    reaches: [['10.20.3.4', 6443]],
+    not: [['169.254.169.254', 80]],
+    inventory: 'fleet-system',
+    environment: [],
+  },
+} as const;
+
+for (const [platform, expected] of Object.entries(platforms)) {
+  describe(`examples/deploy/${platform}`, () => {
+    const manifests = build(platform);
+    const all = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+    const find = (kind: string) => all(kind)[0] ?? assert.fail(`no ${kind}`);
+    const { metadata: podMetadata, spec } = find('Deployment').spec.template;
+    const [container] = spec.containers;
+    const providerFile: string = find('ConfigMap').data['providers.yaml'];
+
+    /** The controller's own providers, from its arguments. */
+    async function start(t: TestContext) {
+      const path = join(await temporaryFolder(t), 'providers.yaml');
+      await writeFile(path, providerFile);
+      const mounted = '--clusterprofile-provider-file=/etc/clusterprofile/providers.yaml';
+      assert.ok(container.args.includes(mounted));
+      const args = container.args.map((argument: string) =>
+        argument.replace('/etc/clusterprofile/providers.yaml', path),
+      );
+      const providers = CredentialProviders.fromArgs(args);
+      t.after(() => providers.close());
+      return providers;
+    }
+    const profile = (server: string) => ({
+      status: { accessProviders: [{ name: expected.provider, cluster: { server } }] },
+    });
+
+    test('starts a hardened controller that runs its one plugin', async (t) => {
+      const providers = await start(t);
+      assert.deepEqual(providers.accessTypes, [expected.provider]);
+      for (const flag of ['--clusterprofile-hardened', `--clusterprofile-plugin-allowlist=${expected.plugin}`]) {
+        assert.ok(container.args.includes(flag), flag);
+      }
+      const [{ execConfig }] = parse(providerFile).providers;
+      assert.equal(execConfig.command, expected.plugin);
+    });
+
+    test('serves profiles with the servers that they have there, and none for those of others', async (t) => {
+      const providers = await start(t);
+      for (const server of expected.servers) {
+        assert.equal(providers.resolve(profile(server)).exec.command, expected.plugin);
+      }
+      for (const server of expected.foreign) {
+        assert.throws(() => providers.resolve(profile(server)), { code: 'SERVER_NOT_ALLOWED' }, server);
+      }
+    });
+
+    test('configures what its plugin needs of the environment, which it does not inherit', async (t) => {
+      const { exec } = (await start(t)).resolve(profile(expected.servers[0]));
+      assert.deepEqual(exec.env.map(({ name }) => name).sort(), expected.environment);
+      const text = JSON.stringify(find('ServiceAccount'));
+      for (const { name, value } of exec.env) {
+        if (/_(?:ROLE_ARN|CLIENT_ID)$/.test(name))
+          assert.ok(text.includes(value), `${name} is not the identity of ${text}`);
+        if (name.endsWith('_FILE')) assert.ok(value.startsWith(projectedTokens), value);
+      }
+      assert.ok(container.env.some(({ name, value }: Manifest) => name === 'HOME' && value === '/tmp'));
+    });
+
+    test('may go where its plugin and its clusters are, and not further', () => {
+      const policies = all('NetworkPolicy').filter(({ spec: { podSelector } }) =>
+        Object.entries(podSelector.matchLabels).every(([name, value]) => podMetadata.labels[name] === value),
+      );
+      assert.equal(policies.length, all('NetworkPolicy').length);
+      const isIn = (cidr: string, address: string) => {
+        const [network = '', length] = cidr.split('/');
+        const list = new BlockList();
+        list.addSubnet(network, Number(length), 'ipv4');
+        return list.check(address, 'ipv4');
+      };
+      const reaches = (address: string, port: number) =>
+        policies.some(({ spec: { egress = [] } }) =>
+          egress.some(({ to, ports }: Manifest) => {
+            const there = !to || to.some(({ ipBlock }: Manifest) => ipBlock && isIn(ipBlock.cidr, address));
+            return there && ports.some((open: Manifest) => open.port === port);
+          }),
+        );
+      const everywhere = [
+        ['203.0.113.7', 443],
+        ['203.0.113.7', 6443],
+        ['169.254.20.10', 53],
+      ] as const;
+      for (const [address, port] of [...everywhere, ...expected.reaches])
+        assert.ok(reaches(address, port), `${address}:${port}`);
+      for (const [address, port] of expected.not) assert.ok(!reaches(address, port), `${address}:${port}`);
+    });
+
+    test('runs as nobody, on a root and with plugins that it cannot write', () => {
+      const { runAsNonRoot, seccompProfile } = spec.securityContext;
+      assert.deepEqual([runAsNonRoot, seccompProfile.type], [true, 'RuntimeDefault']);
+      for (const { name, securityContext } of [container, ...(spec.initContainers ?? [])]) {
+        const restricted = {
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+        };
+        assert.deepEqual(securityContext, restricted, name);
+      }
+      const writable = container.volumeMounts.filter((mount: Manifest) => !mount.readOnly);
+      assert.deepEqual(
+        writable.map((mount: Manifest) => mount.mountPath),
+        ['/tmp'],
+      );
+      for (const { name, volumeMounts } of [container, ...(spec.initContainers ?? [])]) {
+        for (const mount of volumeMounts) {
+          assert.ok(
+            spec.volumes.some((volume: Manifest) => volume.name === mount.name),
+            `${name}: ${mount.name}`,
+          );
+        }
+      }
+      const { labels } = find('Namespace').metadata;
+      assert.equal(labels['pod-security.kubernetes.io/enforce'], 'restricted');
+    });
+
+    test('may read ClusterProfiles where they are published, and nothing else but what its plugin reads', () => {
+      const rules = all('Role').flatMap((role) =>
+        role.rules.map((rule: Manifest) => `${role.metadata.namespace} ${rule.resources} ${rule.verbs}`),
+      );
+      assert.ok(rules.includes(`${expected.inventory} clusterprofiles get,list,watch`), rules.join('; '));
+      const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles get,list,watch'));
+      assert.deepEqual(others, platform === 'plain' ? ['fleet-credentials secrets get'] : []);
+      for (const { metadata, roleRef, subjects } of all('RoleBinding')) {
+        const isThere = ({ metadata: role }: Manifest) =>
+          role.name === roleRef.name && role.namespace === metadata.namespace;
+        assert.ok(all('Role').some(isThere), metadata.namespace);
+        assert.deepEqual(subjects, [{ kind: 'ServiceAccount', name: 'fleet-controller', namespace: 'fleet-system' }]);
+      }
+      assert.deepEqual(all('ClusterRole'), []);
+    });
+
+    test('is what kubectl makes of it, where kubectl is installed', async (t) => {
+      const { stdout, code } = await execa('kubectl', ['kustomize', join(folder, platform)], { reject: false });
+      if (code === 'ENOENT') {
+        t.diagnostic('kubectl is not installed: kustomizations were put together by this test only');
+        return;
+      }
+      const theirs: readonly Manifest[] = parseAllDocuments(stdout).map((document) => document.toJS());
+      const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.namespace} ${metadata.name}`;
+      const sorted = (list: readonly Manifest[]) => list.toSorted((one, other) => key(one).localeCompare(key(other)));
+      assert.deepEqual(sorted(theirs), sorted(manifests));
+    });
+  });
+}
+
+describe('examples/deploy/eks', () => {
+  test('lets a profile say which cluster the token is for, and nothing else', async () => {
+    const [{ allowedArgs }] = parse(read('eks/providers.yaml')).providers;
+    assert.deepEqual(allowedArgs, ['--cluster-id=*']);
+  });
+});
+
+describe('examples/deploy/monitoring.yaml', () => {
+  test('scrapes the port that the container has, and lets the scrapes in', () => {
+    const documents: readonly Manifest[] = parseAllDocuments(read('monitoring.yaml')).map((document) =>
+      document.toJS(),
+    );
+    const [service, monitor, policy] = documents;
+    const deployment = build('base').find(({ kind }) => kind === 'Deployment');
+    const { metadata, spec } = deployment.spec.template;
+    const [port] = spec.containers[0].ports;
+    assert.deepEqual(service.spec.selector, metadata.labels);
+    assert.deepEqual([service.spec.ports[0].targetPort, service.spec.ports[0].port], [port.name, port.containerPort]);
+    assert.deepEqual(monitor.spec.selector.matchLabels, service.metadata.labels);
+    assert.equal(monitor.spec.endpoints[0].port, service.spec.ports[0].name);
+    assert.deepEqual(policy.spec.podSelector.matchLabels, metadata.labels);
+    assert.equal(policy.spec.ingress[0].ports[0].port, port.name);
+  });
+});

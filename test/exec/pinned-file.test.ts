@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { appendFile, chmod, copyFile, mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { execa } from 'execa';
+import { PinnedFile } from '../../src/exec/pinned-file.ts';
+import { runProcess } from '../../src/exec/process.ts';
+import { ConfigurationError, CredentialProviders, type CredentialProvidersOptions } from '../../src/index.ts';
+import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+
+const digestOf = async (path: string) =>
+  createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+const onLinux = process.platform === 'linux';
+
+/** A config whose plugin is pinned, or is not. */
+function configOf(t: TestContext, command: string, allowlist: readonly object[], args: readonly string[] = []) {
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, args } as const;
+  // The type of an entry is checked at construction.
+  const options = {
+    pluginPolicy: { policyType: 'Allowlist', allowlist },
+    logger: { warn: () => undefined },
+  } as CredentialProvidersOptions;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }], options);
+  t.after(() => providers.close());
+  return providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } });
+}
+
+describe('a plugin that is pinned to a digest', () => {
+  test('runs where it is the file that was meant, a script and a binary, by its path, its name and a link', async (t) => {
+    const script = await shellPlugin(t, `echo "$0" > "$DIR/name"\n${print({ token: 't' })}`);
+    const sha256 = await digestOf(script.command);
+    await configOf(t, script.command, [{ command: script.command, sha256 }]).ready();
+    await configOf(t, script.command, [{ command: script.command, sha256: sha256.toUpperCase() }]).ready();
+    const link = join(script.folder, 'link');
+    await symlink('plugin', link);
+    await configOf(t, link, [{ command: link, sha256 }]).ready();
+    const before = process.env.PATH;
+    t.after(() => {
+      process.env.PATH = before;
+    });
+    process.env.PATH = `${script.folder}:${before}`;
+    await configOf(t, 'plugin', [{ command: 'plugin', sha256 }]).ready();
+    const { stdout: printf } = await execa('sh', ['-c', 'command -v env']);
+    const binary = join(script.folder, 'binary');
+    await copyFile(printf, binary);
+    await chmod(binary, 0o755);
+    const answer = JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', status: { token: 't' } });
+    const allowlist = [{ command: binary, sha256: await digestOf(binary) }];
+    await configOf(t, binary, allowlist, ['sh', '-c', `printf '%s' '${answer}'`]).ready();
+  });
+
+  test('is not run where it is another file, and the error says both digests', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const sha256 = await digestOf(plugin.command);
+    await appendFile(plugin.command, '# changed\n');
+    const config = configOf(t, plugin.command, [{ command: plugin.command, sha256 }]);
+    const changed = await digestOf(plugin.command);
+    await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED', message: new RegExp(`${changed}.*${sha256}`) });
+    assert.equal(await plugin.runs(), 0);
+    config.invalidate();
+    await configOf(t, plugin.command, [{ command: plugin.command, sha256: changed }]).ready();
+  });
+
+  test('may have several, for the time of an upgrade', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const sha256 = await digestOf(plugin.command);
+    const { command } = plugin;
+    await configOf(t, command, [
+      { command, sha256: '0'.repeat(64) },
+      { command, sha256 },
+    ]).ready();
+  });
+
+  test('is looked at before each run: also where it changes without a trace in its size and time of writing', async (t) => {
+    const plugin = await shellPlugin(t, `${print({ token: 't' })}\n# one`);
+    const config = configOf(t, plugin.command, [{ command: plugin.command, sha256: await digestOf(plugin.command) }]);
+    await utimes(plugin.command, 1_000, 1_000);
+    await config.ready();
+    const text = await readFile(plugin.command, 'utf8');
+    await writeFile(plugin.command, text.replace('# one', '# two'));
+    await utimes(plugin.command, 1_000, 1_000);
+    config.invalidate();
+    await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED' });
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('is refused where it cannot be read, or is no file', async (t) => {
+    const folder = await temporaryFolder(t);
+    const pipe = join(folder, 'pipe');
+    await execa('mkfifo', ['-m', '755', pipe]);
+    const config = configOf(t, pipe, [{ command: pipe, sha256: '0'.repeat(64) }]);
+    await assert.rejects(config.ready(), { code: 'PLUGIN_NOT_ALLOWED', message: /cannot be read, so its SHA-256/ });
+  });
+
+  for (const [what, replace] of [
+    ['another file takes its place', async (path: string, evil: string) => rename(evil, path)],
+    [
+      'its folder is replaced',
+      async (path: string, evil: string) => {
+        const folder = join(path, '..');
+        await rename(folder, `${folder}.old`);
+        await mkdir(folder);
+        await rename(evil, path);
+      },
+    ],
+  ] as const) {
+    test(`is what runs, where ${what} after it was hashed`, async (t) => {
+      const root = await temporaryFolder(t);
+      const folder = join(root, 'bin');
+      await mkdir(folder);
+      const [path, evil] = [join(folder, 'plugin'), join(root, 'evil')];
+      const { stdout: env } = await execa('sh', ['-c', 'command -v env']);
+      for (const [good, bad, args, expected] of [
+        ['#!/bin/sh\necho good', '#!/bin/sh\necho evil', [], 'good'],
+        [await readFile(env), '#!/bin/sh\necho evil', ['echo', 'good'], 'good'],
+      ] as const) {
+        await writeFile(path, good, { mode: 0o755 });
+        await writeFile(evil, bad, { mode: 0o755 });
+        const pinned = await PinnedFile.open(path);
+        t.after(() => pinned.close());
+        assert.ok(await pinned.isUnchanged());
+        // Only Linux executes open files.
+        assert.equal(pinned.descriptor !== undefined, onLinux);
+        if (!onLinux) return;
+        // Only Linux executes open files.
+        assert.equal(pinned.descriptor !== undefined, onLinux);
+        if (!onLinux) return;
+        await replace(path, evil);
+        const stop = new AbortController();
+        const ended = await runProcess(path, {
+          args,
+          env: { PATH: process.env.PATH ?? '' },
+          timeoutMs: 20_000,
+          maxBytes: 1_000,
+          stop: stop.signal,
+          descriptor: pinned.descriptor,
+        });
+        assert.equal(ended.stdout, expected, ended.stderr);
+        // The answer of a script is not used all the same: its interpreter may have opened it by its path.
+        if (typeof good === 'string') assert.ok(!(await pinned.isUnchanged()));
+        await execa('rm', ['-rf', folder, `${folder}.old`]);
+        await mkdir(folder);
+      }
+    });
+  }
+
+  test('gives no answer where it is written while it runs', async (t) => {
+    const plugin = await shellPlugin(t, `echo '# more' >> "$DIR/plugin"\n${print({ token: 't' })}`);
+    const config = configOf(t, plugin.command, [{ command: plugin.command, sha256: await digestOf(plugin.command) }]);
+    await assert.rejects(config.ready(), {
+      code: 'PLUGIN_NOT_ALLOWED',
+      message: /was changed while it ran: its answer is not used/,
+    });
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  for (const [allowlist, message] of [
+    [[{ command: 'a', sha256: 'abc' }], /allowlist\.0\.sha256: must be the SHA-256 of the file, 64 hexadecimal digits/],
+    [[{ command: 'a', sha256: 1 }], /allowlist\.0\.sha256: must be the SHA-256/],
+    [[{ command: 'a', sha: '0' }], /sha: is not an option/],
+    [
+      [{ command: 'a' }, { command: 'a', sha256: '0'.repeat(64) }],
+      /allowlist\.0: lets any file be a, which another entry pins/,
+    ],
+  ] as const) {
+    test(`is not said by ${JSON.stringify(allowlist).slice(0, 60)}`, (t) => {
+      assert.throws(
+        () => configOf(t, 'a', allowlist),
+        (error: unknown) => {
+          assert.ok(error instanceof ConfigurationError);
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+  }
+
+  test('comes from flags too', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const ready = async (entry: string) => {
+      const providers = CredentialProviders.fromArgs([
+        `--clusterprofile-access-provider=x=${plugin.command}`,
+        '--clusterprofile-plugin-policy=Allowlist',
+        `--clusterprofile-plugin-allowlist=${entry}`,
+      ]);
+      t.after(() => providers.close());
+      const status = { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] };
+      await providers.getConfig({ status }).ready();
+    };
+    await ready(`${plugin.command}@sha256:${await digestOf(plugin.command)}`);
+    await assert.rejects(ready(`${plugin.command}@sha256:${'0'.repeat(64)}`), { code: 'PLUGIN_NOT_ALLOWED' });
+    await assert.rejects(ready(`${plugin.command}@sha256:abc`), /must be the SHA-256 of the file/);
+  });
+});
