@@ -1,37 +1,86 @@
-// A small multicluster controller: watches ClusterProfiles on the hub, and counts the namespaces of each cluster.
+// A small multicluster controller: watches ClusterProfiles on the hub, keeps one watch of namespaces on each cluster, and says
+// which cluster fails and why. Copy it.
 //
 //   node controller.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import { CoreV1Api, CustomObjectsApi, KubeConfig, makeInformer } from '@kubernetes/client-node';
-import { type ClusterProfile, CredentialProviders, CredentialsError } from 'clusterprofile-credentials';
+import { isDeepStrictEqual } from 'node:util';
+import { CoreV1Api, CustomObjectsApi, type Informer, makeInformer, type V1Namespace } from '@kubernetes/client-node';
+import { type ClusterProfile, CredentialProviders, RestConfig } from 'clusterprofile-credentials';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
+const hub = RestConfig.fromDefault();
 
-const hub = new KubeConfig();
-hub.loadFromDefault();
-const hubApi = hub.makeApiClient(CustomObjectsApi);
-const api = { group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles' };
+/** The one watch of a cluster, and what it connects with. */
+interface Cluster {
+  profile: ClusterProfile;
+  readonly config: RestConfig;
+  readonly informer: Informer<V1Namespace>;
+}
+const clusters = new Map<string, Cluster>();
 
-/** Called again and again for the same profile: equal profiles share one connection and one credential. */
-async function reconcile(profile: ClusterProfile): Promise<void> {
-  const name = `${profile.metadata?.namespace}/${profile.metadata?.name}`;
+const nameOf = ({ metadata }: ClusterProfile) => `${metadata?.namespace}/${metadata?.name}`;
+// A message of this package names the cluster, what failed and what to do.
+const complain = (name: string, error: unknown) => console.error(`${name}: ${error}`);
+
+/** Called for every change of a profile: most of them change nothing about how the cluster is reached. */
+function engage(profile: ClusterProfile): void {
+  const name = nameOf(profile);
+  const before = clusters.get(name);
   try {
     const config = providers.getConfig(profile);
-    const { items } = await config.makeApiClient(CoreV1Api).listNamespace();
-    console.log(`${name}: ${items.length} namespaces`);
+    if (before && isDeepStrictEqual(before.config.access, config.access)) {
+      before.profile = profile;
+      return;
+    }
+    disengage(name);
+    for (const { path, reason } of config.access.ignored) console.warn(`${name}: ${path}: ${reason}`);
+    const core = config.makeApiClient(CoreV1Api);
+    const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());
+    const cluster: Cluster = { profile, config, informer };
+    clusters.set(name, cluster);
+    informer.on('add', ({ metadata }) => console.log(`${name}: namespace ${metadata?.name}`));
+    informer.on('delete', ({ metadata }) => console.log(`${name}: namespace ${metadata?.name} is gone`));
+    informer.on('error', (error) => startAgain(cluster, error));
+    informer.start().catch((error) => startAgain(cluster, error));
   } catch (error) {
-    // client-node wraps what the dispatcher threw.
-    const reason = error instanceof Error && error.cause instanceof CredentialsError ? error.cause : error;
-    console.error(reason instanceof Error ? reason.message : reason);
+    // The profile cannot be served as it is; the next change of it comes here again.
+    disengage(name);
+    complain(name, error);
   }
 }
 
-const informer = makeInformer<ClusterProfile>(hub, `/apis/${api.group}/${api.version}/${api.plural}`, () =>
-  hubApi.listClusterCustomObject(api),
+/** A watch that has ended starts again in a while, with what the profile and the providers say then. */
+function startAgain(cluster: Cluster, error: unknown): void {
+  const name = nameOf(cluster.profile);
+  if (clusters.get(name) !== cluster) return;
+  complain(name, error);
+  setTimeout(() => {
+    if (clusters.get(name) !== cluster) return;
+    disengage(name);
+    engage(cluster.profile);
+  }, 5_000);
+}
+
+function disengage(name: string): void {
+  const cluster = clusters.get(name);
+  clusters.delete(name);
+  cluster?.informer.stop().catch((error) => complain(name, error));
+  cluster?.config.close().catch((error) => complain(name, error));
+}
+
+const api = { group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles' };
+const profiles = makeInformer<ClusterProfile>(hub, `/apis/${api.group}/${api.version}/${api.plural}`, () =>
+  hub.makeApiClient(CustomObjectsApi).listClusterCustomObject(api),
 );
-informer.on('add', reconcile);
-informer.on('update', reconcile);
-informer.on('error', (error) => {
-  console.error('the watch of ClusterProfiles ended, it starts again in 5 s', error);
-  setTimeout(() => informer.start(), 5_000);
+profiles.on('add', engage);
+profiles.on('update', engage);
+profiles.on('delete', (profile) => disengage(nameOf(profile)));
+const startHub = () =>
+  profiles.start().catch((error: unknown) => {
+    complain('hub', error);
+    setTimeout(startHub, 5_000);
+  });
+profiles.on('error', (error) => {
+  complain('hub', error);
+  setTimeout(startHub, 5_000);
 });
-await informer.start();
+await startHub();
