@@ -23,7 +23,8 @@ export function readConfig(
   const hash = createHash('sha256');
   const names = new Set<string>();
   const problems: ConfigurationError[] = [];
-  const providers = readFiles(path).flatMap(({ file, bytes }) => {
+  const files = readFiles(path);
+  const providers = files.flatMap(({ file, bytes }) => {
     const length = Buffer.alloc(8);
     length.writeBigUInt64BE(BigInt(bytes.length));
     hash.update(length).update(bytes);
@@ -35,17 +36,20 @@ export function readConfig(
       return [];
     }
   });
-  const [first] = problems;
-  if (first && problems.length === 1) throw first;
-  if (first) {
-    // Each problem says its file.
-    const all = problems.map(({ message }) => ({ path: '', message }));
-    throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder ${path}`, all);
-  }
-  const missing = providers.flatMap(({ name }): readonly Problem[] => {
-    const message = executableProblem(join(folder, name));
+  // Beside what is wrong in another way: one run tells it all.
+  const missing = [...names].flatMap((name): readonly Problem[] => {
+    const message = isFileName(name) ? executableProblem(join(folder, name)) : undefined;
     return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
   });
+  const [first] = problems;
+  if (first && problems.length === 1 && missing.length === 0) throw first;
+  if (first) {
+    // Of a folder each problem says its file.
+    const isFile = files.every(({ file }) => file === path);
+    const all = isFile ? first.problems : problems.map(({ message }) => ({ path: '', message }));
+    const where = `${isFile ? 'image credential provider config' : 'folder'} ${path}`;
+    throw new ConfigurationError('IMAGE_CONFIG_INVALID', where, [...all, ...missing]);
+  }
   if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${folder}`, missing);
   return { providers, folder, hash: `sha256:${hash.digest('hex')}` };
 }
@@ -129,3 +133,7 @@ const wordsFor: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'holds a NUL character, which no path can',
   ERR_INVALID_ARG_TYPE: 'is not the path of a file or folder',
 };
+
+function isFileName(name: string): boolean {
+  return !/[/\0]/.test(name) && name !== '.' && name !== '..';
+}

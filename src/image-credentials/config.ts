@@ -106,21 +106,45 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
     problems.push({ path: fieldPath(keys), line: lineOf(keys), message });
   };
   const parsed = configSchema.safeParse(value);
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) reportIssue(issue, report);
-    throw invalid(problems);
-  }
-  const { apiVersion, providers } = parsed.data;
-  if (providers.length === 0) report(['providers'], 'is empty: name at least one provider');
-  const checked = providers.map((provider, index) => {
+  for (const issue of parsed.error?.issues ?? []) reportIssue(issue, report);
+  if (parsed.success && parsed.data.providers.length === 0)
+    report(['providers'], 'is empty: name at least one provider');
+  // What is wrong with one field hides nothing that is wrong with another.
+  const checked = entriesOf(value).map((entry, index) => {
     const at = ['providers', index];
-    if (provider.tokenAttributes && apiVersion !== 'kubelet.config.k8s.io/v1') {
+    const { provider, faulty } = readFields(entry);
+    const reportOthers: Report = (keys, message) => {
+      if (!faulty.has(String(keys[at.length]))) report(keys, message);
+    };
+    if (provider.tokenAttributes && parsed.success && parsed.data.apiVersion !== 'kubelet.config.k8s.io/v1') {
       report([...at, 'tokenAttributes'], 'is known in kubelet.config.k8s.io/v1 only');
     }
-    return checkProvider(provider, at, names, report);
+    return checkProvider(provider, at, names, reportOthers);
   });
   if (problems.length > 0) throw invalid(problems);
   return checked.flatMap((provider) => provider ?? []);
+}
+
+/** The entries of `providers` that are objects; what is anything else has been reported. */
+function entriesOf(value: unknown): readonly object[] {
+  const providers: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'providers') : undefined;
+  const entries: readonly unknown[] = Array.isArray(providers) ? providers : [];
+  return entries.map((entry) =>
+    typeof entry === 'object' && entry !== null && !Array.isArray(entry) ? entry : notAnEntry,
+  );
+}
+
+const notAnEntry = {};
+
+/** The fields of an entry that are of the right type, and the names of the others, which have been reported. */
+function readFields(entry: object): { readonly provider: ParsedProvider; readonly faulty: ReadonlySet<string> } {
+  const faulty = new Set<string>();
+  const fields = Object.entries(providerSchema.shape).map(([name, schema]) => {
+    const parsed = schema.safeParse(Reflect.get(entry, name));
+    if (entry === notAnEntry || !parsed.success) faulty.add(name);
+    return [name, parsed.success ? parsed.data : schema.parse(undefined)];
+  });
+  return { provider: Object.fromEntries(fields), faulty };
 }
 
 function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
@@ -157,7 +181,8 @@ function checkProvider(
     report([...at, 'name'], 'must not have a /: it is the name of a file in the folder of plugins');
   if (name.includes(' ')) report([...at, 'name'], 'must not have a space');
   if (name === '.' || name === '..') report([...at, 'name'], `must not be ${name}`);
-  if (names.add(name).size === before) report([...at, 'name'], `"${name}" is the name of another provider too`);
+  if (name !== '' && names.add(name).size === before)
+    report([...at, 'name'], `"${name}" is the name of another provider too`);
   const version = providerVersions.find((known) => known === apiVersion);
   if (!version) {
     const what = apiVersion === '' ? 'is missing' : `"${apiVersion}" is not supported`;

@@ -77,6 +77,18 @@ describe('files and executables', () => {
     );
   });
 
+  test('one that is missing is told together with what is wrong in the file', async (t) => {
+    const { folder, binDir, load } = await setUp(t);
+    const path = join(folder, 'config.json');
+    await writeFile(path, JSON.stringify({ ...config({ ...provider, name: 'missing' }), unknown: 1 }));
+    assert.throws(
+      () => load(path),
+      (error: Error) =>
+        /unknown: is not a known field/.test(error.message) &&
+        error.message.includes(`${join(binDir, 'missing')} does not exist`),
+    );
+  });
+
   test("fromFlags takes the kubelet's own flags, both of them", async (t) => {
     const { folder, binDir } = await setUp(t);
     const path = join(folder, 'config.json');

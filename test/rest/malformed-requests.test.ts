@@ -43,7 +43,7 @@ describe('a malformed request fails alone', () => {
     test(state, async (t) => {
       const { cluster, config } = await start(t);
       const { dispatcher } = config;
-      for (const [what, more] of Object.entries(malformed)) {
+      for (const [index, [what, more]] of Object.entries(malformed).entries()) {
         const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher });
         // Twice in a row, and beside good ones.
         const [outcome, again] = await Promise.all([
@@ -59,8 +59,9 @@ describe('a malformed request fails alone', () => {
         const { statusCode, body: rest } = await request(`${cluster.url}/version`, { dispatcher });
         await rest.dump();
         assert.equal(statusCode, 200, what);
-        cluster.emit('ADDED', 'still-there');
-        for await (const chunk of body) if (String(chunk).includes('still-there')) break;
+        // Two of one name would be refused.
+        cluster.emit('ADDED', `still-there-${index}`);
+        for await (const chunk of body) if (String(chunk).includes(`still-there-${index}"`)) break;
       }
     });
   }
