@@ -135,5 +135,5 @@ const wordsFor: Readonly<Record<string, string>> = {
 };
 
 function isFileName(name: string): boolean {
-  return !/[/\0]/.test(name) && name !== '.' && name !== '..';
+  return !name.includes('/') && name !== '.' && name !== '..';
 }
