@@ -31,7 +31,7 @@ export function parseDuration(text: string): number | undefined {
 
 /** A Go duration of some milliseconds: `90s`. `undefined` for what Go could not hold. */
 export function formatDuration(ms: number): string | undefined {
-  if (!(Math.abs(ms) < longestMs)) return undefined;
+  if (!(Math.abs(ms) < longestGoMs)) return undefined;
   // Go counts nanoseconds; more digits, or an exponent, it would refuse.
   return Number.isInteger(ms / 1000) ? `${ms / 1000}s` : `${ms.toFixed(6).replace(/\.?0+$/, '')}ms`;
 }
