@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { CoreV1Api, CustomObjectsApi, type Informer, makeInformer, type V1Namespace } from '@kubernetes/client-node';
 import { type ClusterProfile, CredentialProviders, RestConfig } from 'clusterprofile-credentials';
 
-const providers = CredentialProviders.fromArgs(process.argv.slice(2));
+// One answer of one cluster must not take the memory of all.
+const providers = CredentialProviders.fromArgs(process.argv.slice(2), { maxResponseBytes: 64 * 1024 * 1024 });
 const hub = RestConfig.fromDefault();
 
 /** The one watch of a cluster, and what it connects with. */
