@@ -21,7 +21,7 @@ test('headers that belong to a single hop are left out, and TE unless it is trai
 
 test('the README names each of them', () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replace(/\s+/g, ' ');
-  const [, sentence = ''] = /headers that would end a shared connection are left out \(([^)]*)\)/.exec(readme) ?? [];
+  const [, sentence = ''] = /headers that would end a shared connection are left out \(([^)]*)\)/i.exec(readme) ?? [];
   for (const name of leftOut) assert.ok(sentence.includes(`\`${name}\``), name);
   assert.match(sentence, /a `TE` other than `trailers`/);
 });
