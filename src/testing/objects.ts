@@ -2,7 +2,7 @@
 
 import type { ApiState } from './api/api-state.ts';
 import { equal, isObject, type JsonObject, valueAt, without } from './api/json.ts';
-import { prepareKind } from './api/kinds.ts';
+import { prepareKind, readKind } from './api/kinds.ts';
 import { type GivenMeta, keyOf, present, type StoredObject } from './api/objects.ts';
 import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
 import { afterRemoval, afterWrite } from './api/side-effects.ts';
@@ -119,11 +119,8 @@ export class Objects {
     const { uid = '', creationTimestamp = '' } = system;
     const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation: system.generation });
     const status = content.status ?? (type.status ? type.initialStatus : undefined);
-    const object = prepareKind(
-      type,
-      { ...content, ...(status === undefined ? {} : { status }), metadata: stored },
-      before,
-    );
+    const read = readKind(type, { ...content, ...(status === undefined ? {} : { status }), metadata: stored });
+    const object = prepareKind(type, read, before);
     const named = { ...object.metadata, name, uid, creationTimestamp, resourceVersion: '' };
     collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
   }

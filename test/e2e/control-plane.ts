@@ -114,6 +114,8 @@ export interface ControlPlane {
   readonly admin: KubeConfig;
   /** Stops the API server and starts it again on the same port; etcd goes on. */
   restart(): Promise<void>;
+  /** Makes etcd forget what was before a version. */
+  compact(version: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -250,6 +252,12 @@ export async function startControlPlane(
       server = startServer();
       await ready();
       record('restart of an API server under a controller');
+    },
+    compact: async (revision) => {
+      const body = JSON.stringify({ revision, physical: true });
+      const answer = await request(`${etcdUrl}/v3/kv/compaction`, { method: 'POST', body });
+      if (answer.statusCode !== 200) throw new Error(`etcd does not compact: ${await answer.body.text()}`);
+      await answer.body.dump();
     },
     close,
   };

@@ -12,14 +12,18 @@ import { compareClientGo } from './client-go.ts';
 import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
 import { compareDockerConfig } from './docker-config.ts';
 import { compareDockerHelper } from './docker-helper.ts';
+import { compareFake } from './fake.ts';
 import { compareKeyring } from './keyring.ts';
 import { compareKubeconfigs } from './kubeconfigs.ts';
 import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 import { compareNoProxy } from './no-proxy.ts';
+import { comparePatches } from './patches.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const cases = 20_000;
+/** To a fake and a real API server. */
+const requests = 1_000;
 /** What is told again at the end. */
 const proved: string[] = [];
 
@@ -78,6 +82,15 @@ async function proxies(seed: number): Promise<void> {
   proved.push(`proxies: ${cases} servers with HTTPS_PROXY and NO_PROXY compared with golang.org/x/net/http/httpproxy`);
 }
 
+/** FakeCluster beside a real API server, and its patches beside the code that one patches with. */
+async function fake(seed: number): Promise<void> {
+  tell(await comparePatches(cases, seed));
+  proved.push(`patches: ${cases} JSON, merge and strategic merge patches as the API server's own code applies them`);
+  const programs = await findPrograms(console.log);
+  tell(await compareFake(programs, requests, seed));
+  proved.push(`FakeCluster: ${requests} requests answered as kube-apiserver answers them`);
+}
+
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
@@ -114,6 +127,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   exec,
   kubeconfigs,
   proxies,
+  fake,
   clusters,
   upstream,
 };

@@ -4,7 +4,7 @@ import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
 import { formOf, mediaTypeOf, type Request, type Response, readBody, sendError, sendJson, sendText } from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
-import { ApiError, badRequest, methodNotAllowed, notImplemented } from './status.ts';
+import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { partsOf, targetOf } from './target.ts';
 import { ServiceAccountTokens } from './tokens.ts';
 import { actingAs, type User } from './users.ts';
@@ -80,9 +80,8 @@ export class ApiServer {
     const [first = '', second] = parts;
     const known = ['api', 'apis', 'version', ...checks].includes(first);
     if (['openapi', 'metrics', 'logs', '.well-known', ''].includes(first)) throw notImplemented(`/${parts.join('/')}`);
-    if (!known || (first !== 'apis' && first !== 'api' && second !== undefined)) {
-      return sendText(response, 404, '404 page not found\n');
-    }
+    if (!known || (checks.includes(first) && second !== undefined)) throw new PageNotFound();
+    if (first === 'version' && second !== undefined) throw noSuchResource();
     if (request.method !== 'GET') throw methodNotAllowed();
     if (checks.includes(first)) return sendText(response, 200, 'ok');
     sendJson(request, response, 200, first === 'version' ? version(this.#name) : discover(this.state, parts));

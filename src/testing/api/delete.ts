@@ -8,7 +8,6 @@ import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } fr
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { afterRemoval, endNamespace } from './side-effects.ts';
 import { badRequest, cause, conflict, invalid, notFound, notImplemented } from './status.ts';
-import { uidConflict } from './write.ts';
 
 export interface DeleteOptions {
   readonly dryRun: boolean;
@@ -129,15 +128,16 @@ export function markDeleted(state: ApiState, object: StoredObject): StoredObject
   });
 }
 
-function checkPreconditions(
-  type: ResourceType,
-  { metadata }: StoredObject,
-  { uid, resourceVersion }: DeleteOptions,
-): void {
-  if (uid !== undefined && uid !== metadata.uid) throw uidConflict(type, metadata.name, uid, metadata.uid);
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const there = metadata.resourceVersion;
-    const why = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${there}`;
-    throw conflict(type, metadata.name, why);
+/** Kubernetes calls the object by its kind here, and a namespace's own handler by its plural. */
+function checkPreconditions(type: ResourceType, { metadata }: StoredObject, options: DeleteOptions): void {
+  const namespace = storageKeyOf(type) === 'namespaces.';
+  for (const [field, given, there, hint] of [
+    ['UID', options.uid, metadata.uid, 'The object might have been deleted and then recreated'],
+    ['ResourceVersion', options.resourceVersion, metadata.resourceVersion, 'The object might have been modified'],
+  ] as const) {
+    if (given === undefined || given === there) continue;
+    const inRecord = `the ${field} in the precondition (${given}) does not match the ${field} in record (${there}). ${hint}`;
+    const inMeta = `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${there}`;
+    throw conflict(namespace ? type : { ...type, plural: type.kind }, metadata.name, namespace ? inMeta : inRecord);
   }
 }

@@ -4,7 +4,7 @@ import type { ApiState } from './api-state.ts';
 import type { JsonObject } from './json.ts';
 import type { ResourceType } from './resource-type.ts';
 import { reviewTypes } from './reviews.ts';
-import { noSuchResource } from './status.ts';
+import { noSuchResource, PageNotFound } from './status.ts';
 
 const readAndWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -34,8 +34,8 @@ export function discover(state: ApiState, parts: readonly string[]): JsonObject 
   if (group === undefined) {
     return { kind: 'APIGroupList', apiVersion: 'v1', groups: groupsOf(state).map((one) => groupOf(state, one)) };
   }
+  if (group !== '' && !servesGroup(state, group)) throw new PageNotFound();
   if (name === undefined) {
-    if (group === '' || !groupsOf(state).includes(group)) throw noSuchResource();
     return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(state, group) };
   }
   const types = [...state.types(), ...reviewTypes].filter((type) => type.group === group && type.version === name);
@@ -52,6 +52,8 @@ export function discover(state: ApiState, parts: readonly string[]): JsonObject 
 function prefix0([prefix, ...rest]: readonly string[]): readonly (string | undefined)[] {
   return prefix === 'api' && rest.length > 0 ? [prefix, '', ...rest] : [prefix, ...rest];
 }
+
+export const servesGroup = (state: ApiState, group: string) => groupsOf(state).includes(group);
 
 function groupsOf(state: ApiState): readonly string[] {
   const groups = [...state.types(), ...reviewTypes].map(({ group }) => group);

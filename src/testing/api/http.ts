@@ -5,7 +5,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import type { Json } from './json.ts';
-import { ApiError, badRequest, notImplemented, unsupportedMediaType } from './status.ts';
+import { ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
 
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
@@ -101,6 +101,7 @@ export function sendText(response: Response, code: number, text: string): void {
 }
 
 export function sendError(request: Request, response: Response, error: ApiError): void {
+  if (error instanceof PageNotFound) return sendText(response, error.code, error.message);
   const seconds = error.details?.retryAfterSeconds;
   if (seconds !== undefined) response.setHeader('retry-after', String(seconds));
   sendJson(request, response, error.code, error.toStatus());

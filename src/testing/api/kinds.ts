@@ -6,26 +6,33 @@ import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, type Cause, cause } from './status.ts';
 
 interface KindRules {
+  /** Reads what a client sends, with the defaults of the kind. Throws a 400 for what it cannot read. */
+  readonly read?: (object: GivenObject) => GivenObject;
   /** Puts an object into the form in which it is kept; `before` is there in an update. */
   readonly prepare?: (object: GivenObject, before: GivenObject | undefined) => GivenObject;
   readonly problems?: (object: GivenObject, before: GivenObject | undefined) => readonly Cause[];
 }
 
 const replicas: KindRules = {
-  prepare: (object) =>
+  read: (object) =>
     valueAt(object, ['spec', 'replicas']) === undefined ? setAt(object, ['spec', 'replicas'], 1) : object,
 };
 
 const rules: Readonly<Record<string, KindRules>> = {
   'namespaces.': { prepare: prepareNamespace },
-  'secrets.': { prepare: prepareSecret, problems: secretProblems },
+  'secrets.': { read: readSecret, problems: secretProblems },
   'configmaps.': { problems: (object, before) => immutableProblems(object, before, ['data', 'binaryData']) },
-  'leases.coordination.k8s.io': { prepare: prepareLease, problems: leaseProblems },
+  'leases.coordination.k8s.io': { read: readLease, problems: leaseProblems },
   'deployments.apps': replicas,
   'replicasets.apps': replicas,
   'statefulsets.apps': replicas,
   'replicationcontrollers.': replicas,
 };
+
+/** An object as its kind reads it. Throws a 400. */
+export function readKind(type: ResourceType, object: GivenObject): GivenObject {
+  return rules[storageKeyOf(type)]?.read?.(object) ?? object;
+}
 
 /** The object in the form in which it is kept. Its status is not looked at. */
 export function prepareKind(type: ResourceType, object: GivenObject, before?: GivenObject): GivenObject {
@@ -54,7 +61,7 @@ function prepareNamespace(object: GivenObject, before: GivenObject | undefined):
 }
 
 /** `stringData` is written and never read. */
-function prepareSecret({ stringData, ...object }: GivenObject): GivenObject {
+function readSecret({ stringData, ...object }: GivenObject): GivenObject {
   const data: Record<string, Json> = {};
   for (const [key, value] of Object.entries(isObject(object.data) ? object.data : {})) {
     if (typeof value !== 'string' || !/^[A-Za-z0-9+/\r\n]*={0,2}$/.test(value)) {
@@ -93,23 +100,24 @@ function immutableProblems(
   ];
 }
 
-/** Times of a Lease are in microseconds. */
-function prepareLease(object: GivenObject): GivenObject {
-  return ['acquireTime', 'renewTime'].reduce((lease: GivenObject, field) => {
-    const time = valueAt(lease, ['spec', field]);
-    return time === undefined ? lease : setAt(lease, ['spec', field], microseconds(time));
-  }, object);
+/** Times of a Lease are in microseconds, with all six digits: a server takes no others. */
+function readLease(object: GivenObject): GivenObject {
+  return ['acquireTime', 'renewTime'].reduce(
+    (lease: GivenObject, field) => {
+      const time = valueAt(lease, ['spec', field]);
+      return time === undefined ? lease : setAt(lease, ['spec', field], microTime(time));
+    },
+    { ...object, spec: object.spec ?? {} },
+  );
 }
 
-function microseconds(time: Json): string {
-  const [, seconds, fraction = '', zone] = /^(.{19})(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/i.exec(String(time)) ?? [];
+function microTime(time: Json): string {
+  const [, seconds = '', micros = '', zone = ''] = /^(.{19})\.(\d{6})(Z|[+-]\d\d:\d\d)$/.exec(String(time)) ?? [];
   const ms = Date.parse(`${seconds}${zone}`);
-  if (seconds === undefined || Number.isNaN(ms)) {
-    throw badRequest(
-      `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not an RFC 3339 time`,
-    );
-  }
-  return `${new Date(ms).toISOString().slice(0, 19)}.${fraction.padEnd(6, '0').slice(0, 6)}Z`;
+  if (!Number.isNaN(ms)) return `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
+  throw badRequest(
+    `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
+  );
 }
 
 function leaseProblems(object: JsonObject): readonly Cause[] {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { equal, isList, isObject, type Json, type JsonObject, without } from './json.ts';
+import { readKind } from './kinds.ts';
 import { labelKeyProblem, labelValueProblem, nameProblem } from './names.ts';
 import type { GivenMeta, GivenObject, OwnerReference } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resource-type.ts';
@@ -48,6 +49,12 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   if (type.custom && (typeof apiVersion !== 'string' || apiVersion === '')) {
     throw badRequest("Object 'apiVersion' is missing");
   }
+  if (type.custom && kind !== type.kind && apiVersion === expected) {
+    const name = isObject(given) && typeof given.name === 'string' ? given.name : '';
+    throw invalid({ group: type.group, kind: String(kind) }, name, [
+      cause.invalid('kind', kind, `must be ${type.kind}`),
+    ]);
+  }
   if (kind !== undefined && kind !== null && kind !== '' && kind !== type.kind) {
     throw badRequest(
       `${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}`,
@@ -63,8 +70,9 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
     const problems = parsed.error.issues.map(({ path, message }) => `${['metadata', ...path].join('.')}: ${message}`);
     throw badRequest(`${what} cannot be handled as a ${type.kind}: ${problems.join('; ')}`);
   }
-  const metadata = tidyMeta(parsed.data as JsonObject); // it came as JSON
-  return { metadata, ...(type.custom ? without(rest) : withoutNulls(rest)) };
+  const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
+  const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
+  return readKind(type, { metadata, ...(type.custom ? without(rest) : withoutNulls(rest)) });
 }
 
 /** A built-in kind has no null: it is the same as a field that is not there. */
@@ -132,6 +140,15 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
   return causes;
 }
 
+const immutableFields = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
+
 function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
   const causes: Cause[] = [];
   const added = (meta.finalizers ?? []).filter((finalizer) => !before.finalizers?.includes(finalizer));
@@ -139,7 +156,7 @@ function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
     const detail = `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`;
     causes.push(cause.forbidden('metadata.finalizers', detail));
   }
-  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
+  for (const field of immutableFields) {
     if (!equal(meta[field], before[field])) {
       causes.push(cause.invalid(`metadata.${field}`, meta[field] ?? '', 'field is immutable'));
     }

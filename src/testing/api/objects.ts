@@ -53,7 +53,9 @@ export interface KubernetesObject extends StoredObject {
 
 /** An object as it goes out: a list of built-in objects leaves out what its own kind says. */
 export function present(type: ResourceType, object: StoredObject): KubernetesObject {
-  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
+  // An object of a dry run has no version.
+  const shown = object.metadata.resourceVersion === '' ? withMeta(object, { resourceVersion: undefined }) : object;
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...shown };
 }
 
 /** The object with other metadata; fields that are `undefined` go. */

@@ -6,7 +6,7 @@ import { readObject } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import type { ResourceType } from './resource-type.ts';
-import { cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
+import { ApiError, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
 import { strategicMerge } from './strategic-merge.ts';
 
 const jsonType = 'application/json-patch+json';
@@ -16,19 +16,20 @@ const applyType = 'application/apply-patch+yaml';
 
 export interface Patch {
   readonly mediaType: string;
-  readonly content: Json;
+  /** Throws a 400 for what is no JSON, or no YAML. */
+  readonly content: () => Json;
   /** It makes what is not there. */
   readonly apply: boolean;
 }
 
 /** Reads a patch. Throws a 400, 415 or 422 for what is none. */
 export function readPatch(
-  type: ResourceType,
+  { custom }: ResourceType,
   mediaType: string,
   body: Buffer,
   { fieldManager, force }: { readonly fieldManager: string; readonly force: boolean | undefined },
 ): Patch {
-  const accepted = type.custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
+  const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
   const apply = mediaType === applyType;
   const options = { group: 'meta.k8s.io', kind: 'PatchOptions' };
@@ -38,26 +39,37 @@ export function readPatch(
   if (!apply && force !== undefined) {
     throw invalid(options, '', [cause.forbidden('force', 'may not be specified for non-apply patch')]);
   }
-  return { mediaType, content: apply ? parseYaml(body) : parseJson(body), apply };
+  return { mediaType, content: () => (apply ? parseYaml(body) : parseJson(body)), apply };
 }
 
 /** The object that a patch makes. Throws a 400, 404, 422 or 501. */
 export function patched(type: ResourceType, name: string, patch: Patch, before: StoredObject | undefined): GivenObject {
   if (!before) {
     if (!patch.apply) throw notFound(type, name);
-    const content = isObject(patch.content) ? patch.content : {};
+    const given = patch.content();
+    const content = isObject(given) ? given : {};
     const metadata = isObject(content.metadata) ? content.metadata : {};
     return readObject(type, { ...content, metadata: { name, ...metadata } });
   }
   const object = present(type, before);
   switch (patch.mediaType) {
     case jsonType:
-      return readObject(type, jsonPatch(object, patch.content));
+      return readPatched(type, jsonPatch(object, patch.content()));
     case mergeType:
-      return readObject(type, mergePatch(object, patch.content));
+      return readPatched(type, mergePatch(object, patch.content()));
     case strategicType:
-      return readObject(type, strategicMerge(type, object, patch.content));
+      return readPatched(type, strategicMerge(type, object, patch.content()));
     default:
       throw notImplemented(`patches of ${patch.mediaType} to an object that is there`);
+  }
+}
+
+/** What a patch has made is invalid, where the same in a PUT is a bad request. */
+function readPatched(type: ResourceType, object: Json): GivenObject {
+  try {
+    return readObject(type, object);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 400) throw error;
+    throw invalid({ group: '', kind: '' }, '', [cause.invalid('patch', JSON.stringify(object), error.message)]);
   }
 }

@@ -1,11 +1,14 @@
 /** The options that come in a URL's query: of lists and watches, of writes. Each unknown one is passed over, as Kubernetes does. */
 
+import { type FieldTerm, type Matches, parseFieldTerms, parseLabelSelector } from './selectors.ts';
 import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
-  readonly labelSelector: string;
-  readonly fieldSelector: string;
+  readonly labels: Matches;
+  readonly fields: readonly FieldTerm[];
+  /** No selector was given. */
+  readonly everything: boolean;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly limit: number;
@@ -33,21 +36,21 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return Number(value);
 }
 
-/** A version as a number; `undefined` where none is given. Throws a 422 for what is no version. */
+/** A version as a number; `undefined` where none is given. Throws a 400 for what is no version. */
 export function versionOf(text: string): number | undefined {
   if (text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Number(text);
-  throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [
-    cause.invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
-  ]);
+  const given = JSON.stringify(text);
+  throw badRequest(`resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`);
 }
 
 /** The options of a list or a watch. Throws a 400 or 422 where they do not go together. */
 export function listOptionsOf(query: URLSearchParams): ListOptions {
   const options = {
     watch: flagOf(query, 'watch') ?? false,
-    labelSelector: query.get('labelSelector') ?? '',
-    fieldSelector: query.get('fieldSelector') ?? '',
+    labels: parseLabelSelector(query.get('labelSelector') ?? ''),
+    fields: parseFieldTerms(query.get('fieldSelector') ?? ''),
+    everything: !query.get('labelSelector') && !query.get('fieldSelector'),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
     limit: numberOf(query, 'limit') ?? 0,

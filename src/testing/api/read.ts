@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
-import { parseFieldSelector, parseLabelSelector } from './selectors.ts';
+import { fieldSelector } from './selectors.ts';
 import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
 
@@ -15,6 +15,8 @@ export interface Scope {
   readonly selects: (key: string, object: StoredObject) => boolean;
   /** No selector was given. */
   readonly everything: boolean;
+  /** It can be one object only. */
+  readonly single: boolean;
 }
 
 /** Where a list goes on. */
@@ -26,12 +28,13 @@ interface Continuation {
 }
 
 export function scopeOf(type: ResourceType, namespace: string | undefined, options: ListOptions): Scope {
-  const labels = parseLabelSelector(options.labelSelector);
-  const fields = parseFieldSelector(options.fieldSelector, type);
+  const { labels, everything } = options;
+  const fields = fieldSelector(options.fields, type);
   return {
     prefix: namespace === undefined ? '' : `${namespace}/`,
     selects: (_key, object) => fields.matches(object) && labels(object),
-    everything: options.labelSelector === '' && options.fieldSelector === '',
+    everything,
+    single: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
   };
 }
 
@@ -58,7 +61,7 @@ export function listObjects(
   options: ListOptions,
 ): JsonObject {
   const scope = scopeOf(type, namespace, options);
-  const { version, start } = whereToRead(store, type, options);
+  const { version, start } = whereToRead(store, type, scope, options);
   const limit = options.resourceVersion === '0' ? 0 : options.limit;
   const { keys, get } = store.collection(storageKeyOf(type)).at(version);
   const items: JsonObject[] = [];
@@ -87,7 +90,7 @@ export function listObjects(
 }
 
 /** The version that a list shows, and where it begins: https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list */
-function whereToRead(store: Store, type: ResourceType, options: ListOptions): Continuation {
+function whereToRead(store: Store, type: ResourceType, scope: Scope, options: ListOptions): Continuation {
   const { oldest } = store.collection(storageKeyOf(type));
   if (options.continue !== '') {
     if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
@@ -99,7 +102,8 @@ function whereToRead(store: Store, type: ResourceType, options: ListOptions): Co
     return checkedAgainst(store, asked);
   }
   const asked = versionOf(options.resourceVersion) ?? 0;
-  const exact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0);
+  const { resourceVersionMatch: match, limit } = options;
+  const exact = match === 'Exact' || (match === '' && limit > 0 && !scope.single);
   if (exact && asked > 0) {
     if (asked < oldest) throw expired('The resourceVersion for the provided list is too old.');
     return checkedAgainst(store, { version: asked, start: '' });

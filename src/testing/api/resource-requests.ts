@@ -3,22 +3,23 @@
 import type { ApiState } from './api-state.ts';
 import { notDoneTypes } from './built-in-types.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
+import { servesGroup } from './discovery.ts';
 import { type Form, parseBody, type Response, writeTo } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
-import { type GivenObject, present, type StoredObject } from './objects.ts';
+import { present, type StoredObject } from './objects.ts';
 import { patched, readPatch } from './patch-object.ts';
 import { listOptionsOf, writeOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
-import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { type ResourceType, type ScalePaths, storageKeyOf } from './resource-type.ts';
 import { review, reviewTypes } from './reviews.ts';
 import { scaled, scaleOf, scaleType } from './scale.ts';
-import { methodNotAllowed, noSuchResource, notFound, notImplemented } from './status.ts';
+import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
 import type { ServiceAccountTokens } from './tokens.ts';
 import type { User } from './users.ts';
 import { Watch } from './watch.ts';
-import { createObject, type Update, updateObject } from './write.ts';
+import { checkName, createObject, type Update, updateObject } from './write.ts';
 
 export interface Call {
   readonly method: string;
@@ -75,7 +76,8 @@ export class ResourceRequests {
     const type = this.#state.type(group, version, plural);
     if (!type) {
       const why = notDoneTypes.get(`${plural}.${group}`);
-      throw why === undefined ? noSuchResource() : notImplemented(`${plural}: ${why}`);
+      if (why !== undefined) throw notImplemented(`${plural}: ${why}`);
+      throw group === '' || servesGroup(this.#state, group) ? noSuchResource() : new PageNotFound();
     }
     if (namespace !== undefined && !type.namespaced) throw noSuchResource();
     if (name === undefined) return this.#collection(type, call);
@@ -111,7 +113,7 @@ export class ResourceRequests {
       case 'DELETE':
         return this.#deleteCollection(type, call);
       default:
-        throw methodNotAllowed();
+        throw type.custom ? badRequest('name must be provided') : methodNotAllowed();
     }
   }
 
@@ -173,13 +175,13 @@ export class ResourceRequests {
     if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
-    if (subresource === 'scale' && type.scale) return shown(form, this.#scale(call));
+    if (subresource === 'scale' && type.scale) return shown(form, this.#scale(call, type.scale));
     if (subresource === 'token' && storageKeyOf(type) === 'serviceaccounts.') {
       if (method !== 'POST') throw methodNotAllowed();
       const body = parseBody(call.body, call.mediaType);
       return { code: 201, body: this.#tokens.request(target.namespace ?? '', name, body) };
     }
-    throw noSuchResource();
+    throw type.custom ? notFound(type, name) : noSuchResource();
   }
 
   #write(call: ObjectCall, part: Update['part']): Reply {
@@ -190,36 +192,39 @@ export class ResourceRequests {
     return shown(call.form, { code: created ? 201 : 200, body: present(type, object) });
   }
 
-  #scale(call: ObjectCall): Reply {
+  #scale(call: ObjectCall, paths: ScalePaths): Reply {
     const { type, name, target, method } = call;
-    const object = this.#state.find(type, target.namespace, name);
-    const paths = type.scale;
-    if (!object || !paths) throw notFound(type, name);
-    if (method === 'GET') return { code: 200, body: present(scaleType, scaleOf(paths, object)) };
-    const { change, dryRun } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
-    const written = updateObject(this.#state, type, target.namespace, name, {
-      part: 'object',
-      dryRun,
-      change: (before) => scaled(paths, before ?? object, change(before)),
-    });
-    return { code: 200, body: present(scaleType, scaleOf(paths, written.object)) };
+    const shownAs = (object: StoredObject) => ({ code: 200, body: present(scaleType, scaleOf(paths, object)) });
+    if (method === 'GET') {
+      const object = this.#state.find(type, target.namespace, name);
+      if (!object) throw notFound(type, name);
+      return shownAs(object);
+    }
+    const { change, ...options } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
+    const scale = (before: StoredObject | undefined) => {
+      if (!before) throw notFound(type, name);
+      return scaled(paths, before, change(before));
+    };
+    const update = { ...options, part: 'object', change: scale } as const;
+    return shownAs(updateObject(this.#state, type, target.namespace, name, update).object);
   }
 }
 
 /** What a PUT or a PATCH makes of what `view` shows of an object. */
 function changeOf(
-  { method, query, mediaType, body, name }: ObjectCall,
+  { method, query, mediaType, body, name, target, type: of }: ObjectCall,
   type: ResourceType,
   view: (before: StoredObject | undefined) => StoredObject | undefined,
-): { change: (before: StoredObject | undefined) => GivenObject; dryRun: boolean; mayCreate: boolean } {
+): Omit<Update, 'part'> {
   if (method === 'PUT') {
     const { dryRun } = writeOptionsOf(query, 'UpdateOptions');
     const given = readObject(type, parseBody(body, mediaType));
-    return { change: () => given, dryRun, mayCreate: false };
+    checkName(type, target.namespace, name, given.metadata);
+    return { change: () => given, dryRun, uid: given.metadata.uid };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
   const options = writeOptionsOf(query, 'PatchOptions');
-  const patch = readPatch(type, mediaType, body, options);
+  const patch = readPatch(of, mediaType, body, options);
   return {
     change: (before) => patched(type, name, patch, view(before)),
     dryRun: options.dryRun,
@@ -242,5 +247,7 @@ function shown(form: Form, { code, body }: Reply): Reply {
   if (!isList(body.items)) return { code, body: metadataOnly(body) };
   const { metadata = {} } = body;
   const list = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata };
+  // Kubernetes has null here where there is none.
+  if (body.items.length === 0) return { code, body: { ...list, items: null } };
   return { code, body: { ...list, items: body.items.filter(isObject).map(metadataOnly) } };
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { resourceType } from './resource-type.ts';
-import { cause, invalid } from './status.ts';
+import { badRequest } from './status.ts';
 import { issuer, userInfo } from './tokens.ts';
 import type { User } from './users.ts';
 
@@ -38,9 +38,11 @@ export function review(kind: string, body: Json, user: User, { clock, authentica
     return { ...answer, metadata, status: { userInfo: userInfo(user) } };
   }
   const { token, audiences } = tokenReviewSpec.catch({}).parse(spec ?? {});
-  if (!token) throw invalid(type, '', [cause.required('spec.token', '')]);
+  if (!token) throw badRequest('token is required for TokenReview in authentication');
   const asked = audiences?.length ? audiences : [issuer];
   const found = authenticate(token, asked);
-  const status = found ? { authenticated: true, user: userInfo(found), audiences: asked } : { user: {} };
+  const status = found
+    ? { authenticated: true, user: userInfo(found), audiences: asked }
+    : { user: {}, error: 'invalid bearer token' };
   return { ...answer, metadata: {}, spec: { token, ...(audiences ? { audiences } : {}) }, status };
 }

@@ -131,34 +131,41 @@ function checked(key: string, values: readonly string[]): readonly string[] {
   return values;
 }
 
-/** Reads `metadata.name=a,status.phase!=Running`, for fields that the kind can be selected by. Throws a 400 otherwise. */
-export function parseFieldSelector(text: string, type: ResourceType): FieldSelector {
-  const terms = splitTerms(text).map((term) => {
+/** One condition of a field selector. */
+export interface FieldTerm {
+  readonly label: string;
+  readonly value: string;
+  readonly equal: boolean;
+}
+
+/** Reads `metadata.name=a,status.phase!=Running`. Throws a 400 where it is something else. */
+export function parseFieldTerms(text: string): readonly FieldTerm[] {
+  return splitTerms(text).map((term) => {
     const [, label, operator, value] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? [];
     if (label === undefined || value === undefined) {
       throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     }
-    const field = type.fields.find((one) => one.label === label);
-    if (!field) throw badRequest(notSelectable(type, label));
-    const wanted = unescaped(value);
-    return { label, wanted, equal: operator !== '!=', field };
+    return { label, value: unescaped(value), equal: operator !== '!=' };
   });
-  const exact = (label: string) => terms.find((term) => term.label === label && term.equal)?.wanted;
+}
+
+/** A selector of fields that objects of a kind can be selected by. Throws a 400 for another field. */
+export function fieldSelector(terms: readonly FieldTerm[], type: ResourceType): FieldSelector {
+  const conditions = terms.map((term) => {
+    const field = type.fields.find(({ label }) => label === term.label);
+    if (!field) throw badRequest(`field label not supported: ${term.label}`);
+    return { ...term, ...field };
+  });
+  const exact = (label: string) => terms.find((term) => term.label === label && term.equal)?.value;
   return {
     matches: (object) =>
-      terms.every(({ wanted, equal, field: { path, otherwise } }) => {
-        const value = valueAt(object, path) ?? otherwise;
-        return (String(value) === wanted) === equal;
+      conditions.every(({ value, equal, path, otherwise }) => {
+        const found = valueAt(object, path) ?? otherwise;
+        return (String(found) === value) === equal;
       }),
     name: exact('metadata.name'),
     namespace: exact('metadata.namespace'),
   };
-}
-
-function notSelectable({ custom, kind, version, group }: ResourceType, label: string): string {
-  return custom
-    ? `field label not supported: ${label}`
-    : `field label not supported: ${label} (${group}/${version} ${kind})`;
 }
 
 /** Parts between commas that no backslash stands before. */

@@ -58,7 +58,7 @@ export class ApiError extends Error {
       metadata: this.continue === undefined ? {} : { continue: this.continue },
       status: 'Failure',
       message: this.message,
-      reason: this.reason,
+      ...(this.reason === '' ? {} : { reason: this.reason }),
       ...(this.details ? { details: this.details } : {}),
       code: this.code,
     };
@@ -100,6 +100,13 @@ export const notFound = (resource: GroupResource, name: string) =>
 export const noSuchResource = () =>
   new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
+/** Nobody serves the path. A real server says so as text. */
+export class PageNotFound extends ApiError {
+  constructor() {
+    super(404, 'NotFound', '404 page not found\n');
+  }
+}
+
 export const alreadyExists = (resource: GroupResource, name: string, deleting = false) => {
   const message = `${deleting ? 'object is being deleted: ' : ''}${nameOf(resource)} "${name}" already exists`;
   return new ApiError(409, 'AlreadyExists', message, detailsOf(resource, name));
@@ -135,7 +142,7 @@ export function invalid({ group, kind }: GroupKind, name: string, causes: readon
   return new ApiError(422, 'Invalid', `${full} "${name}" is invalid: ${text}`, {
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
-    kind,
+    ...(kind === '' ? {} : { kind }),
     causes,
   });
 }
@@ -158,6 +165,9 @@ export const unsupportedMediaType = (accepted: readonly string[]) =>
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
+
+/** What Kubernetes has no reason for: an error that comes from deep inside. */
+export const unexplained = (message: string) => new ApiError(500, '', message);
 
 /** What a real API server does, and this one does not. */
 export const notImplemented = (what: string) =>

@@ -3,7 +3,7 @@
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { isReplaced, listRule } from './list-rules.ts';
 import type { ResourceType } from './resource-type.ts';
-import { ApiError, badRequest } from './status.ts';
+import { ApiError, badRequest, unexplained } from './status.ts';
 
 const directive = '$patch';
 const retain = '$retainKeys';
@@ -27,14 +27,11 @@ function withoutLeftovers(object: JsonObject): JsonObject {
   return Object.fromEntries(kept.map(([field, value]) => [field, clean(value ?? null)]));
 }
 
-/** Kubernetes has no better answer for these. */
-const cannot = (message: string) => new ApiError(500, 'InternalError', message);
-
 function mergeObject(type: ResourceType, object: JsonObject, patch: JsonObject, path: Path): JsonObject {
   const said = patch[directive];
   if (said === 'replace') return omit(patch, directive);
   if (said === 'delete') return {};
-  if (said !== undefined) throw cannot(`unknown patch type found: ${JSON.stringify(said)}`);
+  if (said !== undefined) throw unexplained(`unknown patch type found: ${JSON.stringify(said)}`);
   const result: Fields = retained(object, patch);
   const rest: Fields = { ...patch };
   delete rest[retain];
@@ -95,14 +92,14 @@ function mergeOrdered(
   path: Path,
 ): readonly Json[] | undefined {
   if (![there, patch, order].every((list) => list === undefined || isList(list)))
-    throw cannot(`${orderPrefix}${path.at(-1)} is about lists only`);
+    throw unexplained(`${orderPrefix}${path.at(-1)} is about lists only`);
   if (there === undefined && patch === undefined) return undefined;
   const original = isList(there) ? there : [];
   const patched = isList(patch) ? patch : [];
   const wanted = isList(order) ? order : [];
   const key = listRule(type, path)?.key;
   checkOrder(patched, wanted, key);
-  if (original.length + patched.length === 0) throw cannot('no elements in any of the given slices');
+  if (original.length + patched.length === 0) throw unexplained('no elements in any of the given slices');
   if (patch === undefined) return ordered(original, wanted, original, key);
   if (there === undefined) {
     const added = patched.flatMap((element) => withoutDirectives(element) ?? []);
@@ -123,7 +120,7 @@ function checkOrder(patch: readonly Json[], order: readonly Json[], key: string 
     if (isObject(element) && element[directive] !== undefined) index += 1;
     else if (identity(element, key) === identity(order[at++], key)) index += 1;
   }
-  if (index < stays.length) throw cannot(`the order in the patch does not match ${orderPrefix}`);
+  if (index < stays.length) throw unexplained(`the order in the patch does not match ${orderPrefix}`);
 }
 
 interface MergedList {
@@ -143,9 +140,9 @@ function mergeList(
   if (all.some(isList)) throw new ApiError(422, 'Invalid', 'lists of lists are not supported', {});
   if (all.length === 0) return { merged: there, stood: there };
   const objects = all.filter(isObject).length;
-  if (objects !== 0 && objects !== all.length) throw cannot('list element types are not identical');
+  if (objects !== 0 && objects !== all.length) throw unexplained('list element types are not identical');
   if (objects === 0) return { merged: ordered([...new Set(all)], patch, there, undefined), stood: there };
-  if (key === undefined) throw cannot(`cannot merge lists without merge key for ${path.join('.')}`);
+  if (key === undefined) throw unexplained(`cannot merge lists without merge key for ${path.join('.')}`);
   const { kept, changes, replaces } = applyDirectives(there, patch, key);
   if (replaces) return { merged: changes, stood: there };
   const merged = [...kept];
@@ -169,7 +166,7 @@ function applyDirectives(there: readonly Json[], patch: readonly Json[], key: st
     else if (said === 'delete') {
       identity(element, key);
       kept = kept.filter((other) => !same(other, element, key));
-    } else if (said !== undefined) throw cannot(`unknown patch type found: ${JSON.stringify(said)}`);
+    } else if (said !== undefined) throw unexplained(`unknown patch type found: ${JSON.stringify(said)}`);
     else {
       if (!replaces) identity(element, key);
       changes.push(element);
@@ -185,7 +182,8 @@ const same = (one: Json, other: Json, key: string) =>
 function identity(element: Json | undefined, key: string | undefined): Json | undefined {
   if (key === undefined) return element;
   const value = isObject(element) ? element[key] : undefined;
-  if (value === undefined) throw cannot(`map: ${JSON.stringify(element)} does not contain declared merge key: ${key}`);
+  if (value === undefined)
+    throw unexplained(`map: ${JSON.stringify(element)} does not contain declared merge key: ${key}`);
   return value;
 }
 

@@ -82,7 +82,7 @@ export class ServiceAccountTokens {
     return {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
-      metadata: { name, namespace, creationTimestamp: timestamp(this.#state.clock()) },
+      metadata: { name, namespace, uid: account.metadata.uid, creationTimestamp: timestamp(this.#state.clock()) },
       spec: { audiences, expirationSeconds: seconds, boundObjectRef: null },
       status: { token, expirationTimestamp: timestamp((now + seconds) * 1_000) },
     };

@@ -8,7 +8,7 @@ import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type Scope, scopeOf } from './read.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
-import { type ApiError, expired, tooLargeVersion } from './status.ts';
+import { type ApiError, expired, tooLargeVersion, unexplained } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
 
 /** Where the events go. */
@@ -39,6 +39,15 @@ const bookmarkBeforeEndMs = 2_000;
 
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
+/** A list refuses what is no version with a 400, a watch with a 500. */
+function sinceOf(resourceVersion: string): number {
+  try {
+    return versionOf(resourceVersion) ?? 0;
+  } catch (error) {
+    throw unexplained(error instanceof Error ? error.message : String(error));
+  }
+}
+
 export class Watch {
   readonly #store: Store;
   readonly #settings: WatchSettings;
@@ -62,7 +71,7 @@ export class Watch {
     this.#settings = settings;
     this.#collection = store.collection(storageKeyOf(type));
     this.#scope = scopeOf(type, namespace, options);
-    this.#since = versionOf(options.resourceVersion) ?? 0;
+    this.#since = sinceOf(options.resourceVersion);
     this.#position = this.#collection.end;
   }
 

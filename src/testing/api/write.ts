@@ -9,7 +9,6 @@ import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredOb
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { afterRemoval, afterWrite } from './side-effects.ts';
 import {
-  ApiError,
   alreadyExists,
   badRequest,
   cause,
@@ -18,6 +17,7 @@ import {
   invalid,
   modified,
   notFound,
+  unexplained,
 } from './status.ts';
 
 export interface Written {
@@ -31,6 +31,8 @@ export interface Update {
   readonly change: (before: StoredObject | undefined) => GivenObject;
   readonly part: 'object' | 'status';
   readonly dryRun: boolean;
+  /** The UID that the object has to have. */
+  readonly uid?: string | undefined;
   /** Makes what is not there, whatever the kind's rule. */
   readonly mayCreate?: boolean;
 }
@@ -43,10 +45,6 @@ export function createObject(
   given: GivenObject,
   dryRun: boolean,
 ): StoredObject {
-  if (given.metadata.resourceVersion !== undefined) {
-    const message = 'resourceVersion should not be set on objects to be created';
-    throw new ApiError(500, 'InternalError', message);
-  }
   checkNamespace(state, type, namespace, given.metadata);
   const { generateName } = given.metadata;
   const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
@@ -54,6 +52,9 @@ export function createObject(
   const meta = { ...without({ ...given.metadata, ...unsaid, name: name || undefined, namespace }), ...system };
   const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), undefined);
   checkMeta(type, prepared.metadata, undefined, kindProblems(type, prepared));
+  if ((given.metadata.resourceVersion ?? '0') !== '0') {
+    throw unexplained('resourceVersion should not be set on objects to be created');
+  }
   const key = keyOf(namespace, name);
   const collection = state.store.collection(storageKeyOf(type));
   const there = collection.get(key);
@@ -64,7 +65,7 @@ export function createObject(
 }
 
 /** What a client may say of a new object, and a server does not believe. */
-const unsaid = { deletionTimestamp: undefined, deletionGracePeriodSeconds: undefined, generation: undefined };
+const unsaid = { deletionTimestamp: undefined, deletionGracePeriodSeconds: undefined };
 
 /** Changes an object. Throws a 400, 404, 409 or 422. */
 export function updateObject(
@@ -86,7 +87,10 @@ export function updateObject(
   }
   const given = update.change(before);
   checkName(type, namespace, name, given.metadata);
-  checkPreconditions(type, given.metadata, before.metadata);
+  if (update.uid !== undefined && update.uid !== before.metadata.uid) {
+    throw uidConflict(type, name, update.uid, before.metadata.uid);
+  }
+  checkVersion(type, given.metadata, before.metadata);
   const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
   checkMeta(type, object.metadata, before.metadata, kindProblems(type, object, before));
   if (equal(object, before)) return { object: before, created: false };
@@ -143,16 +147,15 @@ function withStatus<T extends JsonObject>(type: ResourceType, object: T, before:
 }
 
 /** Metadata with what a client cannot change. */
-function systemMeta(given: GivenMeta, before: StoredObject): StoredMeta {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = before.metadata;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = before.metadata;
+function systemMeta(given: GivenMeta, { metadata: before }: StoredObject): StoredMeta {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, generation } = before;
   return {
     ...without({
       ...given,
-      deletionTimestamp,
-      deletionGracePeriodSeconds,
       generation,
       namespace: given.namespace ?? namespace,
+      deletionTimestamp: before.deletionTimestamp ?? given.deletionTimestamp,
+      deletionGracePeriodSeconds: given.deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
     }),
     name,
     uid: given.uid ?? uid,
@@ -161,7 +164,8 @@ function systemMeta(given: GivenMeta, before: StoredObject): StoredMeta {
   };
 }
 
-function checkName(type: ResourceType, namespace: string | undefined, name: string, meta: GivenMeta): void {
+/** The object has to be the one that the URL names. */
+export function checkName(type: ResourceType, namespace: string | undefined, name: string, meta: GivenMeta): void {
   if (meta.name === undefined) throw badRequest('the name of the object must be given (metadata.name)');
   if (meta.name !== name) {
     throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
@@ -172,12 +176,7 @@ function checkName(type: ResourceType, namespace: string | undefined, name: stri
 const namespaceMismatch = () =>
   badRequest('the namespace of the provided object does not match the namespace sent on the request');
 
-function checkPreconditions(
-  type: ResourceType,
-  given: GivenMeta,
-  { name, uid, resourceVersion }: StoredObject['metadata'],
-) {
-  if (given.uid !== undefined && given.uid !== uid) throw uidConflict(type, name, given.uid, uid);
+function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVersion }: StoredMeta): void {
   if (given.resourceVersion === undefined || given.resourceVersion === '0') {
     if (type.unconditionalUpdate) return;
     const problem = cause.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
@@ -186,7 +185,7 @@ function checkPreconditions(
   if (given.resourceVersion !== resourceVersion) throw modified(type, name);
 }
 
-export const uidConflict = (type: ResourceType, name: string, given: string, there: string) =>
+const uidConflict = (type: ResourceType, name: string, given: string, there: string) =>
   conflict(type, name, `Precondition failed: UID in precondition: ${given}, UID in object meta: ${there}`);
 
 /** An object is made in a namespace that is there and stays. */

@@ -164,6 +164,7 @@ describe('pages', () => {
       `continue=${forged}`,
       `continue=${body.metadata.continue}&resourceVersion=1`,
       'limit=x',
+      'resourceVersion=new',
     ]) {
       assert.equal((await send('GET', `${configMaps}?${query}`)).code, 400, query);
     }
@@ -218,7 +219,6 @@ describe('the version of a list', () => {
       'resourceVersion=0&resourceVersionMatch=Exact',
       'continue=x&resourceVersion=1&resourceVersionMatch=Exact',
       'sendInitialEvents=true',
-      'resourceVersion=new',
       'watch=1&resourceVersionMatch=NotOlderThan',
       'watch=1&sendInitialEvents=true',
       'watch=1&sendInitialEvents=true&resourceVersionMatch=Exact',

@@ -113,6 +113,6 @@ describe('a TokenReview', () => {
     assert.deepEqual([status.authenticated, status.user.username], [true, 'system:serviceaccount:default:bot']);
     assert.equal((await review({ token: body.status.token })).status.authenticated, undefined);
     assert.equal((await review({ token: 't' })).status.user.username, 'me');
-    assert.equal((await review({})).code, 422);
+    assert.equal((await review({})).code, 400);
   });
 });
