@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { type Segments, staysBelow } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
@@ -65,6 +66,9 @@ export class AuthenticatedDispatcher extends Dispatcher {
   readonly #cluster: ClusterFacts;
   /** Requests under way. */
   readonly #exchanges = new Set<Exchange>();
+  /** Of WebSockets. */
+  readonly #sockets = new Set<Duplex>();
+  #destroyed = false;
   readonly #onEnd = (exchange: Exchange) => this.#exchanges.delete(exchange);
 
   constructor(connections: Connections, destination: Destination) {
@@ -124,20 +128,36 @@ export class AuthenticatedDispatcher extends Dispatcher {
 
   /** Gives the connection back. Requests under way go on; new ones are refused. */
   override close(callback?: () => void): Promise<void> & undefined {
-    abandoned.unregister(this.#lease);
-    this.#lease.close();
+    this.#release();
     return settled(callback);
   }
 
-  /** Ends the requests under way, too, with the error. */
+  /** Ends the requests and WebSockets under way, too, with the error. */
   override destroy(
     error?: Error | null | (() => void),
     callback: (() => void) | undefined = typeof error === 'function' ? error : undefined,
   ): Promise<void> & undefined {
-    this.close();
+    this.#release();
+    this.#destroyed = true;
     const reason = error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config has been closed');
     for (const exchange of this.#exchanges) exchange.abort(reason);
+    for (const socket of this.#sockets) socket.destroy();
     return settled(callback);
+  }
+
+  #release(): void {
+    abandoned.unregister(this.#lease);
+    this.#lease.close();
+  }
+
+  /** A socket of this config that is no request's: it ends with `destroy`. */
+  track(socket: Duplex): void {
+    if (this.#destroyed) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
   }
 }
 

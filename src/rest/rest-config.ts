@@ -166,8 +166,11 @@ export class RestConfig extends KubeConfig {
         const { protocol, hostname, host } = new URL(this.access.cluster.server);
         const port = String(target.port);
         const asked = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${port}`;
-        const connected: buildConnector.Callback = (...[error, socket]) =>
-          error ? done(this.#dispatcher.toOwnError(error), null) : done(null, socket);
+        const connected: buildConnector.Callback = (...[error, socket]) => {
+          if (error) return done(this.#dispatcher.toOwnError(error), null);
+          this.#dispatcher.track(socket);
+          return done(null, socket);
+        };
         if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, connected);
         else
           done(
