@@ -97,6 +97,19 @@ export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
 /** Codes of what is wrong with an image's name. */
 export type ImageErrorCode = 'IMAGE_INVALID';
 
+/** Codes of the fleet: of a cluster that cannot be used, of an API server's answer, and of a controller author's functions. */
+export type FleetErrorCode =
+  | 'CLUSTER_NOT_FOUND'
+  | 'CLUSTER_NOT_READY'
+  | 'CLUSTER_NOT_OWNED'
+  | 'CLUSTER_DISENGAGED'
+  | 'FLEET_CLOSED'
+  | 'TIMEOUT'
+  | 'API_STATUS'
+  | 'API_TIMEOUT'
+  | 'API_RESPONSE_INVALID'
+  | 'KIND_NOT_SERVED';
+
 /** Every `code` of every error class here. */
 export type ErrorCode =
   | ConfigurationErrorCode
@@ -105,6 +118,7 @@ export type ErrorCode =
   | RequestErrorCode
   | ConnectionErrorCode
   | ExecInfoErrorCode
+  | FleetErrorCode
   | ImageErrorCode;
 
 /** The longest message with text of a profile or of a server in it, and the longest field of an error, in bytes. */
@@ -347,6 +361,39 @@ export class ImageError extends CredentialsError {
   }
 }
 
+/** What is known of a failure in a fleet, none of it secret. */
+export interface FleetFailure extends ErrorOptions {
+  /** `namespace/name` of the ClusterProfile. */
+  readonly cluster?: string;
+  /** Where an API server refused: its status. */
+  readonly statusCode?: number;
+  /** Where an API server refused: the reason in its `Status`, for example `Forbidden`. */
+  readonly reason?: string;
+  readonly retryAfterMs?: number;
+}
+
+/** A cluster of a fleet cannot be used, or its API server did not answer as it should. */
+export class FleetError extends CredentialsError {
+  override readonly name = 'FleetError';
+  override readonly retryable: boolean;
+  override readonly retryAfterMs: number | undefined;
+  readonly code: FleetErrorCode;
+  readonly cluster: string | undefined;
+  readonly statusCode: number | undefined;
+  readonly reason: string | undefined;
+
+  constructor(code: FleetErrorCode, message: string, failure: FleetFailure = {}) {
+    const { cluster, statusCode, reason, retryAfterMs, ...options } = failure;
+    super(message, options);
+    this.code = code;
+    this.cluster = cluster;
+    this.statusCode = statusCode;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+    this.retryable = code !== 'CLUSTER_NOT_FOUND' && code !== 'FLEET_CLOSED';
+  }
+}
+
 /** Class names that survive a minifier. */
 const classNames = new Map<unknown, string>([
   [CredentialsError, 'CredentialsError'],
@@ -356,5 +403,6 @@ const classNames = new Map<unknown, string>([
   [RequestError, 'RequestError'],
   [ConnectionError, 'ConnectionError'],
   [ExecInfoError, 'ExecInfoError'],
+  [FleetError, 'FleetError'],
   [ImageError, 'ImageError'],
 ]);

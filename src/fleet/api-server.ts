@@ -1,0 +1,142 @@
+/** One API server, asked with GET: any KubeConfig comes in, answers go out whose bodies are read as they come. */
+import type { KubeConfig } from '@kubernetes/client-node';
+import { type Dispatcher, request } from 'undici';
+import { FleetError } from '../errors.ts';
+import { redact } from '../exec/redact.ts';
+import { RestConfig } from '../rest/rest-config.ts';
+import type { Clock } from './clock.ts';
+
+export interface GetOptions {
+  /** Gives up, whatever has come. */
+  readonly signal: AbortSignal;
+  /** Take a compressed answer. Default: false. */
+  readonly gzip?: boolean;
+}
+
+export type ApiResponse = Dispatcher.ResponseData;
+
+/** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
+export const answerTimeoutMs = 60_000;
+
+export class ApiServer {
+  readonly url: string;
+  readonly #config: KubeConfig;
+
+  constructor(config: KubeConfig) {
+    this.#config = config;
+    this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
+  }
+
+  /** The answer, whatever its status. `path` begins with a slash. */
+  async get(path: string, { signal, gzip = false }: GetOptions): Promise<ApiResponse> {
+    const url = `${this.url}${path}`;
+    const { dispatcher, headers } = await this.#authenticate(url);
+    signal.throwIfAborted();
+    return request(url, {
+      signal,
+      headers: { accept: 'application/json', ...(gzip ? { 'accept-encoding': 'gzip' } : {}), ...headers },
+      ...(dispatcher ? { dispatcher } : {}),
+      // A quiet watch is not a dead one; whoever reads a list has limits of its own.
+      bodyTimeout: 0,
+      headersTimeout: answerTimeoutMs,
+    });
+  }
+
+  /** Ours puts its credential on by itself; client-node's is asked for each request, since it may have a new one. */
+  async #authenticate(url: string): Promise<{ dispatcher?: Dispatcher; headers?: Record<string, string> }> {
+    if (this.#config instanceof RestConfig) return { dispatcher: this.#config.dispatcher };
+    const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
+    const context = new RequestContext(url, HttpMethod.GET);
+    await this.#config.applySecurityAuthentication(context);
+    const dispatcher = context.getDispatcher();
+    return { headers: context.getHeaders(), ...(dispatcher ? { dispatcher } : {}) };
+  }
+}
+
+/** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
+export async function refusalOf(response: ApiResponse, what: string): Promise<FleetError> {
+  const { statusCode, headers, body } = response;
+  const text = await textOf(body, 16_384).catch(() => '');
+  const { reason, message } = readStatus(text);
+  const said = message ?? text.slice(0, 200).trim();
+  const seconds = Number([headers['retry-after']].flat()[0]);
+  return new FleetError('API_STATUS', `${what}: status ${statusCode}${said === '' ? '' : `: ${redact(said)}`}`, {
+    statusCode,
+    ...(reason === undefined ? {} : { reason }),
+    ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+  });
+}
+
+/** Reason and message of a `Status` object, as text or parsed. */
+export function readStatus(status: unknown): {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly code?: number;
+} {
+  let value = status;
+  if (typeof status === 'string') {
+    try {
+      value = JSON.parse(status);
+    } catch {
+      return {};
+    }
+  }
+  if (typeof value !== 'object' || value === null) return {};
+  const { reason, message, code } = value as Record<string, unknown>; // each is looked at below
+  return {
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof message === 'string' ? { message: message.slice(0, 2_000) } : {}),
+    ...(typeof code === 'number' ? { code } : {}),
+  };
+}
+
+/** A whole body as text, up to a limit in bytes; the rest is thrown away. */
+export async function textOf(body: ApiResponse['body'], limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > limit) break;
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, limit);
+}
+
+/** A signal that gives up when another does, or when a time that is set again and again runs out. */
+export class Deadline {
+  readonly #clock: Clock;
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #onAbort: () => void;
+  #cancel = () => {};
+
+  constructor(clock: Clock, outer: AbortSignal) {
+    this.#clock = clock;
+    this.#outer = outer;
+    this.#onAbort = () => this.#controller.abort(outer.reason);
+    if (outer.aborted) this.#onAbort();
+    else outer.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** From now on `ms` milliseconds are left. */
+  set(ms: number, message: string): void {
+    this.#cancel();
+    this.#cancel = this.#clock.after(ms, () => this.#controller.abort(new FleetError('API_TIMEOUT', message)));
+  }
+
+  /** No time is counted until the next `set`. */
+  clear(): void {
+    this.#cancel();
+  }
+
+  /** No time is left to count, and nothing under way is waited for any more. */
+  end(): void {
+    this.#cancel();
+    this.#outer.removeEventListener('abort', this.#onAbort);
+    this.#controller.abort(new FleetError('API_TIMEOUT', 'the request has ended'));
+  }
+}

@@ -1,0 +1,21 @@
+/** How long to wait after failures in a row: doubling, with jitter, up to a limit. Pure. */
+
+export interface BackoffLimits {
+  /** Milliseconds that the wait after the first failure is at least. */
+  readonly firstMs: number;
+  /** Milliseconds that no wait exceeds. */
+  readonly longestMs: number;
+  /** How much longer a wait may be by chance: 1 for twice as long. */
+  readonly jitter: number;
+}
+
+/** Milliseconds to wait after the nth failure in a row, counted from 1. */
+export function backoffMs(
+  failures: number,
+  { firstMs, longestMs, jitter }: BackoffLimits,
+  random: () => number = Math.random,
+): number {
+  // The jitter stays at the limit too: what failed together must not come back together.
+  const base = Math.min(longestMs / (1 + jitter), firstMs * 2 ** Math.min(failures - 1, 40));
+  return base * (1 + jitter * random());
+}

@@ -1,0 +1,123 @@
+/** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
+import { FleetError } from '../errors.ts';
+import { type ApiServer, answerTimeoutMs, Deadline, refusalOf, textOf } from './api-server.ts';
+import type { Clock } from './clock.ts';
+
+/** Which objects: a kind, and where it matters a namespace. */
+export interface Kind {
+  /** `v1`, or `group/version`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+export interface Resource {
+  /** Lower case and plural, as in a path. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** The longest answer to discovery in bytes. */
+const longestAnswer = 8 * 1024 * 1024;
+
+/** `/api/v1`, or `/apis/group/version`. */
+export function groupPath(apiVersion: string): string {
+  return apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+}
+
+/** The path of a resource's list. */
+export function listPath(
+  { apiVersion, kind }: Kind,
+  { plural, namespaced }: Resource,
+  namespace: string | undefined,
+): string {
+  const group = groupPath(apiVersion);
+  if (namespace === undefined) return `${group}/${plural}`;
+  if (namespaced) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+  throw new FleetError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
+}
+
+/** The plural that Kubernetes itself guesses where it cannot ask. */
+export function guessPlural(kind: string): string {
+  const word = kind.toLowerCase();
+  if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`;
+  return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`;
+}
+
+/** What one server serves. */
+export class Discovery {
+  readonly #server: ApiServer;
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource> | undefined>>();
+
+  constructor(server: ApiServer, clock: Clock) {
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  /** Throws a `FleetError` with `KIND_NOT_SERVED` where the server has no such kind. */
+  async find({ apiVersion, kind }: Kind, namespace: string | undefined, signal: AbortSignal): Promise<Resource> {
+    const pending = this.#groups.get(apiVersion) ?? this.#ask(apiVersion, signal);
+    this.#groups.set(apiVersion, pending);
+    let kinds: ReadonlyMap<string, Resource> | undefined;
+    try {
+      kinds = await pending;
+    } catch (error) {
+      if (this.#groups.get(apiVersion) === pending) this.#groups.delete(apiVersion);
+      throw error;
+    }
+    // Who may not ask may still list.
+    if (!kinds) return { plural: guessPlural(kind), namespaced: namespace !== undefined };
+    const resource = kinds.get(kind);
+    if (resource) return resource;
+    this.#groups.delete(apiVersion);
+    throw notServed(apiVersion, kind);
+  }
+
+  /** Asks again next time: a path that was right before is not any more. */
+  forget(apiVersion: string): void {
+    this.#groups.delete(apiVersion);
+  }
+
+  async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource> | undefined> {
+    const what = `GET ${groupPath(apiVersion)}`;
+    const deadline = new Deadline(this.#clock, signal);
+    deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
+    try {
+      const response = await this.#server.get(groupPath(apiVersion), { signal: deadline.signal });
+      if (response.statusCode === 403) {
+        await response.body.dump();
+        return undefined;
+      }
+      if (response.statusCode === 404) {
+        await response.body.dump();
+        return new Map();
+      }
+      if (response.statusCode !== 200) throw await refusalOf(response, what);
+      return readKinds(await textOf(response.body, longestAnswer), what);
+    } finally {
+      deadline.end();
+    }
+  }
+}
+
+function notServed(apiVersion: string, kind: string): FleetError {
+  return new FleetError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
+}
+
+function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is not JSON`);
+  }
+  const resources: unknown = typeof list === 'object' && list !== null ? Reflect.get(list, 'resources') : undefined;
+  const kinds = new Map<string, Resource>();
+  for (const resource of Array.isArray(resources) ? resources : []) {
+    const { name, kind, namespaced } = Object(resource);
+    // Others are subresources.
+    if (typeof name !== 'string' || typeof kind !== 'string' || name.includes('/')) continue;
+    if (!kinds.has(kind)) kinds.set(kind, { plural: name, namespaced: namespaced === true });
+  }
+  return kinds;
+}

@@ -1,0 +1,105 @@
+/** A list in pages, whose items are given out while they come. */
+
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline, refusalOf } from '../api-server.ts';
+import type { Clock } from '../clock.ts';
+import type { KubernetesObject } from '../kubernetes-object.ts';
+import { chunksOf } from './chunks.ts';
+import { type ObjectReading, readObject } from './events.ts';
+import { ItemSplitter } from './item-splitter.ts';
+import { MalformedResponse } from './malformed.ts';
+import { inSlice } from './slices.ts';
+
+export interface ListRequest {
+  readonly server: ApiServer;
+  readonly path: string;
+  /** Selectors. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Items in a page; 0 for all in one. */
+  readonly pageSize: number;
+  readonly reading: ObjectReading;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Gives out the objects in groups. Returns the version of the list. */
+export async function* listPages(list: ListRequest): AsyncGenerator<readonly KubernetesObject[], string> {
+  let next = '';
+  for (;;) {
+    const { version, continues } = yield* listPage(list, next);
+    if (continues === '') return version;
+    next = continues;
+  }
+}
+
+interface PageEnd {
+  readonly version: string;
+  /** The token of the next page; empty for the last. */
+  readonly continues: string;
+}
+
+async function* listPage(
+  { server, path, query, pageSize, reading, clock, signal }: ListRequest,
+  next: string,
+): AsyncGenerator<readonly KubernetesObject[], PageEnd> {
+  const parameters = new URLSearchParams(query);
+  if (pageSize > 0) parameters.set('limit', String(pageSize));
+  if (next !== '') parameters.set('continue', next);
+  const what = `GET ${path}`;
+  const text = parameters.toString();
+  const deadline = new Deadline(clock, signal);
+  const patience = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
+  try {
+    patience();
+    const response = await server.get(`${path}${text === '' ? '' : `?${text}`}`, {
+      signal: deadline.signal,
+      gzip: true,
+    });
+    if (response.statusCode !== 200) throw await refusalOf(response, what);
+    const splitter = new ItemSplitter();
+    for await (const chunk of chunksOf(unzipped(response), deadline, patience)) {
+      const objects = await inSlice(() => readItems(splitter, chunk, reading));
+      if (objects.length > 0) yield objects;
+    }
+    return readEnvelope(splitter.end());
+  } catch (error) {
+    throw error instanceof MalformedResponse ? new MalformedResponse(`${what}: the answer: ${error.message}`) : error;
+  } finally {
+    deadline.end();
+  }
+}
+
+function unzipped({ headers, body }: ApiResponse): Readable {
+  if (headers['content-encoding'] !== 'gzip') return body;
+  const plain = createGunzip({ chunkSize: 65_536 });
+  plain.once('close', () => body.destroy());
+  return body.once('error', (error) => plain.destroy(error)).pipe(plain);
+}
+
+function readItems(splitter: ItemSplitter, chunk: Buffer, reading: ObjectReading): readonly KubernetesObject[] {
+  const text = splitter.push(chunk);
+  if (text === undefined) return [];
+  let items: readonly unknown[];
+  try {
+    items = JSON.parse(text);
+  } catch {
+    throw new MalformedResponse('it is not JSON');
+  }
+  return items.map((item) => readObject(item, reading));
+}
+
+function readEnvelope(text: string): PageEnd {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new MalformedResponse('it is not JSON');
+  }
+  const metadata: unknown = Object(list).metadata;
+  const { resourceVersion, continue: continues = '' } = Object(metadata);
+  if (typeof resourceVersion !== 'string' || typeof continues !== 'string') {
+    throw new MalformedResponse('it is no list: it has no metadata.resourceVersion');
+  }
+  return { version: resourceVersion, continues };
+}

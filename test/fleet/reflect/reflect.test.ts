@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { refuse } from '../../fixtures/config-map-server.ts';
+import { startReflector } from '../../fixtures/reflected.ts';
+import { until } from '../../fixtures/until.ts';
+
+const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
+
+/** Reads on while time passes for whoever waits between tries. */
+async function after<T>(
+  clock: { waiting(fits: (ms: number) => boolean): Promise<number>; advance(ms: number): void },
+  next: Promise<T>,
+): Promise<T> {
+  const ms = await clock.waiting((wait) => wait >= 800 && wait < 30_000);
+  clock.advance(ms);
+  return next;
+}
+
+for (const streamingList of [true, false]) {
+  describe(`a reflector, ${streamingList ? 'with a streaming list' : 'with pages'},`, () => {
+    test('gives out what is there, and then what changes', async (t) => {
+      const { server, watching, take, next } = await startReflector(t);
+      server.streamingList = streamingList;
+      server.apply(map('a'));
+      server.apply(map('b'));
+      assert.deepEqual(await take(4), ['Init', 'InitApply a', 'InitApply b', 'InitDone']);
+      const change = next();
+      await watching();
+      server.apply(map('c'));
+      assert.equal(await change, 'Apply c');
+      server.apply(map('a', { data: { x: '1' } }));
+      server.delete('b');
+      assert.deepEqual(await take(2), ['Apply a', 'Delete b']);
+    });
+
+    test('says that nothing is there', async (t) => {
+      const { server, take } = await startReflector(t);
+      server.streamingList = streamingList;
+      assert.deepEqual(await take(2), ['Init', 'InitDone']);
+    });
+
+    test('goes on from the last version when a watch ends or breaks, without a new list', async (t) => {
+      const { server, watching, take, next, clock } = await startReflector(t);
+      server.streamingList = streamingList;
+      assert.deepEqual(await take(2), ['Init', 'InitDone']);
+      const first = next();
+      await watching();
+      server.apply(map('a'));
+      assert.equal(await first, 'Apply a');
+      clock.advance(20_000);
+      const asked = server.requests.length;
+      server.endWatches();
+      const second = next();
+      await server.seen(({ query }) => query.get('resourceVersion') === '101', asked);
+      server.apply(map('b'));
+      assert.equal(await second, 'Apply b');
+      server.breakConnections();
+      server.apply(map('c'));
+      assert.equal(await after(clock, next()), 'Apply c');
+    });
+
+    test('lists again, at once, when its version has expired', async (t) => {
+      const { server, watching, take, next, clock, restarts, warnings } = await startReflector(t);
+      server.streamingList = streamingList;
+      server.apply(map('a'));
+      server.apply(map('b'));
+      await take(4);
+      const change = next();
+      await watching();
+      clock.advance(20_000);
+      server.endWatches();
+      server.delete('a');
+      server.compact();
+      assert.equal(await change, 'Init');
+      assert.deepEqual(await take(2), ['InitApply b', 'InitDone']);
+      assert.deepEqual(
+        restarts.map(({ reason, afterMs }) => ({ reason, afterMs })),
+        [{ reason: 'expired', afterMs: 0 }],
+      );
+      assert.deepEqual(warnings, []);
+    });
+
+    test('waits out whatever a server answers, and tells it once', async (t) => {
+      const { server, take, clock, restarts, warnings } = await startReflector(t);
+      server.streamingList = streamingList;
+      const statuses = [401, 403, 404, 500, 503, 504, 418];
+      server.misbehave = ({ path }, response) => {
+        if (!path.endsWith('/configmaps')) return false;
+        // The credential is refreshed and the request sent again after the first 401.
+        const status = restarts.length < statuses.length ? statuses[restarts.length] : undefined;
+        if (status === undefined) return false;
+        refuse(response, status, 'Injected', `answer ${status}`);
+        return true;
+      };
+      const events = take(2);
+      for (let i = 0; i < statuses.length; i++)
+        clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i + 1));
+      assert.deepEqual(await events, ['Init', 'InitDone']);
+      const reasons = [
+        'unauthorized',
+        'forbidden',
+        'not_found',
+        'server_error',
+        'server_error',
+        'server_error',
+        'other',
+      ];
+      assert.deepEqual(
+        restarts.map(({ reason }) => reason),
+        reasons,
+      );
+      for (const [index, { afterMs }] of restarts.entries()) {
+        const least = Math.min(15_000, 800 * 2 ** index);
+        assert.ok(afterMs >= least && afterMs <= 2 * least, `${afterMs} ms after failure ${index + 1}`);
+      }
+      assert.equal(warnings.length, new Set(reasons).size);
+      assert.match(
+        warnings[1] ?? '',
+        /^the watch of ConfigMap \(v1\) goes on in [\d.]+ s \(forbidden\): .*\/api\/v1\/configmaps: status 403: answer 403$/,
+      );
+    });
+
+    test('waits as long as Retry-After says', async (t) => {
+      const { server, take, clock } = await startReflector(t);
+      server.streamingList = streamingList;
+      let refused = false;
+      server.misbehave = ({ path }, response) => {
+        if (refused || !path.endsWith('/configmaps')) return false;
+        refused = true;
+        refuse(response, 429, 'TooManyRequests', 'slow down', { 'retry-after': '7' });
+        return true;
+      };
+      const events = take(2);
+      assert.equal(await clock.waiting((ms) => ms < 30_000), 7_000);
+      clock.advance(7_000);
+      assert.deepEqual(await events, ['Init', 'InitDone']);
+    });
+  });
+}
+
+describe('a list in pages', () => {
+  test('is asked for 500 at a time, and is taken compressed', async (t) => {
+    const { server, take } = await startReflector(t);
+    server.streamingList = false;
+    for (let i = 0; i < 1_203; i++) server.apply(map(`m-${i}`));
+    const events = await take(1_205);
+    assert.equal(events.at(-1), 'InitDone');
+    assert.equal(new Set(events).size, 1_205);
+    assert.deepEqual(
+      server.lists().map(({ query }) => `${query.get('limit')} ${query.get('continue')}`),
+      ['500 null', '500 500', '500 1000'],
+    );
+  });
+
+  test('begins again with larger pages when the server has forgotten it', async (t) => {
+    const { server, take } = await startReflector(t);
+    server.streamingList = false;
+    for (let i = 0; i < 700; i++) server.apply(map(`m-${i}`));
+    server.misbehave = ({ query }, response) => {
+      if (!query.has('continue') || query.get('limit') !== '500') return false;
+      refuse(response, 410, 'Expired', 'The provided continue parameter is too old');
+      return true;
+    };
+    const events = await take(501 + 702);
+    assert.equal(events[501], 'Init');
+    assert.equal(events.at(-1), 'InitDone');
+    assert.deepEqual(
+      server.lists().map(({ query }) => query.get('limit')),
+      ['500', '500', '2000'],
+    );
+  });
+
+  test('that breaks off, or is none, is asked for again', async (t) => {
+    const { server, take, clock, restarts } = await startReflector(t);
+    server.streamingList = false;
+    const bodies = [
+      '{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}},{"met',
+      '{"kind":"Status"}',
+      '<html>',
+      '{"items":[{"kind":"x"}]}',
+    ];
+    server.misbehave = ({ path, query }, response) => {
+      const body = path.endsWith('/configmaps') && !query.has('watch') ? bodies.shift() : undefined;
+      if (body === undefined) return false;
+      response.end(body);
+      return true;
+    };
+    const events = take(4);
+    for (let i = 1; i <= 4; i++)
+      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i));
+    assert.deepEqual((await events).slice(0, 3), ['Init', 'InitApply a', 'Init']);
+    assert.deepEqual(
+      restarts.map(({ reason }) => reason),
+      Array(4).fill('malformed'),
+    );
+    assert.match(
+      restarts[0]?.error.message ?? '',
+      /^GET \/api\/v1\/configmaps: the answer: it breaks off in the middle$/,
+    );
+  });
+
+  test('that stops in the middle is given up after a minute', async (t) => {
+    const { server, take, clock, restarts } = await startReflector(t);
+    server.streamingList = false;
+    let stopped = false;
+    server.misbehave = ({ path, query }, response) => {
+      if (stopped || !path.endsWith('/configmaps') || query.has('watch')) return false;
+      stopped = true;
+      response.write('{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a"}},{"met');
+      return true;
+    };
+    assert.deepEqual(await take(2), ['Init', 'InitApply a']);
+    const events = take(2);
+    await clock.waiting((ms) => ms === 60_000);
+    clock.advance(60_000);
+    assert.deepEqual(await after(clock, events), ['Init', 'InitDone']);
+    assert.equal(restarts[0]?.reason, 'timeout');
+  });
+});
+
+describe('a watch', () => {
+  test('asks for bookmarks, ends within five to ten minutes, and goes on from a bookmark', async (t) => {
+    const { server, watching, take, next, clock } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    clock.advance(20_000);
+    server.bookmark();
+    server.bookmark();
+    server.endWatches();
+    const { query } = await server.seen((request) => request.query.get('resourceVersion') === '102');
+    assert.equal(query.get('allowWatchBookmarks'), 'true');
+    const seconds = Number(query.get('timeoutSeconds'));
+    assert.ok(seconds >= 300 && seconds <= 600, `${seconds} s`);
+    server.apply(map('a'));
+    assert.equal(await change, 'Apply a');
+  });
+
+  test('that the server does not end in time is ended', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    const ms = await clock.waiting((wait) => wait > 60_000);
+    assert.ok(ms >= 329_000 && ms <= 631_000, `${ms} ms`);
+    clock.advance(ms);
+    server.apply(map('a'));
+    assert.equal(await after(clock, change), 'Apply a');
+    assert.equal(restarts[0]?.reason, 'timeout');
+  });
+
+  test('that is ended at once again and again is opened more and more seldom', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    const change = next();
+    for (let i = 1; i <= 5; i++) {
+      await watching();
+      server.endWatches();
+      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i));
+    }
+    assert.deepEqual(
+      restarts.map(({ reason }) => reason),
+      Array(5).fill('closed'),
+    );
+    assert.ok((restarts[4]?.afterMs ?? 0) >= 12_800);
+    server.apply(map('a'));
+    assert.equal(await change, 'Apply a');
+  });
+
+  for (const [what, line] of [
+    ['is no JSON', 'not json\n'],
+    ['is cut off', '{"type":"ADDED","object":{\n'],
+    ['has no object', '{"type":"ADDED"}\n'],
+    ['is of an unknown type', '{"type":"MOVED","object":{"metadata":{"name":"a"}}}\n'],
+  ] as const) {
+    test(`with an event that ${what} is followed by a new list`, async (t) => {
+      const { server, watching, take, next, clock, restarts } = await startReflector(t);
+      await take(2);
+      const change = next();
+      await watching();
+      server.write(line);
+      assert.equal(await after(clock, change), 'Init');
+      assert.equal(restarts[0]?.reason, 'malformed');
+    });
+  }
+
+  test('that ends with an error is followed by a new list', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    for (const [code, reason] of [
+      [500, 'server_error'],
+      [410, 'expired'],
+    ] as const) {
+      const change = next();
+      await watching();
+      clock.advance(20_000);
+      server.write(
+        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code, message: 'it went wrong' } })}\n`,
+      );
+      assert.equal(await (code === 410 ? change : after(clock, change)), 'Init');
+      assert.equal(await next(), 'InitDone');
+      assert.equal(restarts.at(-1)?.reason, reason);
+    }
+  });
+
+  test('of a server whose data were restored from a backup is followed by a new list', async (t) => {
+    const { server, watching, take, next, clock } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    server.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '99' } } })}\n`);
+    assert.equal(await after(clock, change), 'Init');
+  });
+});
+
+describe('a streaming list', () => {
+  test('that stops before its end gives way to pages', async (t) => {
+    const { server, take, clock } = await startReflector(t);
+    server.apply(map('a'));
+    server.misbehave = ({ query }, response) => {
+      if (!query.has('sendInitialEvents')) return false;
+      response.writeHead(200);
+      response.write(
+        `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'a', resourceVersion: '101' } } })}\n`,
+      );
+      return true;
+    };
+    assert.deepEqual(await take(2), ['Init', 'InitApply a']);
+    const events = take(3);
+    await clock.waiting((ms) => ms === 30_000);
+    clock.advance(30_000);
+    assert.deepEqual(await after(clock, events), ['Init', 'InitApply a', 'InitDone']);
+    assert.equal(server.lists().length, 1);
+  });
+});
+
+describe('an object', () => {
+  test('has its kind, its times as texts, and no managedFields', async (t) => {
+    const { server, events, next } = await startReflector(t);
+    server.streamingList = false;
+    const creationTimestamp = '2026-01-02T03:04:05Z';
+    server.apply({ metadata: { name: 'a', creationTimestamp, managedFields: [{ manager: 'x' }] }, data: { k: 'v' } });
+    assert.equal(await next(), 'Init');
+    const { value } = await events.next();
+    assert.ok(value && 'object' in value);
+    const { apiVersion, kind, metadata } = value.object;
+    assert.deepEqual({ apiVersion, kind }, { apiVersion: 'v1', kind: 'ConfigMap' });
+    assert.equal(metadata.creationTimestamp, creationTimestamp);
+    assert.ok(!('managedFields' in metadata));
+  });
+
+  test('keeps managedFields where they are asked for', async (t) => {
+    const { server, events, take } = await startReflector(t, { keepManagedFields: true });
+    server.apply({ metadata: { name: 'a', managedFields: [{ manager: 'x' }] } });
+    await take(1);
+    const { value } = await events.next();
+    assert.ok(value && 'object' in value);
+    assert.deepEqual(Reflect.get(value.object.metadata, 'managedFields'), [{ manager: 'x' }]);
+  });
+});
+
+describe('a reflector', () => {
+  test('asks for a namespace and selectors', async (t) => {
+    const { server, take } = await startReflector(t, {
+      namespace: 'one',
+      labelSelector: 'a=b',
+      fieldSelector: 'metadata.name=x',
+    });
+    server.apply({ metadata: { name: 'x', namespace: 'one' } });
+    server.apply({ metadata: { name: 'x', namespace: 'two' } });
+    assert.deepEqual(await take(3), ['Init', 'InitApply x', 'InitDone']);
+    const { path, query } = server.requests.at(-1) ?? {};
+    assert.equal(path, '/api/v1/namespaces/one/configmaps');
+    assert.equal(query?.get('labelSelector'), 'a=b');
+    assert.equal(query?.get('fieldSelector'), 'metadata.name=x');
+  });
+
+  test('of a kind that the server has not says so, and goes on when it appears', async (t) => {
+    const { server, take, clock, warnings } = await startReflector(t);
+    let missing = true;
+    server.misbehave = ({ path }, response) => {
+      if (!missing || path !== '/api/v1') return false;
+      response.end('{"resources":[]}');
+      return true;
+    };
+    const events = take(2);
+    const ms = await clock.waiting((wait) => wait >= 800 && wait < 30_000);
+    assert.match(warnings[0] ?? '', /\(not_found\): the server does not serve ConfigMap \(v1\): apply its CRD$/);
+    missing = false;
+    clock.advance(ms);
+    assert.deepEqual(await events, ['Init', 'InitDone']);
+  });
+
+  test('lists though it may not ask what is served', async (t) => {
+    const { server, take } = await startReflector(t);
+    server.misbehave = ({ path }, response) => {
+      if (path !== '/api/v1') return false;
+      refuse(response, 403, 'Forbidden', 'forbidden');
+      return true;
+    };
+    assert.deepEqual(await take(2), ['Init', 'InitDone']);
+  });
+
+  test('ends when it is aborted, while it waits for a server, an event or its next try', async (t) => {
+    const moments: readonly ((reflector: Awaited<ReturnType<typeof startReflector>>) => Promise<unknown>)[] = [
+      async ({ server }) => {
+        server.misbehave = () => true;
+        return server.seen(() => true);
+      },
+      async ({ watching }) => watching(),
+      async ({ server, clock }) => {
+        server.misbehave = (_request, response) => {
+          refuse(response, 500, 'x', 'x');
+          return true;
+        };
+        return clock.waiting((ms) => ms >= 800 && ms < 30_000);
+      },
+    ];
+    for (const moment of moments) {
+      const reflector = await startReflector(t);
+      const end = (async () => {
+        let event = await reflector.next();
+        while (event !== 'end') event = await reflector.next();
+      })();
+      await moment(reflector);
+      reflector.stop();
+      await end;
+      assert.deepEqual(reflector.clock.waits, []);
+    }
+  });
+
+  test('ends when its loop is left', async (t) => {
+    const { server, events, clock } = await startReflector(t);
+    for await (const event of events) if (event.type === 'InitDone') break;
+    await until(t, () => server.watches === 0);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('keeps nothing for who does not read', async (t) => {
+    const { server, take } = await startReflector(t);
+    await take(2);
+    const text = 'x'.repeat(100_000);
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 50; i++) server.apply(map(`m-${i}`, { data: { text } }));
+    const events = await take(50);
+    assert.equal(events.at(-1), 'Apply m-49');
+    assert.ok(process.memoryUsage().heapUsed - before < 100_000_000);
+  });
+});
