@@ -1,0 +1,69 @@
+/** The informers of one cluster, shared by equal options. */
+import { debug, warn } from '../guard.ts';
+import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
+import { Informer, type InformerOptions } from './informer.ts';
+
+/** More of one resource than anybody means to have: functions that are made anew at each call share nothing. */
+const suspicious = 8;
+
+export class Informers {
+  readonly #context: ReflectorContext;
+  readonly #signal: AbortSignal;
+  readonly #restarts: (informer: Informer, restart: ReflectorRestart) => void;
+  readonly #synced: () => void;
+  readonly #byResource = new Map<string, Informer[]>();
+
+  constructor(
+    context: ReflectorContext,
+    signal: AbortSignal,
+    restarts: (informer: Informer, restart: ReflectorRestart) => void,
+    synced: () => void = () => {},
+  ) {
+    this.#synced = synced;
+    this.#context = context;
+    this.#signal = signal;
+    this.#restarts = restarts;
+  }
+
+  *[Symbol.iterator](): IterableIterator<Informer> {
+    for (const informers of this.#byResource.values()) yield* informers;
+  }
+
+  /** The informer for these options; a new one begins at once. Throws the signal's reason after the end. */
+  get<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
+    this.#signal.throwIfAborted();
+    const { apiVersion, kind, namespace, labelSelector, fieldSelector, keepManagedFields = false } = options;
+    const key = JSON.stringify([apiVersion, kind, namespace, labelSelector, fieldSelector, keepManagedFields]);
+    const informers = this.#byResource.get(key) ?? [];
+    const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
+    if (shared) return shared as unknown as Informer<T>; // the same functions take the same type
+    const informer = new Informer<T>(options, this.#context, this.#signal, (restart) =>
+      this.#restarts(informer as unknown as Informer, restart),
+    );
+    this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
+    informer.synced().then(this.#synced, () => undefined);
+    const { logger, fields } = this.#context;
+    debug(logger, fields, `informer for ${kind} (${apiVersion})`);
+    if (informers.length + 1 === suspicious) {
+      const advice = 'define transform and indexers once, outside of what is called again and again';
+      warn(
+        logger,
+        fields,
+        `${suspicious} informers for ${kind} (${apiVersion}), each with functions of its own: ${advice}`,
+      );
+    }
+    return informer;
+  }
+}
+
+interface Functions {
+  readonly transform?: unknown;
+  readonly indexers?: Readonly<Record<string, unknown>>;
+}
+
+function haveSameFunctions(one: Functions, other: Functions): boolean {
+  const [ours, theirs] = [Object.entries(one.indexers ?? {}), Object.entries(other.indexers ?? {})];
+  if (one.transform !== other.transform || ours.length !== theirs.length) return false;
+  return ours.every(([name, indexer]) => other.indexers?.[name] === indexer);
+}
