@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Job, type Rank, WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+
+function startQueue(perLane = 1_000) {
+  const clock = new ManualClock();
+  const queue = new WorkQueue<string>({
+    clock,
+    perLane,
+    backoff: { firstMs: 5, longestMs: 1_000_000, jitter: 0 },
+    ready: () => {},
+  });
+  const lane = (name: string) => {
+    const made = queue.lane(name);
+    made.resume();
+    const add = (key: string, rank: Rank = 'change') => made.add(key, `${name}/${key}`, rank);
+    return { lane: made, add };
+  };
+  const drain = () => {
+    const values: string[] = [];
+    for (let job = queue.take(); job; job = queue.take()) {
+      values.push(job.value);
+      job.done({});
+    }
+    return values;
+  };
+  const take = (): Job<string> => {
+    const job = queue.take();
+    assert.ok(job);
+    return job;
+  };
+  return { clock, queue, lane, drain, take };
+}
+
+describe('an item', () => {
+  test('is queued once, however often it is added', () => {
+    const { lane, drain } = startQueue();
+    const { add } = lane('a');
+    for (let i = 0; i < 5; i++) add('x');
+    add('y');
+    assert.deepEqual(drain(), ['a/x', 'a/y']);
+    assert.deepEqual(drain(), []);
+  });
+
+  test('that comes while it is worked on is worked on again, once, afterwards', () => {
+    const { lane, queue, take } = startQueue();
+    const { add } = lane('a');
+    add('x');
+    const job = take();
+    add('x');
+    add('x');
+    assert.equal(queue.take(), undefined);
+    job.done({});
+    take().done({});
+    assert.equal(queue.take(), undefined);
+  });
+
+  test('that fails comes back after 5 ms, doubling to 1,000 s, and begins again after a success', () => {
+    const { lane, clock, take, queue } = startQueue();
+    lane('a').add('x');
+    for (let failures = 1; failures < 25; failures++) {
+      take().done({ failed: true });
+      assert.equal(queue.take(), undefined);
+      const ms = Math.min(1_000_000, 5 * 2 ** (failures - 1));
+      assert.deepEqual(clock.waits, [ms]);
+      clock.advance(ms);
+    }
+    take().done({ requeueAfterMs: 60_000 });
+    assert.deepEqual(clock.waits, [60_000]);
+    clock.advance(60_000);
+    take().done({ failed: true });
+    assert.deepEqual(clock.waits, [5]);
+  });
+
+  test('that waits for its next try is worked on at once when it changes', () => {
+    const { lane, clock, take, drain } = startQueue();
+    const { add } = lane('a');
+    add('x');
+    take().done({ requeueAfterMs: 60_000 });
+    add('x');
+    assert.deepEqual(clock.waits, []);
+    assert.deepEqual(drain(), ['a/x']);
+  });
+
+  test('waits at least as long as its failure says', () => {
+    const { lane, clock, take } = startQueue();
+    lane('a').add('x');
+    take().done({ failed: true, atLeastMs: 7_000 });
+    assert.deepEqual(clock.waits, [7_000]);
+  });
+});
+
+describe('turns', () => {
+  test('go round the clusters: one that brings very many makes no other wait', () => {
+    const { lane, drain } = startQueue();
+    const busy = lane('busy');
+    for (let i = 0; i < 1_000; i++) busy.add(`x-${i}`);
+    for (const name of ['a', 'b', 'c']) lane(name).add('y');
+    assert.deepEqual(drain().slice(0, 5), ['busy/x-0', 'a/y', 'b/y', 'c/y', 'busy/x-1']);
+  });
+
+  test('are for changes first, and one in ten for what the first lists have brought', () => {
+    const { lane, drain } = startQueue();
+    const { add } = lane('a');
+    const other = lane('b');
+    for (let i = 0; i < 10; i++) other.add(`initial-${i}`, 'initial');
+    for (let i = 0; i < 40; i++) add(`change-${i}`);
+    const order = drain().map((value) => value.startsWith('a/'));
+    assert.deepEqual(
+      order
+        .slice(0, 20)
+        .map((change, index) => (change ? 0 : index))
+        .filter(Boolean),
+      [9, 19],
+    );
+  });
+
+  test('a change makes an item of the first list rank as a change, and it is worked on once', () => {
+    const { lane, drain } = startQueue();
+    const { add } = lane('a');
+    for (const key of ['x', 'y', 'z']) add(key, 'initial');
+    add('z');
+    assert.deepEqual(drain(), ['a/z', 'a/x', 'a/y']);
+  });
+
+  test('pass a cluster over that has as many items worked on as it may have', () => {
+    const { lane, queue, take } = startQueue(2);
+    const { add } = lane('a');
+    for (const key of ['1', '2', '3']) add(key);
+    lane('b').add('1');
+    const jobs = [take(), take(), take()];
+    assert.deepEqual(
+      jobs.map(({ value }) => value),
+      ['a/1', 'b/1', 'a/2'],
+    );
+    assert.equal(queue.take(), undefined);
+    jobs[0]?.done({});
+    assert.equal(take().value, 'a/3');
+  });
+
+  test('leave a slow cluster one place, until it is slow no more', () => {
+    const { lane, queue, take } = startQueue(3);
+    const { lane: slow, add } = lane('a');
+    slow.slow(true);
+    for (const key of ['1', '2', '3']) add(key);
+    const first = take();
+    assert.equal(queue.take(), undefined);
+    slow.slow(false);
+    take();
+    first.done({});
+    assert.equal(take().value, 'a/3');
+  });
+});
+
+describe('a cluster that has gone', () => {
+  test('leaves no item and no timer, and what is worked on comes to nothing', () => {
+    const { lane, queue, take, clock } = startQueue();
+    const { lane: gone, add } = lane('a');
+    for (const key of ['1', '2', '3']) add(key);
+    take().done({ failed: true });
+    const working = take();
+    gone.close();
+    working.done({ failed: true });
+    add('4');
+    assert.equal(queue.take(), undefined);
+    assert.equal(queue.depth, 0);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('that is not ready yet keeps its items', () => {
+    const { queue } = startQueue();
+    const paused = queue.lane('a');
+    paused.add('x', 'a/x', 'initial');
+    assert.equal(queue.take(), undefined);
+    paused.resume();
+    assert.equal(queue.take()?.value, 'a/x');
+  });
+});
+
+test('work that is let go gives its place back, and its item to nobody', () => {
+  const { lane, queue, take } = startQueue(1);
+  const { add } = lane('a');
+  add('x');
+  add('y');
+  const stuck = take();
+  stuck.release();
+  take().done({});
+  add('x');
+  assert.equal(queue.take(), undefined);
+  stuck.done({});
+  assert.equal(take().value, 'a/x');
+});
+
+test('whatever happens, no item is lost, and none is worked on by two', () => {
+  const step = fc.record({
+    what: fc.constantFrom('add', 'add', 'add initial', 'take', 'take', 'succeed', 'fail', 'requeue', 'time', 'release'),
+    lane: fc.constantFrom('a', 'b', 'c'),
+    key: fc.constantFrom('1', '2', '3', '4'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const { clock, queue, lane } = startQueue(2);
+      const lanes = { a: lane('a'), b: lane('b'), c: lane('c') };
+      const wanted = new Set<string>();
+      const working = new Map<string, Job<string>>();
+      const take = () => {
+        const job = queue.take();
+        if (!job) return false;
+        assert.ok(!working.has(job.value), 'worked on by two');
+        working.set(job.value, job);
+        wanted.delete(job.value);
+        return true;
+      };
+      const end = (outcome: Parameters<Job<string>['done']>[0]) => {
+        const [next] = working;
+        if (!next) return;
+        working.delete(next[0]);
+        if ('failed' in outcome || outcome.requeueAfterMs !== undefined) wanted.add(next[0]);
+        next[1].done(outcome);
+      };
+      for (const { what, lane: name, key } of steps) {
+        if (what === 'add' || what === 'add initial') {
+          wanted.add(`${name}/${key}`);
+          lanes[name as 'a'].add(key, what === 'add' ? 'change' : 'initial'); // one of the three
+        } else if (what === 'take') take();
+        else if (what === 'succeed') end({});
+        else if (what === 'fail') end({ failed: true });
+        else if (what === 'requeue') end({ requeueAfterMs: 50 });
+        else if (what === 'time') clock.advance(20);
+        else [...working.values()].at(-1)?.release();
+      }
+      for (let round = 0; round < 100 && (wanted.size > 0 || working.size > 0); round++) {
+        while (take());
+        while (working.size > 0) end({});
+        clock.advance(1_000_000);
+      }
+      assert.deepEqual([...wanted], []);
+      assert.equal(queue.depth, 0);
+    }),
+    { numRuns: 300 },
+  );
+});
