@@ -12,6 +12,7 @@ import { type ConfiguredProvider, configureProviders, type Provider } from './ac
 import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
 import { pathBounds } from './access/url-pattern.ts';
+import { callSafely } from './callbacks.ts';
 import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
 import type { PluginCall } from './exec/plugin.ts';
@@ -36,6 +37,7 @@ export class CredentialProviders {
   readonly #connections: Connections;
   readonly #observer: Observer | undefined;
   readonly #stop = new AbortController();
+  readonly #listeners = new Set<(change: ProviderFileChange) => void>();
 
   /** Throws a `ConfigurationError` that names every problem of the providers or the options. */
   constructor(providers: readonly Provider[], options: CredentialProvidersOptions = {}) {
@@ -77,6 +79,12 @@ export class CredentialProviders {
   /** The access types that are configured, in the order in which they are tried. */
   get accessTypes(): readonly string[] {
     return this.#providers.map(({ name }) => name);
+  }
+
+  /** Tells when a changed provider file has taken effect, as the option `onChange` does. Returns what ends it. */
+  onChange(listener: (change: ProviderFileChange) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
   /**
@@ -166,6 +174,11 @@ export class CredentialProviders {
       const change = this.#replaceProviders(next);
       if (change) warnOfNone(next, path, logger);
       if (change) onChange?.(change);
+      if (!change) return;
+      for (const listener of this.#listeners) {
+        const tell = () => listener(change);
+        callSafely('a listener of onChange', tell, (message) => logger.warn({ path }, message));
+      }
     });
     this.#stop.signal.addEventListener('abort', stop, { once: true });
   }
