@@ -1,0 +1,289 @@
+/** Informers, a work queue and a reconcile function: what changes on the clusters comes in, calls of the function go out. */
+import { CredentialsError, FleetError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Clock } from '../clock.ts';
+import type { Cluster } from '../cluster.ts';
+import { debug, guard, type LogFields, reasonOf, warn } from '../guard.ts';
+import type { Informer } from '../informer/informer.ts';
+import type { Change } from '../informer/pending.ts';
+import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
+import { inSlice } from '../reflect/slices.ts';
+import { emit, type FleetObserver, type ReconcileResult } from '../telemetry.ts';
+import type { ControllerOptions, ControllerWatch, ReconcileReturn, Request } from './options.ts';
+import { type Job, type Lane, type Outcome, WorkQueue } from './work-queue.ts';
+
+export interface ControllerContext {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+}
+
+/** Milliseconds that a reconcile whose signal has aborted may take to end before it gives up its place. */
+const graceMs = 5_000;
+/** How many objects are looked at in one piece. */
+const piece = 200;
+
+/** Options with their defaults. */
+type Settings<T extends KubernetesObject> = Required<Omit<ControllerOptions<T>, 'backoff'>> & {
+  readonly backoff: { readonly firstMs: number; readonly longestMs: number };
+};
+
+/** A controller on one cluster. */
+interface Attachment {
+  readonly cluster: Cluster;
+  readonly lane: Lane<Request>;
+  /** Reconciles under way. */
+  readonly running: Set<Promise<unknown>>;
+  /** Items that have failed since they last succeeded, so that each is warned about once. */
+  readonly failing: Set<string>;
+  readonly synced: Promise<void>;
+}
+
+export class Controller<T extends KubernetesObject = KubernetesObject> {
+  readonly name: string;
+  readonly #settings: Settings<T>;
+  readonly #context: ControllerContext;
+  readonly #queue: WorkQueue<Request>;
+  readonly #attachments = new Map<Cluster, Attachment>();
+  readonly #byLane = new Map<Lane<Request>, Attachment>();
+  #active = 0;
+  #pumping = false;
+
+  constructor(settings: Settings<T>, context: ControllerContext) {
+    const { name, perClusterConcurrency, backoff } = settings;
+    this.name = name;
+    this.#settings = settings;
+    this.#context = context;
+    this.#queue = new WorkQueue({
+      clock: context.clock,
+      perLane: perClusterConcurrency,
+      backoff: { ...backoff, jitter: 0 },
+      ready: () => this.#pump(),
+    });
+  }
+
+  /** For metrics. */
+  get stats() {
+    const { name, concurrency } = this.#settings;
+    return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#active, concurrency };
+  }
+
+  /** Works on a cluster until its signal aborts. */
+  attach(cluster: Cluster): void {
+    const lane = this.#queue.lane(cluster.name);
+    const synced = this.#follow(cluster, lane);
+    const attachment = { cluster, lane, running: new Set<Promise<unknown>>(), failing: new Set<string>(), synced };
+    this.#attachments.set(cluster, attachment);
+    this.#byLane.set(lane, attachment);
+    synced.catch((error: unknown) => {
+      if (!cluster.signal.aborted)
+        warn(this.#context.logger, this.#fields(cluster), `cannot begin: ${reasonOf(error)}`);
+    });
+    cluster.signal.addEventListener('abort', () => lane.close(), { once: true });
+  }
+
+  /** Resolves when what this controller reads of a cluster is there, and when the cluster goes. */
+  async synced(cluster: Cluster): Promise<void> {
+    await this.#attachments.get(cluster)?.synced.catch(() => undefined);
+  }
+
+  /** Resolves when no reconcile of a cluster is under way any more. Its signal has aborted before. */
+  async drained(cluster: Cluster): Promise<void> {
+    const attachment = this.#attachments.get(cluster);
+    if (!attachment) return;
+    this.#attachments.delete(cluster);
+    this.#byLane.delete(attachment.lane);
+    while (attachment.running.size > 0) await Promise.race(attachment.running);
+  }
+
+  /** Queues what changes. Resolves when everything that was there has been queued, and work may begin. */
+  async #follow(cluster: Cluster, lane: Lane<Request>): Promise<void> {
+    const { for: main, owns, watches } = this.#settings;
+    const own = cluster.informer(main);
+    const others = [...owns, ...watches].map((options) => {
+      const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
+      return cluster.informer(rest);
+    });
+    const told = listen(own, ({ key, before, after, gone, initial }) => {
+      const object = after ?? gone ?? before;
+      if (object) lane.add(key, requestOf(object), initial ? 'initial' : 'change');
+    });
+    await Promise.all([told, own.synced()]);
+    const namespaced = await cluster.isNamespaced(main);
+    const followed = others.map((informer, index) => {
+      const watch = watches[index - owns.length];
+      return listen(informer, ({ key, before, after, gone, initial }) => {
+        for (const object of [before, after ?? gone]) {
+          if (!object) continue;
+          const map = () => (watch ? watch.map(object, cluster) : ownersOf(object, main, namespaced));
+          const { logger } = this.#context;
+          guard(logger, { ...this.#fields(cluster), object: key }, `map of ${informer.options.kind} ${key}`, () => {
+            for (const request of map()) lane.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
+          });
+        }
+      });
+    });
+    await Promise.all([...followed, ...others.map((informer) => informer.synced())]);
+    lane.resume();
+  }
+
+  /** Begins as much work as may be under way at once, a little in each turn of the event loop. */
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    // What is queued in one go is looked at in one go.
+    queueMicrotask(async () => {
+      try {
+        while (this.#active < this.#settings.concurrency) {
+          const job = this.#queue.take();
+          if (!job) return;
+          this.#active += 1;
+          await inSlice(() => this.#begin(job));
+        }
+      } finally {
+        this.#pumping = false;
+      }
+    });
+  }
+
+  #begin(job: Job<Request>): void {
+    const attachment = this.#byLane.get(job.lane);
+    if (!attachment || attachment.cluster.signal.aborted) {
+      this.#free(job);
+      return;
+    }
+    const running = this.#work(job, attachment).finally(() => {
+      attachment.running.delete(running);
+    });
+    attachment.running.add(running);
+  }
+
+  #free(job: Job<Request>): void {
+    job.release();
+    this.#active -= 1;
+    this.#pump();
+  }
+
+  /** Never rejects. */
+  async #work(job: Job<Request>, attachment: Attachment): Promise<void> {
+    const { clock } = this.#context;
+    const { reconcileTimeoutMs } = this.#settings;
+    const { cluster, lane } = attachment;
+    const began = clock.uptime();
+    const abort = new AbortController();
+    const disengaged = () => abort.abort(cluster.signal.reason);
+    cluster.signal.addEventListener('abort', disengaged, { once: true });
+    let freed = false;
+    const free = () => {
+      if (!freed) this.#free(job);
+      freed = true;
+    };
+    let timedOut = false;
+    let cancel = clock.after(reconcileTimeoutMs, () => {
+      timedOut = true;
+      lane.slow(true);
+      const message = `reconcile of ${keyOfRequest(job.value)} did not end within ${reconcileTimeoutMs} ms`;
+      abort.abort(new FleetError('TIMEOUT', message, { cluster: cluster.name }));
+      cancel = clock.after(graceMs, () => {
+        const fields = this.#fields(cluster, job.value);
+        warn(this.#context.logger, fields, `${message}, nor when its signal aborted: it goes on without its place`);
+        free();
+      });
+    });
+    let outcome: Outcome;
+    let result: ReconcileResult;
+    try {
+      const wanted = await this.#reconcile(job.value, cluster, abort.signal);
+      if (timedOut) throw abort.signal.reason;
+      outcome = wanted;
+      result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
+      lane.slow(false);
+      attachment.failing.delete(keyOfRequest(job.value));
+    } catch (error) {
+      const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
+      outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
+      result = cluster.signal.aborted ? 'cancelled' : timedOut ? 'timeout' : 'error';
+      this.#tellFailure(attachment, job, result, timedOut ? abort.signal.reason : error);
+    } finally {
+      cancel();
+      cluster.signal.removeEventListener('abort', disengaged);
+    }
+    emit(this.#context.observer, 'reconcile', {
+      controller: this.name,
+      cluster: cluster.name,
+      ...job.value,
+      result,
+      durationMs: clock.uptime() - began,
+      waitedMs: job.waitedMs,
+    });
+    job.done(outcome);
+    free();
+  }
+
+  async #reconcile(request: Request, cluster: Cluster, signal: AbortSignal): Promise<ReconcileReturn> {
+    const object = cluster.informer(this.#settings.for).get(request.name, request.namespace);
+    const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
+    const { requeueAfterMs } = Object(returned) as ReconcileReturn; // checked here: it may come from JavaScript
+    if (requeueAfterMs === undefined) return {};
+    if (typeof requeueAfterMs === 'number' && requeueAfterMs >= 0) return { requeueAfterMs };
+    throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
+  }
+
+  #tellFailure(
+    { cluster, failing }: Attachment,
+    { value, failures }: Job<Request>,
+    result: ReconcileResult,
+    error: unknown,
+  ): void {
+    const key = keyOfRequest(value);
+    const fields = this.#fields(cluster, value);
+    const message = `reconcile of ${key} on ${cluster.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
+    if (result === 'cancelled' || failing.has(key)) debug(this.#context.logger, fields, message);
+    else warn(this.#context.logger, fields, message);
+    if (result !== 'cancelled') failing.add(key);
+  }
+
+  #fields({ name }: Cluster, request?: Request): LogFields {
+    return { controller: this.name, cluster: name, ...(request ? { object: keyOfRequest(request) } : {}) };
+  }
+}
+
+/** What changes from now on, and what is there. Resolves when all of that has been told, a little in each turn of the event loop. */
+async function listen<T extends KubernetesObject>(
+  informer: Informer<T>,
+  listener: (change: Change<T>) => void,
+): Promise<void> {
+  informer.subscribe(listener);
+  const objects = informer.list();
+  for (let from = 0; from < objects.length; from += piece) {
+    await inSlice(() => {
+      for (const after of objects.slice(from, from + piece))
+        listener({ key: keyOf(after), before: undefined, after, initial: true });
+    });
+  }
+}
+
+function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function keyOfRequest({ name, namespace }: Request): string {
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
+
+/** The controlling owner, where it is of a kind; versions may differ. */
+function ownersOf(
+  { metadata: { ownerReferences = [], namespace } }: KubernetesObject,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  namespaced: boolean,
+): readonly Request[] {
+  return ownerReferences
+    .filter(
+      (owner) => owner.controller === true && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
+    )
+    .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
+}

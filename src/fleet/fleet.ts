@@ -1,0 +1,333 @@
+/**
+ * The fleet: ClusterProfiles on a hub come in, clusters that are in use and calls of reconcile functions go out. It joins the
+ * hub, the members and the controllers, each of which does its work by itself.
+ */
+
+import { abortable } from '../abortable.ts';
+import { nearest } from '../access/nearest.ts';
+import { ConfigurationError, FleetError } from '../errors.ts';
+import { parseOptionsWith } from '../option-schemas.ts';
+import type { Cluster } from './cluster.ts';
+import { Controller } from './controller/controller.ts';
+import { type ControllerOptions, controllerSchema } from './controller/options.ts';
+import { guard, reasonOf, warn } from './guard.ts';
+import { Hub } from './hub.ts';
+import type { KubernetesObject } from './kubernetes-object.ts';
+import { Member, type MemberContext } from './membership/member.ts';
+import { Membership } from './membership/membership.ts';
+import { ownsEverything } from './membership/ownership.ts';
+import { controlPlaneReadiness, type Readiness } from './membership/readiness.ts';
+import { type FleetOptions, type FleetSettings, parseFleetOptions } from './options.ts';
+import type { FleetProfile } from './profile.ts';
+import type { ClusterState } from './telemetry.ts';
+
+/** How a cluster of the fleet stands. */
+export interface ClusterListing {
+  /** `namespace/name` of its ClusterProfile. */
+  readonly name: string;
+  readonly state: ClusterState;
+  /** A stable code. */
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** Who works on it, where that is somebody else. */
+  readonly owner?: string;
+}
+
+/** Told of a cluster that is taken into use. What it throws puts the cluster into `Backoff`. */
+export type EngageHandler = (cluster: Cluster) => unknown;
+
+/** Milliseconds that reconciles may take to end when their cluster is disengaged; then their requests are ended. */
+const drainTimeoutMs = 10_000;
+
+/**
+ * All clusters that ClusterProfiles on a hub describe: which can be used, caches of what is on them, and controllers that work
+ * on them. A cluster that hangs or fails delays no other.
+ *
+ * @example
+ * const fleet = new Fleet({ hub, providers, namespaces: ['fleet-system'] });
+ * fleet.controller({ name: 'nodes', for: { apiVersion: 'v1', kind: 'Node' }, reconcile: async ({ name }, { cluster }) => {} });
+ * await fleet.run({ signal });
+ */
+export class Fleet {
+  readonly #settings: FleetSettings;
+  readonly #membership: Membership;
+  readonly #members = new Map<string, Member>();
+  /** By what `identify` says: who has the cluster, and who waits for it. */
+  readonly #holders = new Map<string, Member>();
+  readonly #waiting = new Map<string, Set<Member>>();
+  readonly #controllers: Controller[] = [];
+  readonly #handlers = new Set<EngageHandler>();
+  readonly #context: MemberContext;
+  readonly #ownership = ownsEverything;
+  readonly #stop = new AbortController();
+  readonly #watchers = new Set<() => void>();
+  #known = false;
+  #running: Promise<void> | undefined;
+
+  /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
+  constructor(options: FleetOptions) {
+    this.#settings = parseFleetOptions(options);
+    const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify } = this.#settings;
+    const ownership = this.#ownership;
+    this.#membership = new Membership({ select, identify, ownerOf: (key) => ownership.ownerOf(key) });
+    this.#context = {
+      providers,
+      clock,
+      logger,
+      observer: metrics?.observer,
+      unhealthyGraceMs,
+      engageTimeoutMs,
+      drainTimeoutMs,
+      readinessOf: (profile) => this.#readinessOf(profile),
+      claim: (key, member) => this.#claim(key, member),
+      release: (key, member) => this.#release(key, member),
+      handlers: () => [...this.#handlers],
+      begin: (cluster) => {
+        for (const controller of this.#controllers) controller.attach(cluster);
+      },
+      drained: async (cluster) => {
+        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster)));
+      },
+      changed: () => {
+        for (const tell of this.#watchers) tell();
+      },
+    };
+    metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.map(({ stats }) => stats) });
+  }
+
+  /**
+   * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages every one and returns.
+   * Whatever the hub answers, it goes on. Once for each fleet.
+   */
+  run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    if (this.#running)
+      throw new FleetError('FLEET_CLOSED', 'run has been called before: make a new Fleet to run again');
+    const stop = () => this.#stop.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    this.#running = this.#run().finally(() => signal?.removeEventListener('abort', stop));
+    return this.#running;
+  }
+
+  /** Disengages every cluster, and ends `run`. Resolves when nothing goes on any more. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * Resolves when the hub has been read, every cluster has been tried, and the caches of those that are in use are there. What
+   * fails is not waited for. Rejects with the signal's reason, or with `FLEET_CLOSED`.
+   */
+  async synced({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    for (;;) {
+      if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
+      if (this.#isSynced()) return;
+      await abortable(() => this.#nextChange(), signal);
+    }
+  }
+
+  /**
+   * Tells of each cluster that is taken into use, those that are there already too. The function may be async; the cluster is
+   * engaged when it has ended, so it must not wait for what lasts. Returns what ends the telling.
+   */
+  onEngage(handler: EngageHandler): Disposable {
+    if (typeof handler !== 'function') {
+      throw new ConfigurationError('OPTION_INVALID', 'onEngage', [{ path: 'handler', message: 'must be a function' }]);
+    }
+    this.#handlers.add(handler);
+    for (const member of this.#members.values()) if (member.cluster) this.#tellLate(member, member.cluster, handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  /** Reconciles objects on every cluster. Throws a `ConfigurationError` that names every bad option. */
+  controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): void {
+    const settings = parseOptionsWith(controllerSchema, options);
+    if (this.#controllers.some(({ name }) => name === settings.name)) {
+      const message = `${settings.name} is the name of another controller of this fleet`;
+      throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
+    }
+    const { clock, logger, metrics } = this.#settings;
+    // The schema has looked at every function; its types are the author's.
+    const typed = settings as typeof settings & Pick<ControllerOptions, 'for' | 'owns' | 'watches' | 'reconcile'>;
+    const controller = new Controller(typed as ConstructorParameters<typeof Controller>[0], {
+      clock,
+      logger,
+      observer: metrics?.observer,
+    });
+    this.#controllers.push(controller);
+    for (const { cluster } of this.#members.values()) if (cluster) controller.attach(cluster);
+  }
+
+  /** The cluster of a ClusterProfile (`namespace/name`). Throws a `FleetError` where it cannot be used, with the reason. */
+  get(name: string): Cluster {
+    const member = this.#members.get(name);
+    const cluster = member?.cluster;
+    if (cluster) return cluster;
+    if (!member || member.isGone) throw new FleetError('CLUSTER_NOT_FOUND', this.#whyMissing(name), { cluster: name });
+    const { state, reason, message, owner } = member.status;
+    const code = state === 'NotOwned' ? 'CLUSTER_NOT_OWNED' : 'CLUSTER_NOT_READY';
+    const whose = owner === undefined ? '' : ` (owner: ${owner})`;
+    throw new FleetError(code, `${name} cannot be used${whose}: it is ${state} (${reason}): ${message}`, {
+      cluster: name,
+      reason,
+    });
+  }
+
+  /** Every cluster of the fleet, by name. */
+  list(): readonly ClusterListing[] {
+    const members = [...this.#members.values()].filter(({ isGone }) => !isGone);
+    return members
+      .map((member) => ({ name: member.name, ...member.status }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async #run(): Promise<void> {
+    const { hub, namespaces, labelSelector, placement, clock, logger, metrics, providers } = this.#settings;
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    const observer = metrics?.observer;
+    const changes = providers.onChange(({ added, changed, removed }) => {
+      const types = new Set([...added, ...changed, ...removed]);
+      for (const member of this.#members.values()) member.providersChanged(types);
+    });
+    const stopOwnership = this.#ownership.onChange(() => this.#apply(this.#membership.names));
+    const source = new Hub({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
+    signal.addEventListener('abort', () => this.#context.changed(), { once: true });
+    try {
+      await source.run({
+        profile: (name, profile) =>
+          this.#apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
+        placed: (clusters) => this.#apply(this.#membership.place(clusters)),
+        known: () => {
+          this.#known = true;
+          this.#context.changed();
+        },
+      });
+    } catch (error) {
+      warn(logger, {}, `the hub is read no more, which is a fault of this package: ${reasonOf(error)}`);
+      this.#stop.abort();
+    }
+    changes[Symbol.dispose]();
+    stopOwnership();
+    await Promise.all([...this.#members.values()].map((member) => member.remove('FLEET_CLOSED', 'the fleet ends')));
+    this.#context.changed();
+  }
+
+  /** Tells members what has become of them. */
+  #apply(names: Iterable<string>): void {
+    if (this.#stop.signal.aborted) return;
+    for (const name of [...names]) {
+      const profile = this.#membership.profile(name);
+      const verdict = this.#membership.verdict(name);
+      const member = this.#members.get(name);
+      if (!profile || !verdict) {
+        if (member && !member.isGone) {
+          const why = this.#membership.whyLeft(name);
+          this.#remove(
+            member,
+            why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED',
+            why ?? 'its ClusterProfile was deleted',
+          );
+        }
+      } else if (!member) {
+        const added = new Member(name, profile, this.#context);
+        this.#members.set(name, added);
+        added.update(profile, verdict);
+      } else if (!member.isGone) {
+        member.update(profile, verdict);
+      }
+    }
+    this.#context.changed();
+  }
+
+  #remove(member: Member, reason: string, message: string): void {
+    member.remove(reason, message).then(() => {
+      this.#members.delete(member.name);
+      // It may have come back while it was on its way out.
+      this.#apply([member.name]);
+    });
+  }
+
+  /** A function that was registered when the cluster was engaged already. */
+  async #tellLate(member: Member, cluster: Cluster, handler: EngageHandler): Promise<void> {
+    const { clock, engageTimeoutMs } = this.#settings;
+    let cancel = () => {};
+    try {
+      const late = new Promise<never>((_, reject) => {
+        const message = `an onEngage function did not end within ${engageTimeoutMs} ms: start long work without waiting for it`;
+        cancel = clock.after(engageTimeoutMs, () =>
+          reject(new FleetError('TIMEOUT', message, { cluster: cluster.name })),
+        );
+      });
+      await abortable(() => Promise.race([late, (async () => handler(cluster))()]), cluster.signal);
+    } catch (error) {
+      if (!cluster.signal.aborted) member.handlerFailed(cluster, error);
+    } finally {
+      cancel();
+    }
+  }
+
+  #claim(key: string, member: Member): boolean {
+    const holder = this.#holders.get(key);
+    if (!holder || holder === member) {
+      this.#holders.set(key, member);
+      return true;
+    }
+    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(member));
+    return false;
+  }
+
+  #release(key: string, member: Member): void {
+    if (this.#holders.get(key) !== member) return;
+    this.#holders.delete(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const other of waiting) other.poke();
+  }
+
+  #readinessOf(profile: FleetProfile): Readiness {
+    const { isReady, logger } = this.#settings;
+    if (!isReady) return controlPlaneReadiness(profile);
+    let ready: boolean | undefined;
+    const cluster = `${profile.metadata.namespace}/${profile.metadata.name}`;
+    guard(logger, { cluster }, 'isReady', () => {
+      ready = isReady(profile);
+    });
+    if (ready === true) return { ready: 'yes', reason: 'READY', message: 'isReady says true' };
+    if (ready === false) return { ready: 'no', reason: 'NOT_READY', message: 'isReady says false' };
+    return { ready: 'unknown', reason: 'READINESS_UNKNOWN', message: 'isReady says neither true nor false' };
+  }
+
+  #isSynced(): boolean {
+    if (!this.#known) return false;
+    return [...this.#members.values()].every(({ isSettled, cluster, isGone }) => {
+      if (isGone) return true;
+      return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, trouble }) => hasSynced || trouble);
+    });
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      const tell = () => {
+        this.#watchers.delete(tell);
+        resolve();
+      };
+      this.#watchers.add(tell);
+    });
+  }
+
+  #whyMissing(name: string): string {
+    const left = this.#membership.whyLeft(name);
+    if (left !== undefined) return `${name} is not in the fleet: ${left}`;
+    const meant = nearest(name, [...this.#members.keys()]);
+    const hint = meant ? ` (did you mean ${meant}?)` : this.#known ? '' : ': the hub has not been read yet';
+    return `${name} is not in the fleet${hint}`;
+  }
+}

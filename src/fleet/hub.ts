@@ -1,0 +1,156 @@
+/** What the hub says: ClusterProfiles, and where they are asked for, PlacementDecisions. */
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Logger } from '../logger.ts';
+import { ApiServer } from './api-server.ts';
+import type { Clock } from './clock.ts';
+import { Discovery } from './discovery.ts';
+import { Informer, type InformerOptions } from './informer/informer.ts';
+import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
+import {
+  type Placed,
+  type PlacementDecision,
+  placedClusters,
+  placementDecisionKind,
+  placementKeyLabel,
+} from './membership/placement.ts';
+import { clusterProfileKind, type FleetProfile } from './profile.ts';
+import type { Restart } from './reflect/restart.ts';
+import { inSlice } from './reflect/slices.ts';
+import { emit, type FleetObserver } from './telemetry.ts';
+
+export interface HubOptions {
+  readonly hub: KubeConfig;
+  readonly namespaces: readonly string[] | undefined;
+  readonly labelSelector: string | undefined;
+  readonly placement: { readonly namespace: string; readonly key: string } | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Told of what changes, once what is there is known. */
+export interface HubListener {
+  profile(name: string, profile: FleetProfile | undefined): void;
+  placed(clusters: ReadonlySet<string>): void;
+  /** Everything that is there has been told. */
+  known(): void;
+}
+
+export class Hub {
+  readonly #options: HubOptions;
+  readonly #server: ApiServer;
+  readonly #profiles: readonly Informer<FleetProfile>[];
+  readonly #placement: Informer<PlacementDecision> | undefined;
+  #wake = () => {};
+
+  constructor(options: HubOptions) {
+    const { namespaces, labelSelector, placement } = options;
+    this.#options = options;
+    this.#server = new ApiServer(options.hub);
+    const selector = labelSelector === undefined ? {} : { labelSelector };
+    this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
+      this.#informer<FleetProfile>(
+        { ...clusterProfileKind, ...selector, ...(namespace === undefined ? {} : { namespace }) },
+        profileAdvice,
+      ),
+    );
+    if (!placement) return;
+    this.#placement = this.#informer<PlacementDecision>(
+      {
+        ...placementDecisionKind,
+        namespace: placement.namespace,
+        labelSelector: `${placementKeyLabel}=${placement.key}`,
+      },
+      decisionAdvice,
+    );
+  }
+
+  /** Tells what there is and what changes, until the signal aborts. */
+  async run(listener: HubListener): Promise<void> {
+    const { signal } = this.#options;
+    // Who is the first of several profiles of one cluster is known when all are. A namespace that cannot be read holds no other up.
+    await this.#settled();
+    if (signal.aborted) return;
+    if (this.#placement) followPlacement(this.#placement, listener);
+    for (const informer of this.#profiles) {
+      informer.subscribe(({ key, before, after }) => {
+        const replaced = before && after && before.metadata.uid !== after.metadata.uid;
+        if (replaced) listener.profile(key, undefined);
+        listener.profile(key, after);
+      });
+    }
+    // In the order of their names, so that the first of several profiles of one cluster is told first.
+    const there = this.#profiles.flatMap((informer) =>
+      informer.list().map((profile) => ({ informer, key: keyOf(profile) })),
+    );
+    for (const { informer, key } of there.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+      // It may have changed, or gone, while the others had their turn.
+      await inSlice(() => listener.profile(key, informer.getByKey(key)));
+    }
+    await Promise.all([this.#placement, ...this.#profiles].map((informer) => informer?.synced())).then(
+      () => listener.known(),
+      () => undefined,
+    );
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+
+  /** Every list is complete, or has failed at least once; placement is known. */
+  async #settled(): Promise<void> {
+    const { signal } = this.#options;
+    const wake = () => this.#wake();
+    signal.addEventListener('abort', wake, { once: true });
+    for (const informer of this.#profiles) informer.synced().then(wake, wake);
+    await this.#placement?.synced().catch(() => undefined);
+    while (!signal.aborted && !this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    signal.removeEventListener('abort', wake);
+  }
+
+  #informer<T extends KubernetesObject>(
+    options: InformerOptions<T>,
+    advice: (restart: Restart) => string,
+  ): Informer<T> {
+    const { clock, logger, observer, signal } = this.#options;
+    const discovery = new Discovery(this.#server, clock);
+    const fields = { hub: this.#server.url };
+    const context = { server: this.#server, discovery, clock, logger, fields, random: Math.random, advice };
+    return new Informer<T>(options, context, signal, ({ reason, afterMs }) => {
+      const { apiVersion, kind } = options;
+      emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
+      this.#wake();
+    });
+  }
+}
+
+function followPlacement(informer: Informer<PlacementDecision>, listener: HubListener): void {
+  let placed: Placed = new Map();
+  const look = () => {
+    placed = placedClusters(informer.list(), placed);
+    listener.placed(new Set([...placed.values()].flat()));
+  };
+  look();
+  informer.subscribe(look);
+}
+
+function profileAdvice({ reason }: Restart): string {
+  if (reason === 'not_found') {
+    return 'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the fleet goes on by itself';
+  }
+  return permissionAdvice(reason, 'clusterprofiles');
+}
+
+function decisionAdvice({ reason }: Restart): string {
+  if (reason === 'not_found')
+    return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
+  return permissionAdvice(reason, 'placementdecisions');
+}
+
+function permissionAdvice(reason: Restart['reason'], plural: string): string {
+  return reason === 'forbidden'
+    ? `allow the verbs get, list and watch on ${plural}.multicluster.x-k8s.io on the hub`
+    : '';
+}

@@ -1,0 +1,23 @@
+export { FleetError, type FleetErrorCode } from '../errors.ts';
+export type { Clock } from './clock.ts';
+export { Cluster } from './cluster.ts';
+export type {
+  ControllerOptions,
+  ControllerWatch,
+  ReconcileContext,
+  ReconcileReturn,
+  Request,
+} from './controller/options.ts';
+export { type ClusterListing, type EngageHandler, Fleet } from './fleet.ts';
+export { Informer, type InformerOptions, type InformerTrouble } from './informer/informer.ts';
+export type { InformerEvent } from './informer/pending.ts';
+export type { Indexer } from './informer/store.ts';
+export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
+export { FleetMetrics } from './metrics.ts';
+export type { FleetOptions } from './options.ts';
+export type { Condition, FleetProfile } from './profile.ts';
+export type { ReflectorEvent } from './reflect/events.ts';
+export { type ReflectOptions, reflect } from './reflect/reflect.ts';
+export type { ReflectedResource, ReflectorRestart } from './reflect/reflector.ts';
+export type { RestartReason } from './reflect/restart.ts';
+export type { ClusterChanged, ClusterState, Reconciled, ReconcileResult, ReflectorRestarted } from './telemetry.ts';

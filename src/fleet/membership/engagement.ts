@@ -1,0 +1,184 @@
+/**
+ * One engagement of a cluster, from its credential to its fence: asks whether the cluster can be used, tells the author's functions,
+ * and in the end makes sure that nothing of it goes on. Decides nothing.
+ */
+import { abortable } from '../../abortable.ts';
+import type { CredentialProviders } from '../../credential-providers.ts';
+import { FleetError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { RestConfig } from '../../rest/rest-config.ts';
+import { ApiServer, refusalOf } from '../api-server.ts';
+import type { Clock } from '../clock.ts';
+import { Cluster } from '../cluster.ts';
+import { Discovery } from '../discovery.ts';
+import { reasonOf, warn } from '../guard.ts';
+import type { FleetProfile } from '../profile.ts';
+import { emit, type FleetObserver } from '../telemetry.ts';
+import type { Stage } from './failure.ts';
+
+export interface EngagementContext {
+  readonly providers: CredentialProviders;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+  readonly engageTimeoutMs: number;
+  /** Milliseconds that work under way may take to end when its cluster is disengaged. */
+  readonly drainTimeoutMs: number;
+  /** The author's functions. */
+  handlers(): readonly ((cluster: Cluster) => unknown)[];
+  /** Resolves when nothing works on the cluster any more. */
+  drained(cluster: Cluster): Promise<void>;
+  /** Something that a listing shows has changed. */
+  changed(): void;
+}
+
+/** What an engagement tells its member. */
+export interface EngagementListener {
+  profile(): FleetProfile;
+  entered(stage: Stage, message: string): void;
+  /** Requests say that the provider is another one now. */
+  providerChanged(message: string): void;
+}
+
+/** What an engagement is for: where any of it changes it ends. */
+export interface Basis {
+  /** What `identify` says. */
+  readonly key: string;
+  readonly uid: string;
+  /** What the profile resolves to. */
+  readonly access: string;
+}
+
+export class Engagement {
+  readonly name: string;
+  readonly basis: Basis;
+  /** Where it stands, or where it failed. */
+  stage: Stage = 'RESOLVE';
+  readonly #context: EngagementContext;
+  readonly #listener: EngagementListener;
+  readonly #controller = new AbortController();
+  #config: RestConfig | undefined;
+  #cluster: Cluster | undefined;
+
+  constructor(name: string, basis: Basis, context: EngagementContext, listener: EngagementListener) {
+    this.name = name;
+    this.basis = basis;
+    this.#context = context;
+    this.#listener = listener;
+  }
+
+  /** Once the cluster has answered. */
+  get cluster(): Cluster | undefined {
+    return this.#cluster;
+  }
+
+  /** The access type. */
+  get provider(): string | undefined {
+    return this.#config?.access.provider;
+  }
+
+  get server(): string {
+    return this.#config?.access.cluster.server ?? '';
+  }
+
+  /** Why it was given up while it began, or ended. */
+  get reason(): unknown {
+    return this.#controller.signal.reason;
+  }
+
+  /** Resolves with the cluster when everybody has been told of it. Rejects with the failure; `end` has to follow. */
+  async begin(): Promise<Cluster> {
+    const { providers, clock, engageTimeoutMs } = this.#context;
+    const { signal } = this.#controller;
+    const cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
+    try {
+      this.#enter('RESOLVE', 'the profile is matched with the providers');
+      const config = providers.getConfig(this.#listener.profile());
+      this.#config = config;
+      this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
+      await abortable(() => config.ready({ signal }), signal);
+      this.#enter('REQUEST', `${this.server} is asked for its version`);
+      await abortable(() => checkCluster(config, signal), signal);
+      const cluster = this.#makeCluster(config);
+      this.#cluster = cluster;
+      this.#enter('HANDLERS', 'onEngage functions are told');
+      for (const handler of this.#context.handlers()) await abortable(async () => handler(cluster), signal);
+      signal.throwIfAborted();
+      return cluster;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Gives it up, or ends it: from now on the signal is aborted. */
+  abort(reason: FleetError): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Resolves when nothing of it goes on and no request can leave. Waits for what works on the cluster, for some time. */
+  async end(reason: FleetError): Promise<void> {
+    this.abort(reason);
+    if (this.#cluster) await this.#drain(this.#cluster);
+    const config = this.#config;
+    if (!config) return;
+    await config.dispatcher.destroy(reason);
+    await config.close();
+  }
+
+  #enter(stage: Stage, message: string): void {
+    this.#controller.signal.throwIfAborted();
+    this.stage = stage;
+    this.#listener.entered(stage, message);
+  }
+
+  #timeOut(): void {
+    const advice = this.stage === 'HANDLERS' ? ': start long work without waiting for it' : '';
+    const message = `${this.stage.toLowerCase()} did not end within ${this.#context.engageTimeoutMs} ms${advice}`;
+    this.abort(new FleetError('TIMEOUT', message, { cluster: this.name }));
+  }
+
+  async #drain(cluster: Cluster): Promise<void> {
+    const { clock, logger, drainTimeoutMs } = this.#context;
+    let cancel = () => {};
+    const late = new Promise<'late'>((resolve) => {
+      cancel = clock.after(drainTimeoutMs, () => resolve('late'));
+    });
+    const outcome = await Promise.race([late, this.#context.drained(cluster)]);
+    cancel();
+    if (outcome !== 'late') return;
+    const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: their requests are ended now`;
+    warn(logger, { cluster: this.name }, message);
+  }
+
+  #makeCluster(config: RestConfig): Cluster {
+    const { clock, logger, observer } = this.#context;
+    const server = new ApiServer(config);
+    const fields = { cluster: this.name };
+    return new Cluster({
+      name: this.name,
+      config,
+      signal: this.#controller.signal,
+      context: { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random },
+      profile: () => this.#listener.profile(),
+      synced: () => this.#context.changed(),
+      restarts: ({ options: { apiVersion, kind } }, { reason, error, afterMs }) => {
+        emit(observer, 'restart', { cluster: this.name, apiVersion, kind, reason, afterMs });
+        if (reason === 'provider_changed') this.#listener.providerChanged(reasonOf(error));
+        this.#context.changed();
+      },
+    });
+  }
+}
+
+/**
+ * Asks the cluster something that everybody may ask. A refusal of the credential is a failure; that a user may not ask this
+ * is none, since he is known.
+ */
+async function checkCluster(config: RestConfig, signal: AbortSignal): Promise<void> {
+  const response = await new ApiServer(config).get('/version', { signal });
+  const { statusCode } = response;
+  if ((statusCode >= 200 && statusCode < 300) || statusCode === 403) return response.body.dump();
+  throw await refusalOf(response, 'GET /version');
+}

@@ -1,0 +1,28 @@
+/** A failure as a stable code and a message. Pure. */
+import { CredentialsError, FleetError } from '../../errors.ts';
+import { reasonOf } from '../guard.ts';
+
+/** The steps of taking a cluster into use. */
+export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';
+
+export interface Failure {
+  /** The stage and the error's code: `CREDENTIAL/PLUGIN_NOT_FOUND`, `REQUEST/STATUS_401`, `HANDLERS/HANDLER_FAILED`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function failureOf(stage: Stage, error: unknown): Failure {
+  return { reason: `${stage}/${codeOf(stage, error)}`, message: reasonOf(error) };
+}
+
+function codeOf(stage: Stage, error: unknown): string {
+  if (error instanceof FleetError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
+  if (error instanceof CredentialsError) return error.code;
+  if (stage === 'HANDLERS') return 'HANDLER_FAILED';
+  // Node's codes, wherever a library has put them.
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (cause instanceof CredentialsError || ('code' in cause && typeof cause.code === 'string'))
+      return String(Reflect.get(cause, 'code'));
+  }
+  return 'ERROR';
+}

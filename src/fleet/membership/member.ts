@@ -1,0 +1,324 @@
+/**
+ * One ClusterProfile of the fleet, from its appearance to its end: decides when its cluster is engaged, tried again, disengaged.
+ * One thing is done at a time, and what should be is looked at again after each; nothing here waits for another member.
+ */
+import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
+import { type BackoffLimits, backoffMs } from '../backoff.ts';
+import type { Cluster } from '../cluster.ts';
+import { debug, reasonOf, warn } from '../guard.ts';
+import type { FleetProfile } from '../profile.ts';
+import { type ClusterState, emit } from '../telemetry.ts';
+import { accessOf, forgetFailure } from './access.ts';
+import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
+import { type Failure, failureOf } from './failure.ts';
+import type { Verdict } from './membership.ts';
+import { Health, type Readiness } from './readiness.ts';
+import { watchCommand } from './watch-command.ts';
+
+/** What every member of a fleet has in common. */
+export interface MemberContext extends EngagementContext {
+  readonly unhealthyGraceMs: number;
+  readinessOf(profile: FleetProfile): Readiness;
+  /** Nobody else has the cluster of this key; afterwards this member has it. */
+  claim(key: string, member: Member): boolean;
+  release(key: string, member: Member): void;
+  /** The cluster is engaged: the controllers begin. */
+  begin(cluster: Cluster): void;
+}
+
+/** How a cluster stands. */
+export interface Status {
+  readonly state: ClusterState;
+  /** A stable code. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Something to do, or to wait for. */
+type Step =
+  | { readonly do: 'engage'; readonly key: string }
+  | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
+  | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
+  | { readonly do: 'end' };
+
+const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
+
+export class Member {
+  readonly name: string;
+  /** Resolves when it is gone, and nothing of it goes on. */
+  readonly ended: Promise<void>;
+  readonly #context: MemberContext;
+  readonly #health: Health;
+  #profile: FleetProfile;
+  #verdict: Verdict | undefined;
+  /** Why it leaves the fleet. */
+  #gone: Status | undefined;
+  #status: Status = { state: 'Pending', reason: 'NEW', message: 'the profile has just been seen' };
+  #since: number;
+  /** While it begins, and while the cluster is engaged. */
+  #engagement: Engagement | undefined;
+  /** What happened to the engaged cluster that ends its engagement; with an error where that counts as a failure. */
+  #broken: { readonly why: Status; readonly error?: unknown } | undefined;
+  #failures = 0;
+  #retryAt = 0;
+  /** Why the last attempt failed, and what the profile resolved to then. */
+  #failure: (Failure & { readonly access: string }) | undefined;
+  #stopWatching = () => {};
+  #wake = () => {};
+  #poked = false;
+
+  constructor(name: string, profile: FleetProfile, context: MemberContext) {
+    this.name = name;
+    this.#profile = profile;
+    this.#context = context;
+    this.#since = context.clock.now();
+    this.#health = new Health(context.clock, context.unhealthyGraceMs);
+    this.#health.report(context.readinessOf(profile));
+    this.ended = this.#drive().catch((error: unknown) => {
+      warn(
+        context.logger,
+        { cluster: name },
+        `${name} is given up, which is a fault of this package: ${reasonOf(error)}`,
+      );
+    });
+  }
+
+  get status(): Status & { readonly since: number; readonly owner?: string } {
+    const { owner } = { owner: undefined, ...this.#verdict };
+    const status = this.#status.state === 'Engaged' ? this.#engagedStatus() : this.#status;
+    return { ...status, since: this.#since, ...(owner === undefined ? {} : { owner }) };
+  }
+
+  /** Where it is engaged. */
+  get cluster(): Cluster | undefined {
+    return this.#status.state === 'Engaged' ? this.#engagement?.cluster : undefined;
+  }
+
+  get isGone(): boolean {
+    return this.#gone !== undefined;
+  }
+
+  /** It has been tried once, or will not be tried now. */
+  get isSettled(): boolean {
+    return this.#status.state !== 'Pending' && this.#status.state !== 'Engaging';
+  }
+
+  /** The hub has a newer profile, or the fleet another mind. */
+  update(profile: FleetProfile, verdict: Verdict): void {
+    this.#profile = profile;
+    this.#verdict = verdict;
+    this.#health.report(this.#context.readinessOf(profile));
+    // A heartbeat in the status is no reason to try again.
+    if (this.#failure && this.#failure.access !== this.#access()) this.#retryAt = 0;
+    this.poke();
+  }
+
+  /** It is not in the fleet any more. Resolves when nothing of it goes on. */
+  remove(reason: string, message: string): Promise<void> {
+    this.#gone ??= { state: 'Pending', reason, message };
+    this.poke();
+    return this.ended;
+  }
+
+  /** The providers of some access types have changed: a cluster that uses one is engaged anew, one that failed is tried. */
+  providersChanged(types: ReadonlySet<string>): void {
+    const provider = this.#engagement?.provider;
+    if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
+    this.#retryAt = 0;
+    this.poke();
+  }
+
+  /** A function that was told of the engaged cluster has failed. */
+  handlerFailed(cluster: Cluster, error: unknown): void {
+    if (this.cluster !== cluster) return;
+    this.#broken ??= { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
+    this.poke();
+  }
+
+  /** Something that it looks at has changed. */
+  poke(): void {
+    // An attempt under way is given up; what is engaged is disengaged in its turn.
+    const attempt = this.#status.state === 'Engaging' ? this.#engagement : undefined;
+    const why = attempt && this.#whyNot(attempt.basis);
+    if (why) attempt?.abort(disengaged(this.name, why));
+    this.#poked = true;
+    this.#wake();
+  }
+
+  async #drive(): Promise<void> {
+    for (;;) {
+      this.#poked = false;
+      const step = this.#next();
+      switch (step.do) {
+        case 'engage':
+          await this.#engage(step.key);
+          break;
+        case 'disengage':
+          await this.#disengage(step.engagement, step.why);
+          break;
+        case 'wait':
+          if (step.status) this.#setStatus(step.status);
+          await this.#wait(step.ms);
+          break;
+        case 'end': {
+          this.#stopWatching();
+          const { reason = 'GONE', message = '' } = this.#gone ?? {};
+          emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
+          return;
+        }
+      }
+    }
+  }
+
+  /** What is to be done now. Looks, and changes nothing. */
+  #next(): Step {
+    const engagement = this.#engagement;
+    const verdict = this.#verdict;
+    if (engagement) {
+      const why = this.#whyNot(engagement.basis);
+      return why ? { do: 'disengage', engagement, why } : { do: 'wait', ...this.#health.next };
+    }
+    if (this.#gone) return { do: 'end' };
+    if (!verdict) return { do: 'wait' };
+    if (!verdict.engage) return { do: 'wait', status: verdict };
+    const { ready, reason, message } = this.#health.reported;
+    if (ready !== 'yes') return { do: 'wait', status: { state: 'NotReady', reason, message } };
+    const left = this.#retryAt - this.#context.clock.uptime();
+    if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
+    return { do: 'engage', key: verdict.key };
+  }
+
+  /** Why what was engaged, or begun, must not be so any more. */
+  #whyNot({ key, uid, access }: Basis): Status | undefined {
+    const verdict = this.#verdict;
+    if (this.#gone) return this.#gone;
+    if (this.#broken) return this.#broken.why;
+    if (verdict && !verdict.engage) return verdict;
+    if (verdict && verdict.key !== key)
+      return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
+    if (this.#profile.metadata.uid !== uid) return again('PROFILE_REPLACED', 'the profile was deleted and made again');
+    const { reason, message } = this.#health.reported;
+    if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
+    if (this.#access() === access) return undefined;
+    return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
+  }
+
+  async #engage(key: string): Promise<void> {
+    if (!this.#context.claim(key, this)) {
+      const message = `another profile of ${key} is being disengaged`;
+      this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
+      await this.#wait();
+      return;
+    }
+    this.#stopWatching();
+    this.#broken = undefined;
+    const basis = { key, uid: this.#profile.metadata.uid, access: this.#access() };
+    const engagement = new Engagement(this.name, basis, this.#context, {
+      profile: () => this.#profile,
+      entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
+      providerChanged: (message) => this.#breakUp(message),
+    });
+    this.#engagement = engagement;
+    try {
+      const cluster = await engagement.begin();
+      cluster.signal.throwIfAborted();
+      this.#context.begin(cluster);
+      this.#failures = 0;
+      this.#failure = undefined;
+      this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
+    } catch (error) {
+      const failure = failureOf(engagement.stage, error);
+      await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
+      this.#engagement = undefined;
+      // An attempt that was given up is no failure of the cluster's.
+      if (!isGivenUp(error)) this.#fail(failure, error);
+      this.#context.release(key, this);
+    }
+  }
+
+  #fail(failure: Failure, error: unknown): void {
+    const { clock, logger } = this.#context;
+    this.#failures += 1;
+    const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
+    const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
+    this.#retryAt = clock.uptime() + ms;
+    const message = `${this.name} cannot be engaged (${failure.reason}), next try in ${Math.ceil(ms / 1_000)} s: ${failure.message}`;
+    if (this.#failure?.reason === failure.reason) debug(logger, { cluster: this.name }, message);
+    else warn(logger, { cluster: this.name }, message);
+    this.#failure = { ...failure, access: this.#access() };
+    this.#setStatus({ state: 'Backoff', ...failure });
+    if (!(error instanceof PluginError)) return;
+    this.#stopWatching = watchCommand(error.command, () => {
+      forgetFailure(this.#context.providers, this.#profile);
+      this.#retryAt = 0;
+      this.poke();
+    });
+  }
+
+  async #disengage(engagement: Engagement, why: Status): Promise<void> {
+    const broken = this.#broken;
+    const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
+    // A change of the profile, or of who owns the cluster, is no trouble.
+    const say = why.state === 'NotReady' || why.state === 'Backoff' ? warn : debug;
+    say(this.#context.logger, { cluster: this.name }, line);
+    this.#setStatus(why);
+    await engagement.end(disengaged(this.name, why));
+    this.#engagement = undefined;
+    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
+    this.#context.release(engagement.basis.key, this);
+  }
+
+  #breakUp(message: string): void {
+    if (!this.#engagement) return;
+    this.#broken ??= { why: again('PROVIDER_CHANGED', message) };
+    this.poke();
+  }
+
+  /** Engaged, with what its informers have to complain about. */
+  #engagedStatus(): Status {
+    const troubles = [...(this.#engagement?.cluster?.informers ?? [])].flatMap(({ options, trouble }) =>
+      trouble ? [`${options.kind} (${options.apiVersion}): ${trouble.reason}: ${trouble.message}`] : [],
+    );
+    if (troubles.length === 0) return this.#status;
+    return { state: 'Engaged', reason: 'WATCH_FAILING', message: troubles.join('; ') };
+  }
+
+  #access(): string {
+    return accessOf(this.#context.providers, this.#profile);
+  }
+
+  /** Until somebody pokes, or the time is over. */
+  async #wait(ms?: number): Promise<void> {
+    if (this.#poked) return;
+    let cancel = () => {};
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (ms !== undefined) cancel = this.#context.clock.after(ms, resolve);
+    });
+    cancel();
+    this.#wake = () => {};
+  }
+
+  #setStatus({ state, reason, message }: Status): void {
+    const before = this.#status;
+    this.#status = { state, reason, message };
+    if (before.state === state && before.reason === reason) return;
+    this.#since = this.#context.clock.now();
+    emit(this.#context.observer, 'cluster', { cluster: this.name, state, reason, message });
+    debug(this.#context.logger, { cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
+    this.#context.changed();
+  }
+}
+
+/** Disengaged in order to be engaged again. */
+function again(reason: string, message: string): Status {
+  return { state: 'Pending', reason, message };
+}
+
+function disengaged(cluster: string, { reason, message }: Status): FleetError {
+  return new FleetError('CLUSTER_DISENGAGED', `${cluster} is disengaged (${reason}): ${message}`, { cluster, reason });
+}
+
+function isGivenUp(error: unknown): boolean {
+  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
+}

@@ -1,0 +1,148 @@
+/** Which profiles are in the fleet, and which of those that are one cluster comes first. Knows nothing of how a cluster is engaged. */
+import type { FleetProfile } from '../profile.ts';
+import type { Owner } from './ownership.ts';
+
+/** What to do with a profile: engage its cluster under a key, or keep it out in a state. */
+export type Verdict =
+  | { readonly engage: true; readonly key: string }
+  | {
+      readonly engage: false;
+      readonly state: 'Duplicate' | 'NotOwned' | 'Backoff';
+      readonly reason: string;
+      readonly message: string;
+      readonly owner?: string;
+    };
+
+export interface MembershipRules {
+  select(profile: FleetProfile): boolean;
+  identify(profile: FleetProfile): string;
+  ownerOf(key: string): Owner;
+}
+
+interface Entry {
+  readonly profile: FleetProfile;
+  /** What `identify` says, or why it says nothing. */
+  readonly key: { readonly value: string } | { readonly problem: string };
+  /** Why it is not in the fleet. */
+  readonly left: string | undefined;
+}
+
+export class Membership {
+  readonly #rules: MembershipRules;
+  readonly #entries = new Map<string, Entry>();
+  /** By key, the names of those that are in the fleet. */
+  readonly #byKey = new Map<string, Set<string>>();
+  #placed: ReadonlySet<string> | undefined;
+
+  constructor(rules: MembershipRules) {
+    this.#rules = rules;
+  }
+
+  /** A profile is there, or has changed. Returns the names whose verdict may have changed. */
+  set(name: string, profile: FleetProfile): ReadonlySet<string> {
+    const affected = this.#forget(name);
+    const entry = { profile, key: this.#keyOf(profile), left: this.#whyLeft(name, profile) };
+    this.#entries.set(name, entry);
+    if (entry.left === undefined && 'value' in entry.key) {
+      const names = this.#byKey.get(entry.key.value) ?? new Set();
+      this.#byKey.set(entry.key.value, names.add(name));
+      for (const other of names) affected.add(other);
+    }
+    return affected.add(name);
+  }
+
+  /** A profile is gone. */
+  delete(name: string): ReadonlySet<string> {
+    const affected = this.#forget(name);
+    this.#entries.delete(name);
+    return affected.add(name);
+  }
+
+  /** Only these are in the fleet from now on. */
+  place(placed: ReadonlySet<string>): ReadonlySet<string> {
+    const before = this.#placed;
+    this.#placed = placed;
+    const affected = new Set<string>();
+    for (const [name, { profile }] of [...this.#entries]) {
+      if (before?.has(name) === placed.has(name)) continue;
+      for (const other of this.set(name, profile)) affected.add(other);
+    }
+    return affected;
+  }
+
+  get names(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
+  profile(name: string): FleetProfile | undefined {
+    return this.#entries.get(name)?.profile;
+  }
+
+  /** Why a profile that is there is not in the fleet. */
+  whyLeft(name: string): string | undefined {
+    return this.#entries.get(name)?.left;
+  }
+
+  /** `undefined` for what is not in the fleet. */
+  verdict(name: string): Verdict | undefined {
+    const entry = this.#entries.get(name);
+    if (!entry || entry.left !== undefined) return undefined;
+    if ('problem' in entry.key) {
+      return { engage: false, state: 'Backoff', reason: 'IDENTIFY/HANDLER_FAILED', message: entry.key.problem };
+    }
+    const key = entry.key.value;
+    const first = firstOf(this.#byKey.get(key) ?? [name]);
+    if (first !== name) {
+      return {
+        engage: false,
+        state: 'Duplicate',
+        reason: 'SAME_CLUSTER',
+        message: `${first} is the same cluster (${key})`,
+      };
+    }
+    const { mine, owner } = this.#rules.ownerOf(key);
+    if (mine) return { engage: true, key };
+    const message = owner === undefined ? 'nobody owns it at the moment' : `${owner} owns it`;
+    const verdict = { engage: false, state: 'NotOwned', reason: 'OWNED_BY_OTHER', message } as const;
+    return owner === undefined ? verdict : { ...verdict, owner };
+  }
+
+  /** Takes a name out of its group. Returns who is left in it. */
+  #forget(name: string): Set<string> {
+    const entry = this.#entries.get(name);
+    if (!entry || !('value' in entry.key)) return new Set();
+    const names = this.#byKey.get(entry.key.value);
+    names?.delete(name);
+    if (names?.size === 0) this.#byKey.delete(entry.key.value);
+    return new Set(names);
+  }
+
+  #whyLeft(name: string, profile: FleetProfile): string | undefined {
+    if (this.#placed && !this.#placed.has(name)) return 'no PlacementDecision names it';
+    try {
+      return this.#rules.select(profile) ? undefined : 'select leaves it out';
+    } catch (error) {
+      return `select failed: ${messageOf(error)}`;
+    }
+  }
+
+  #keyOf(profile: FleetProfile): Entry['key'] {
+    try {
+      const value: unknown = this.#rules.identify(profile);
+      if (typeof value === 'string' && value !== '') return { value };
+      return { problem: `identify returned ${String(value)}: it must be text` };
+    } catch (error) {
+      return { problem: `identify failed: ${messageOf(error)}` };
+    }
+  }
+}
+
+function firstOf(names: Iterable<string>): string | undefined {
+  let first: string | undefined;
+  for (const name of names) if (first === undefined || name < first) first = name;
+  return first;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,52 @@
+/** Which clusters PlacementDecisions (KEP-5313) name. Pure. */
+import type { KubernetesObject } from '../kubernetes-object.ts';
+
+/** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */
+export interface PlacementDecision extends KubernetesObject {
+  readonly decisions?: readonly {
+    readonly clusterProfileRef?: { readonly name?: string; readonly namespace?: string };
+  }[];
+}
+
+export const placementDecisionKind = {
+  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+  kind: 'PlacementDecision',
+} as const;
+
+export const placementKeyLabel = 'multicluster.x-k8s.io/placement-key';
+const decisionKeyLabel = 'multicluster.x-k8s.io/decision-key';
+const decisionIndexLabel = 'multicluster.x-k8s.io/decision-index';
+const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';
+
+/** By decision, the clusters that it names (`namespace/name`). */
+export type Placed = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * What the slices say now. A decision whose slices are of several revisions, or whose indexes have gaps, is being written: it
+ * stays as it was in `before`.
+ */
+export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
+  const decisions = Map.groupBy(
+    slices,
+    ({ metadata: { labels, name } }) => labels?.[decisionKeyLabel] ?? `slice ${name}`,
+  );
+  const placed = new Map<string, readonly string[]>();
+  for (const [key, parts] of decisions) {
+    const clusters = isComplete(parts) ? parts.flatMap(clustersOf) : before.get(key);
+    if (clusters) placed.set(key, clusters);
+  }
+  return placed;
+}
+
+function isComplete(slices: readonly PlacementDecision[]): boolean {
+  const label = (name: string) => slices.map(({ metadata }) => metadata.labels?.[name]);
+  const indexes = label(decisionIndexLabel).filter((index) => index !== undefined);
+  if (indexes.length > 0 && !slices.every((_, index) => indexes.includes(String(index)))) return false;
+  return new Set(label(decisionRevisionLabel)).size === 1;
+}
+
+function clustersOf({ metadata, decisions = [] }: PlacementDecision): readonly string[] {
+  return decisions.flatMap(({ clusterProfileRef: { name, namespace } = {} }) =>
+    name === undefined || name === '' ? [] : [`${namespace || metadata.namespace}/${name}`],
+  );
+}

@@ -1,0 +1,64 @@
+/** Whether a cluster's own report says that it can be used, and for how long it has said so. */
+import type { Clock } from '../clock.ts';
+import type { FleetProfile } from '../profile.ts';
+
+/** `unknown` neither engages a cluster nor disengages it. */
+export interface Readiness {
+  readonly ready: 'yes' | 'no' | 'unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** By the condition `ControlPlaneHealthy` (KEP-4322); a manager that does not report it is believed to have healthy clusters. */
+export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
+  const conditions: unknown = status?.conditions;
+  const condition: unknown = Array.isArray(conditions)
+    ? conditions.find((entry: unknown) => Object(entry).type === 'ControlPlaneHealthy')
+    : undefined;
+  if (condition === undefined)
+    return { ready: 'yes', reason: 'NOT_REPORTED', message: 'ControlPlaneHealthy is not reported' };
+  const { status: value, reason, message } = Object(condition) as Record<string, unknown>; // each is looked at here
+  const why = [reason, message].filter((part) => typeof part === 'string' && part !== '').join(': ');
+  const said = `ControlPlaneHealthy is ${String(value)}${why === '' ? '' : ` (${why})`}`;
+  if (value === 'True') return { ready: 'yes', reason: 'CONTROL_PLANE_HEALTHY', message: said };
+  if (value === 'False') return { ready: 'no', reason: 'CONTROL_PLANE_UNHEALTHY', message: said };
+  return { ready: 'unknown', reason: 'CONTROL_PLANE_UNKNOWN', message: said };
+}
+
+/** Since when a cluster has been reported as unhealthy. A report that says nothing changes nothing. */
+export class Health {
+  readonly #clock: Clock;
+  readonly #graceMs: number;
+  #reported: Readiness = { ready: 'unknown', reason: 'NOT_REPORTED', message: 'nothing has been reported' };
+  #badSince: number | undefined;
+
+  constructor(clock: Clock, graceMs: number) {
+    this.#clock = clock;
+    this.#graceMs = graceMs;
+  }
+
+  get reported(): Readiness {
+    return this.#reported;
+  }
+
+  /** It has been unhealthy for longer than it may be, and still is. */
+  get graceIsOver(): boolean {
+    return this.#reported.ready === 'no' && this.#graceLeft() <= 0;
+  }
+
+  /** When to look again, where that is known. */
+  get next(): { readonly ms?: number } {
+    return this.#reported.ready === 'no' ? { ms: this.#graceLeft() } : {};
+  }
+
+  report(readiness: Readiness): void {
+    this.#reported = readiness;
+    if (readiness.ready === 'no') this.#badSince ??= this.#clock.uptime();
+    else if (readiness.ready === 'yes') this.#badSince = undefined;
+  }
+
+  #graceLeft(): number {
+    const now = this.#clock.uptime();
+    return (this.#badSince ?? now) + this.#graceMs - now;
+  }
+}

@@ -1,0 +1,68 @@
+/** What happens in a fleet, told to metrics and, where it is an event, on `diagnostics_channel`. Nothing of it is secret. */
+import { channel } from 'node:diagnostics_channel';
+import type { RestartReason } from './reflect/restart.ts';
+
+/** Where a cluster is on its way into use. */
+export type ClusterState = 'Pending' | 'Engaging' | 'Engaged' | 'Backoff' | 'NotReady' | 'NotOwned' | 'Duplicate';
+
+/** A cluster came to another state, or left the fleet. */
+export interface ClusterChanged {
+  /** `namespace/name` of the ClusterProfile. */
+  readonly cluster: string;
+  /** `undefined` where it is in the fleet no more. */
+  readonly state: ClusterState | undefined;
+  /** A stable code. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How a reconcile ended; the first four are controller-runtime's words. */
+export type ReconcileResult = 'success' | 'error' | 'requeue_after' | 'timeout' | 'cancelled';
+
+export interface Reconciled {
+  readonly controller: string;
+  readonly cluster: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly result: ReconcileResult;
+  /** Milliseconds that it took. */
+  readonly durationMs: number;
+  /** Milliseconds that the item was queued before. */
+  readonly waitedMs: number;
+}
+
+/** A reflector had to begin again. */
+export interface ReflectorRestarted {
+  /** `undefined` for the hub. */
+  readonly cluster: string | undefined;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly reason: RestartReason;
+  /** Milliseconds until it goes on. */
+  readonly afterMs: number;
+}
+
+/** Event names are those of the channels, after `clusterprofile-credentials:fleet-`. */
+export interface FleetEvents {
+  readonly cluster: ClusterChanged;
+  readonly reconcile: Reconciled;
+  readonly restart: ReflectorRestarted;
+}
+
+/** Takes the events that it has a function for. */
+export type FleetObserver = { readonly [K in keyof FleetEvents]?: (event: FleetEvents[K]) => void };
+
+const channels = {
+  cluster: channel('clusterprofile-credentials:fleet-cluster'),
+  reconcile: channel('clusterprofile-credentials:fleet-reconcile'),
+  restart: channel('clusterprofile-credentials:fleet-restart'),
+} as const;
+
+export function emit<K extends keyof FleetEvents>(
+  observer: FleetObserver | undefined,
+  name: K,
+  event: FleetEvents[K],
+): void {
+  observer?.[name]?.(event);
+  if (channels[name].hasSubscribers) channels[name].publish(event);
+}

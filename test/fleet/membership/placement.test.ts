@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type PlacementDecision, placedClusters } from '../../../src/fleet/membership/placement.ts';
+
+/** A slice; labels without their prefix. */
+function slice(
+  name: string,
+  clusters: readonly string[],
+  labels: Readonly<Record<string, string>> = {},
+): PlacementDecision {
+  return {
+    apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+    kind: 'PlacementDecision',
+    metadata: {
+      name,
+      namespace: 'apps',
+      uid: name,
+      resourceVersion: '1',
+      labels: Object.fromEntries(
+        Object.entries(labels).map(([label, value]) => [`multicluster.x-k8s.io/${label}`, value]),
+      ),
+    },
+    decisions: clusters.map((cluster) => {
+      const [namespace = '', profile] = cluster.split('/');
+      return { clusterProfileRef: profile === undefined ? { name: namespace } : { name: profile, namespace } };
+    }),
+  };
+}
+
+const flat = (placed: ReturnType<typeof placedClusters>) => [...placed.values()].flat();
+const of = (revision: string, index?: string) => ({
+  'decision-key': 'app',
+  'decision-revision': revision,
+  ...(index === undefined ? {} : { 'decision-index': index }),
+});
+
+describe('PlacementDecisions', () => {
+  test('name clusters, in their own namespace where they name none', () => {
+    assert.deepEqual(flat(placedClusters([slice('one', ['fleet/a', 'b'])])), ['fleet/a', 'apps/b']);
+  });
+
+  test('of several decisions count together, and a slice without a key is one of its own', () => {
+    assert.deepEqual(flat(placedClusters([slice('one', ['f/a']), slice('two', ['f/b'])])), ['f/a', 'f/b']);
+  });
+
+  test('whose slices are of one revision count as a whole', () => {
+    assert.deepEqual(flat(placedClusters([slice('0', ['f/a'], of('1')), slice('1', ['f/b'], of('1'))])), [
+      'f/a',
+      'f/b',
+    ]);
+  });
+
+  test('that are being rewritten stay as they were until all slices are of the new revision', () => {
+    const before = placedClusters([slice('0', ['f/a'], of('1')), slice('1', ['f/b'], of('1'))]);
+    const during = placedClusters([slice('0', ['f/c'], of('2')), slice('1', ['f/b'], of('1'))], before);
+    assert.deepEqual(flat(during), ['f/a', 'f/b']);
+    const after = placedClusters([slice('0', ['f/c'], of('2')), slice('1', ['f/d'], of('2'))], during);
+    assert.deepEqual(flat(after), ['f/c', 'f/d']);
+  });
+
+  test('with a gap in their indexes are not there yet', () => {
+    const slices = [slice('0', ['f/a'], of('1', '0')), slice('2', ['f/c'], of('1', '2'))];
+    assert.deepEqual(flat(placedClusters(slices)), []);
+    assert.deepEqual(flat(placedClusters([...slices, slice('1', ['f/b'], of('1', '1'))])).toSorted(), [
+      'f/a',
+      'f/b',
+      'f/c',
+    ]);
+  });
+
+  test('that are gone name nothing, and neither do those that are empty or odd', () => {
+    const before = placedClusters([slice('0', ['f/a'], of('1'))]);
+    assert.deepEqual(flat(placedClusters([], before)), []);
+    const { decisions: _, ...odd } = slice('odd', []);
+    assert.deepEqual(
+      flat(placedClusters([odd, { ...odd, metadata: { ...odd.metadata, name: 'x' }, decisions: [{}] }])),
+      [],
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, test } from 'node:test';
+import { Registry } from 'prom-client';
+import { type ClusterChanged, FleetMetrics, type Reconciled } from '../../src/fleet/index.ts';
+import { startHub } from '../fixtures/fleet-hub.ts';
+import { until } from '../fixtures/until.ts';
+
+/** A value as it would be scraped. */
+async function value(registry: Registry, line: string): Promise<number> {
+  const found = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${line} `));
+  return Number(found?.slice(line.length + 1) ?? Number.NaN);
+}
+
+async function startFleetWith(t: Parameters<typeof startHub>[0], clusterLabel: boolean) {
+  const parts = await startHub(t);
+  const cluster = await parts.spoke();
+  cluster.add(['a', 'b'].map((name) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })));
+  parts.publish('one', cluster);
+  parts.publish('dead', 'https://127.0.0.1:1');
+  const registry = new Registry();
+  const metrics = new FleetMetrics({ registry, clusterLabel });
+  const fleet = parts.run({ metrics });
+  let failures = 0;
+  fleet.controller({
+    name: 'maps',
+    for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+    concurrency: 7,
+    reconcile: ({ name }) => {
+      if (name === 'b' && failures++ < 2) throw new Error('not yet');
+    },
+  });
+  return { ...parts, registry, metrics, fleet };
+}
+
+describe('the metrics of a fleet', () => {
+  test('count clusters by state, and reconciles as controller-runtime and client-go do', async (t) => {
+    const { registry, fleet } = await startFleetWith(t, false);
+    await fleet.synced();
+    await until(t, () => fleet.list().length === 2);
+    await until(
+      t,
+      async () =>
+        (await value(registry, 'controller_runtime_reconcile_total{controller="maps",result="success"}')) === 2,
+    );
+    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="Engaged"}'), 1);
+    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="Backoff"}'), 1);
+    assert.equal(await value(registry, 'clusterprofile_fleet_clusters{state="NotReady"}'), 0);
+    assert.equal(await value(registry, 'controller_runtime_reconcile_total{controller="maps",result="error"}'), 2);
+    assert.equal(await value(registry, 'controller_runtime_reconcile_errors_total{controller="maps"}'), 2);
+    assert.equal(await value(registry, 'controller_runtime_reconcile_time_seconds_count{controller="maps"}'), 4);
+    assert.equal(await value(registry, 'controller_runtime_max_concurrent_reconciles{controller="maps"}'), 7);
+    assert.equal(await value(registry, 'controller_runtime_active_workers{controller="maps"}'), 0);
+    assert.equal(await value(registry, 'workqueue_adds_total{name="maps"}'), 4);
+    assert.equal(await value(registry, 'workqueue_retries_total{name="maps"}'), 2);
+    assert.equal(await value(registry, 'workqueue_depth{name="maps"}'), 0);
+    assert.equal(await value(registry, 'workqueue_queue_duration_seconds_count{name="maps"}'), 4);
+    assert.ok(!(await registry.metrics()).includes('fleet/one'), 'no cluster in a label');
+  });
+
+  test('name the cluster where they are told to', async (t) => {
+    const { registry, fleet } = await startFleetWith(t, true);
+    await fleet.synced();
+    const line = 'controller_runtime_reconcile_total{controller="maps",cluster="fleet/one",result="success"}';
+    await until(t, async () => (await value(registry, line)) === 2);
+  });
+
+  test('count watches that had to begin again, by reason', async (t) => {
+    const { registry, fleet, hub } = await startFleetWith(t, false);
+    await fleet.synced();
+    hub.failNext(503, 1, ({ url }) => url.includes('watch=true'));
+    hub.endWatches();
+    await until(
+      t,
+      async () => (await value(registry, 'clusterprofile_fleet_reflector_restarts_total{reason="server_error"}')) === 1,
+    );
+  });
+
+  test('belong to one fleet, and to one registry once', async (t) => {
+    const { registry, metrics, fleet } = await startHub(t).then(async (parts) => {
+      const made = new Registry();
+      return { ...parts, registry: made, metrics: new FleetMetrics({ registry: made }) };
+    });
+    fleet({ metrics });
+    assert.throws(() => fleet({ metrics }), /metrics: belongs to another Fleet/);
+    assert.throws(() => new FleetMetrics({ registry }), /make one FleetMetrics for a registry/);
+  });
+});
+
+test('what happens in a fleet is told on diagnostics_channel', async (t) => {
+  const changes: ClusterChanged[] = [];
+  const reconciles: Reconciled[] = [];
+  const onChange = (message: unknown) => void changes.push(message as ClusterChanged); // what the channel carries
+  const onReconcile = (message: unknown) => void reconciles.push(message as Reconciled); // the same
+  subscribe('clusterprofile-credentials:fleet-cluster', onChange);
+  subscribe('clusterprofile-credentials:fleet-reconcile', onReconcile);
+  t.after(() => {
+    unsubscribe('clusterprofile-credentials:fleet-cluster', onChange);
+    unsubscribe('clusterprofile-credentials:fleet-reconcile', onReconcile);
+  });
+  const { fleet, withdraw } = await startFleetWith(t, false);
+  await until(t, () => reconciles.some(({ result }) => result === 'success'));
+  withdraw('one');
+  await until(t, () => changes.some(({ state }) => state === undefined));
+  const states = changes
+    .filter(({ cluster }) => cluster === 'fleet/one')
+    .map(({ state, reason }) => `${state} ${reason}`);
+  assert.deepEqual(states, [
+    'Engaging RESOLVE',
+    'Engaging CREDENTIAL',
+    'Engaging REQUEST',
+    'Engaging HANDLERS',
+    'Engaged ENGAGED',
+    'Pending PROFILE_DELETED',
+    'undefined PROFILE_DELETED',
+  ]);
+  const { controller, cluster, namespace } = reconciles[0] ?? {};
+  assert.deepEqual(
+    { controller, cluster, namespace },
+    { controller: 'maps', cluster: 'fleet/one', namespace: 'default' },
+  );
+  assert.ok(fleet.list().length === 1);
+});

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { V1ConfigMap, V1Pod } from '@kubernetes/client-node';
+import type { Cluster, Fleet, Wire } from '../../src/fleet/index.ts';
+
+/** Never called: it has to compile, and what must not compile says so. */
+export function usage(fleet: Fleet, cluster: Cluster): void {
+  const pod = cluster.informer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' }).get('a', 'b');
+  const time: string | undefined = pod?.metadata.creationTimestamp;
+  const started: string | undefined = pod?.status?.startTime;
+  // @ts-expect-error times are texts, as the wire has them
+  pod?.status?.startTime?.getTime();
+  // @ts-expect-error objects of a cache are shared
+  if (pod) pod.metadata.name = 'x';
+  const restarts: number | undefined = pod?.status?.containerStatuses?.[0]?.restartCount;
+  fleet.controller<Wire<V1ConfigMap>>({
+    name: 'x',
+    for: { apiVersion: 'v1', kind: 'ConfigMap', transform: ({ data: _, ...rest }) => rest },
+    watches: [
+      { apiVersion: 'v1', kind: 'Pod', map: (watched: Wire<V1Pod>) => [{ name: watched.spec?.nodeName ?? '' }] },
+    ],
+    reconcile: async ({ name }, { object, signal }) => {
+      signal.throwIfAborted();
+      if (object?.data?.[name]) return { requeueAfterMs: 1 };
+    },
+  });
+  // @ts-expect-error a name is needed
+  fleet.controller({ for: { apiVersion: 'v1', kind: 'ConfigMap' }, reconcile: () => {} });
+  assert.ok([time, started, restarts]);
+}
+
+test('types tell the truth about what the wire has', () => {
+  assert.equal(typeof usage, 'function');
+});
