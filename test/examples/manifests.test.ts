@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
+import { FleetMetrics } from '../../src/fleet/index.ts';
 import { CredentialMetrics } from '../../src/index.ts';
 
 const file = (path: string) => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
@@ -13,10 +14,13 @@ const read = (path: string) => readFileSync(file(path), 'utf8');
 describe('examples/observability', () => {
   const registry = new Registry();
   new CredentialMetrics({ registry });
+  new FleetMetrics({ registry });
   const known = registry.getMetricsAsArray().map(({ name }) => name);
   /** The metrics that an expression names. */
   const namesIn = (expression: string) =>
-    [...expression.matchAll(/\b(?:clusterprofile|rest_client)_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
+    [...expression.matchAll(/\b(?:clusterprofile|rest_client|workqueue|controller_runtime)_[a-z_]+/g)].map(([name]) =>
+      name.replace(/_bucket$/, ''),
+    );
   const rules: { alert: string; expr: string; annotations: { summary: string } }[] = parse(
     read('observability/alerts.yaml'),
   ).groups.flatMap((group: { rules: object[] }) => group.rules);
