@@ -116,6 +116,8 @@ export interface ControlPlane {
   restart(): Promise<void>;
   /** Makes etcd forget what was before a version. */
   compact(version: string): Promise<void>;
+  /** Stops the API server where it is (SIGSTOP): it keeps its connections and answers nothing, until the function is called. */
+  pause(): () => void;
   close(): Promise<void>;
 }
 
@@ -258,6 +260,11 @@ export async function startControlPlane(
       const answer = await request(`${etcdUrl}/v3/kv/compaction`, { method: 'POST', body });
       if (answer.statusCode !== 200) throw new Error(`etcd does not compact: ${await answer.body.text()}`);
       await answer.body.dump();
+    },
+    pause: () => {
+      const paused = server;
+      paused.kill('SIGSTOP');
+      return () => paused.kill('SIGCONT');
     },
     close,
   };

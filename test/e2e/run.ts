@@ -9,7 +9,7 @@ import { parseArgs, styleText } from 'node:util';
 import { execa } from 'execa';
 import { compareAccess } from './access.ts';
 import { compareClientGo } from './client-go.ts';
-import { CannotBuild, findPrograms, upstreamFolder, upstreamVersions } from './control-plane.ts';
+import { CannotBuild, findPrograms, goBuild, upstreamFolder, upstreamVersions } from './control-plane.ts';
 import { compareDockerConfig } from './docker-config.ts';
 import { compareDockerHelper } from './docker-helper.ts';
 import { compareFake } from './fake.ts';
@@ -94,7 +94,7 @@ async function fake(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  await runFiles(programs, (name) => !name.startsWith('upstream-'));
+  await runFiles(programs, (name) => !name.startsWith('upstream-') && !name.startsWith('fleet-'));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
     return stdout[0];
@@ -106,6 +106,15 @@ async function clusters(): Promise<void> {
 async function upstream(): Promise<void> {
   for (const version of upstreamVersions) await upstreamFolder(version);
   await runFiles(await findPrograms(console.log), (name) => name.startsWith('upstream-'));
+}
+
+/** The fleet on real API servers, and its reflector beside client-go's. */
+async function fleet(seed: number): Promise<void> {
+  const programs = await findPrograms(console.log);
+  process.env.E2E_SEED = String(seed);
+  process.env.E2E_INFORMER = join(temporary, 'informer');
+  await goBuild(join(folder, 'access'), './informer', process.env.E2E_INFORMER);
+  await runFiles(programs, (name) => name.startsWith('fleet-'));
 }
 
 /** One test file after the other: each has up to four API servers. */
@@ -129,6 +138,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   proxies,
   fake,
   clusters,
+  fleet,
   upstream,
 };
 const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;

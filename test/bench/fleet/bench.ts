@@ -1,0 +1,25 @@
+// npm run bench:fleet: informers, engaging and queueing, each beside its peer in the same run. -- --only informers runs one part.
+import { parseArgs } from 'node:util';
+import { CannotBuild } from '../../e2e/control-plane.ts';
+import { finish } from '../report.ts';
+import { benchClusters } from './clusters.ts';
+import { benchInformers } from './informers.ts';
+import { benchQueue } from './queue.ts';
+
+const parts = { informers: benchInformers, clusters: benchClusters, queue: benchQueue };
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: Object.keys(parts) },
+    json: { type: 'boolean', default: false },
+  },
+});
+for (const [name, bench] of Object.entries(parts)) {
+  if (!values.only.includes(name)) continue;
+  try {
+    await bench();
+  } catch (error) {
+    if (!(error instanceof CannotBuild)) throw error;
+    console.error(`${name} is left out: ${error.message}`);
+  }
+}
+finish();

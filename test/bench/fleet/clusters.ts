@@ -1,0 +1,114 @@
+// 1,000 clusters engaged with one informer each, from fake clusters in other processes.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Fleet } from '../../../src/fleet/index.ts';
+import { CredentialProviders } from '../../../src/index.ts';
+import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
+import { heading, median, report } from '../report.ts';
+
+const clusters = 1_000;
+const processes = 4;
+const objects = 10;
+const changes = 20;
+
+interface Address {
+  readonly url: string;
+  readonly certificateAuthorityData: string;
+}
+
+export async function benchClusters(): Promise<void> {
+  const program = new URL('./clusters-process.ts', import.meta.url);
+  const children: ChildProcess[] = [];
+  const hub = await FakeCluster.start({ tokens: { hub: 'bench' } });
+  const plugin = await writePlugin({ token: 'bench-token' });
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+  const providers = new CredentialProviders([{ name: 'fake', execConfig }]);
+  const stop = new AbortController();
+  try {
+    const addresses: Address[] = [];
+    for (let i = 0; i < processes; i++) {
+      const child = fork(program, [String(clusters / processes), String(objects)], { execArgv: [] });
+      children.push(child);
+      const [started] = await once(child, 'message');
+      addresses.push(...started);
+    }
+    const publish = (index: number, heartbeat: string) => {
+      const { url: server = '', certificateAuthorityData = '' } = addresses[index] ?? {};
+      hub.set({
+        apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+        kind: 'ClusterProfile',
+        metadata: { namespace: 'fleet', name: `cluster-${index}`, labels: { heartbeat } },
+        spec: { clusterManager: { name: 'bench' } },
+        status: {
+          accessProviders: [
+            { name: 'fake', cluster: { server, 'certificate-authority-data': certificateAuthorityData } },
+          ],
+        },
+      });
+    };
+    for (let i = 0; i < clusters; i++) publish(i, '0');
+    const config = new KubeConfig();
+    config.loadFromOptions({
+      clusters: [{ name: 'hub', server: hub.url, caData: hub.certificateAuthorityData }],
+      users: [{ name: 'hub', token: 'hub' }],
+      contexts: [{ name: 'hub', cluster: 'hub', user: 'hub' }],
+      currentContext: 'hub',
+    });
+    heading(`${clusters} clusters engaged with one informer of ${objects} objects each`);
+    globalThis.gc?.();
+    const { heapUsed, rss } = process.memoryUsage();
+    const fleet = new Fleet({ hub: config, providers, engageTimeoutMs: 600_000 });
+    let told = () => {};
+    fleet.controller({
+      name: 'bench',
+      for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+      reconcile: () => told(),
+    });
+    const used = process.cpuUsage();
+    const began = performance.now();
+    const running = fleet.run({ signal: stop.signal });
+    await fleet.synced();
+    const seconds = (performance.now() - began) / 1_000;
+    const { user, system } = process.cpuUsage(used);
+    const engaged = fleet.list().filter(({ state }) => state === 'Engaged').length;
+    globalThis.gc?.();
+    const after = process.memoryUsage();
+    const bench = 'fleet-clusters';
+    report({ bench, what: 'clusters engaged', value: engaged, unit: '' });
+    report({ bench, what: 'time until all have synced', value: seconds, unit: 's' });
+    report({ bench, what: 'CPU for each cluster', value: (user + system) / 1_000 / clusters, unit: 'ms' });
+    report({ bench, what: 'heap for each cluster', value: (after.heapUsed - heapUsed) / 1_024 / clusters, unit: 'KB' });
+    report({ bench, what: 'memory for each cluster', value: (after.rss - rss) / 1_024 / clusters, unit: 'KB' });
+    let connections = 0;
+    for (const child of children) {
+      child.send({ stats: true });
+      const [answer] = await once(child, 'message');
+      connections += answer.connections;
+    }
+    report({ bench, what: 'sockets for each cluster', value: connections / clusters, unit: '' });
+    const latencies: number[] = [];
+    for (let i = 0; i < changes; i++) {
+      const address = addresses[i * 37];
+      if (!address) continue;
+      const reconciled = new Promise<void>((resolve) => {
+        told = resolve;
+      });
+      const sent = performance.now();
+      // Another address for the same cluster: it is disengaged, and engaged again.
+      addresses[i * 37] = { ...address, url: address.url.replace('127.0.0.1', 'localhost') };
+      publish(i * 37, String(i));
+      await reconciled;
+      latencies.push(performance.now() - sent);
+    }
+    report({ bench, what: "from a profile's change to its first reconcile", value: median(latencies), unit: 'ms' });
+    stop.abort();
+    await running;
+  } finally {
+    stop.abort();
+    await providers.close();
+    await hub.close();
+    await plugin.remove();
+    for (const child of children) child.disconnect();
+  }
+}

@@ -1,0 +1,145 @@
+// An informer in a process of its own, for the ConfigMaps of a namespace: ours, or client-node's. It speaks as the one of client-go
+// in test/e2e/access/informer does: says when it has synced, and then answers "count", "reset" and "dump".
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import {
+  type KubernetesObject as ClientNodeObject,
+  CoreV1Api,
+  KubeConfig,
+  makeInformer,
+} from '@kubernetes/client-node';
+import { ApiServer } from '../../../src/fleet/api-server.ts';
+import { systemClock } from '../../../src/fleet/clock.ts';
+import { Discovery } from '../../../src/fleet/discovery.ts';
+import { Informer } from '../../../src/fleet/informer/informer.ts';
+import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
+import { CredentialProviders } from '../../../src/index.ts';
+
+/** What the bench tells this process. */
+interface Told {
+  readonly peer: 'ours' | 'client-node';
+  readonly server: string;
+  readonly certificateAuthorityData: string;
+  readonly command: string;
+  readonly token: string;
+  readonly namespace: string;
+}
+
+interface Peer {
+  begin(event: () => void): Promise<void>;
+  objects(): readonly (KubernetesObject | ClientNodeObject)[];
+}
+
+const told: Told = JSON.parse(process.argv[2] ?? '');
+
+function ours({ server, certificateAuthorityData, command, namespace }: Told): Peer {
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command } as const;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
+  const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
+  let informer: Informer | undefined;
+  return {
+    begin: async (event) => {
+      const api = new ApiServer(config);
+      const context = {
+        server: api,
+        discovery: new Discovery(api, systemClock),
+        clock: systemClock,
+        logger: { warn: (_fields: object, message: string) => console.error(message) },
+        fields: {},
+        random: Math.random,
+      };
+      informer = new Informer(
+        { apiVersion: 'v1', kind: 'ConfigMap', namespace },
+        context,
+        new AbortController().signal,
+      );
+      informer.subscribe(event);
+      await informer.synced();
+    },
+    objects: () => informer?.list() ?? [],
+  };
+}
+
+function clientNode({ server, certificateAuthorityData: caData, token, namespace }: Told): Peer {
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: 'x', server, caData }],
+    users: [{ name: 'x', token }],
+    contexts: [{ name: 'x', cluster: 'x', user: 'x' }],
+    currentContext: 'x',
+  });
+  const core = config.makeApiClient(CoreV1Api);
+  const list = () => core.listNamespacedConfigMap({ namespace });
+  const informer = makeInformer(config, `/api/v1/namespaces/${namespace}/configmaps`, list);
+  return {
+    begin: async (event) => {
+      for (const name of ['add', 'update', 'delete'] as const) informer.on(name, event);
+      informer.on('error', (error) => console.error(error));
+      await informer.start();
+    },
+    objects: () => informer.list(),
+  };
+}
+
+const say = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
+const peer = told.peer === 'ours' ? ours(told) : clientNode(told);
+const cpuSeconds = (since?: NodeJS.CpuUsage) => {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1e6;
+};
+/** Bytes on the heap when everything that can be collected has been. */
+const collected = async () => {
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return process.memoryUsage().heapUsed;
+};
+const peak = () => process.resourceUsage().maxRSS / 1_024;
+
+let events = 0;
+const before = await collected();
+const delays = monitorEventLoopDelay({ resolution: 1 });
+// Its first tick would count what came before.
+await new Promise((resolve) => setTimeout(resolve, 50));
+delays.enable();
+await new Promise((resolve) => setTimeout(resolve, 50));
+delays.reset();
+const began = performance.now();
+let used = process.cpuUsage();
+await peer.begin(() => {
+  events += 1;
+});
+const seconds = (performance.now() - began) / 1_000;
+const cpu = cpuSeconds(used);
+await new Promise((resolve) => setTimeout(resolve, 20));
+delays.disable();
+const objects = peer.objects().length;
+say({
+  seconds,
+  cpu,
+  objects,
+  peak: peak(),
+  stall: delays.max / 1e6,
+  heap: ((await collected()) - before) / Math.max(objects, 1),
+});
+events = 0;
+used = process.cpuUsage();
+for await (const line of createInterface(process.stdin)) {
+  if (line === 'count') {
+    say({ events, cpu: cpuSeconds(used), peak: peak() });
+  } else if (line === 'reset') {
+    events = 0;
+    used = process.cpuUsage();
+    say({});
+  } else if (line === 'dump') {
+    const versions = peer.objects().map((object) => {
+      const { metadata: { namespace, name, resourceVersion, uid } = {} } = object;
+      const text: unknown = Object(Reflect.get(object, 'data')).v;
+      return [`${namespace}/${name}`, `${resourceVersion} ${uid} ${typeof text === 'string' ? text.length : 0}`];
+    });
+    say({ objects: Object.fromEntries(versions) });
+  }
+}
+process.exit(0);

@@ -1,0 +1,141 @@
+// List, cache and watch ConfigMaps of a real API server: ours beside client-node's informer and client-go's, each in a process of its own.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import { CredentialProviders } from '../../../src/index.ts';
+import { writePlugin } from '../../../src/testing/index.ts';
+import { findPrograms, goBuild, startControlPlane } from '../../e2e/control-plane.ts';
+import { serviceAccount } from '../../e2e/fixture.ts';
+import { heading, median, report } from '../report.ts';
+import {
+  type RunningInformer,
+  type Synced,
+  startGoInformer,
+  startNodeInformer,
+  type Target,
+} from './informer-peers.ts';
+
+const objects = 20_000;
+const updates = 5_000;
+const rounds = 3;
+const writers = 16;
+const namespace = 'bench';
+
+/** Throws `CannotBuild` where Go is missing. */
+export async function benchInformers(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
+  const program = join(folder, 'informer');
+  await goBuild(fileURLToPath(new URL('../../e2e/access/', import.meta.url)), './informer', program);
+  const plane = await startControlPlane(await findPrograms(console.log), 'bench');
+  const token = await (await serviceAccount(plane, 'bench')).mint();
+  const plugin = await writePlugin({ token });
+  const { server, certificateAuthorityData } = plane;
+  const target: Target = { server, certificateAuthorityData, command: plugin.command, token, namespace };
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  try {
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, kubeconfigOf(target));
+    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
+    const { dispatcher } = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
+    const send = async (method: 'POST' | 'PUT', path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' };
+      const response = await request(`${server}${path}`, { method, dispatcher, headers, body: JSON.stringify(body) });
+      if (response.statusCode >= 300)
+        throw new Error(`${method} ${path}: ${response.statusCode} ${await response.body.text()}`);
+      await response.body.dump();
+    };
+    const each = async (count: number, work: (index: number) => Promise<void>) => {
+      let index = 0;
+      const worker = async () => {
+        while (index < count) await work(index++);
+      };
+      await Promise.all(Array.from({ length: writers }, worker));
+    };
+    const mapOf = (index: number, v: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: `map-${index}` },
+      data: { v },
+    });
+    await send('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    await each(objects, (index) => send('POST', path, mapOf(index, 'x'.repeat(1_024))));
+
+    const start: Readonly<Record<string, () => RunningInformer>> = {
+      'client-go, JSON': () => startGoInformer(program, kubeconfig, namespace, 'json'),
+      'client-go, protobuf': () => startGoInformer(program, kubeconfig, namespace, 'protobuf'),
+      'client-node': () => startNodeInformer('client-node', target),
+      ours: () => startNodeInformer('ours', target),
+    };
+    heading(`${objects} ConfigMaps of 1 KiB listed and cached`);
+    const lists = new Map<string, Synced[]>();
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, begin] of Object.entries(start)) {
+        const informer = begin();
+        lists.set(name, [...(lists.get(name) ?? []), await informer.synced]);
+        await informer.close();
+      }
+    }
+    const peer = 'client-go, JSON';
+    for (const [what, unit, of] of [
+      ['time', 's', ({ seconds }: Synced) => seconds],
+      ['CPU', 's', ({ cpu }: Synced) => cpu],
+      ['peak memory', 'MB', ({ peak }: Synced) => peak],
+      ['heap for each object', 'bytes', ({ heap }: Synced) => heap],
+    ] as const) {
+      const floor = median((lists.get(peer) ?? []).map(of));
+      for (const [name, list] of lists) {
+        const value = median(list.map(of));
+        report({ bench: 'fleet-list', what: `${name}: ${what}`, value, unit, ratio: value / floor, peer });
+      }
+    }
+    for (const [name, list] of lists) {
+      const stalls = list.flatMap(({ stall }) => stall ?? []);
+      if (stalls.length > 0)
+        report({ bench: 'fleet-list', what: `${name}: longest stall`, value: median(stalls), unit: 'ms' });
+    }
+
+    heading(`${updates} updates as fast as the server takes them`);
+    const running = Object.entries(start).map(([name, begin]) => ({ name, informer: begin() }));
+    for (const { informer } of running) await informer.synced;
+    for (const { informer } of running) await informer.reset();
+    await each(updates, (index) => send('PUT', `${path}/map-${index}`, mapOf(index, 'y'.repeat(1_024))));
+    let floor = Number.NaN;
+    for (const { name, informer } of running) {
+      let counted = await informer.count();
+      for (let tries = 0; counted.events < updates && tries < 200; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        counted = await informer.count();
+      }
+      const value = (counted.cpu * 1e6) / counted.events;
+      if (name === peer) floor = value;
+      report({
+        bench: 'fleet-watch',
+        what: `${name}: CPU for each event`,
+        value,
+        unit: 'us',
+        ratio: value / floor,
+        peer,
+      });
+      report({ bench: 'fleet-watch', what: `${name}: updates missed`, value: updates - counted.events, unit: '' });
+      await informer.close();
+    }
+  } finally {
+    await providers.close();
+    await plane.close();
+    await plugin.remove();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function kubeconfigOf({ server, certificateAuthorityData, token }: Target): string {
+  return JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+    users: [{ name: 'c', user: { token } }],
+  });
+}

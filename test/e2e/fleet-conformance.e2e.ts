@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import fc from 'fast-check';
+import { writePlugin } from '../../src/testing/index.ts';
+import { startGoInformer, startNodeInformer } from '../bench/fleet/informer-peers.ts';
+import { lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { record } from './ledger.ts';
+
+const steps = 600;
+const names = 40;
+const namespace = 'default';
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("the cache is client-go's in the end: creates, updates, deletes, restarts and compactions, the same for both", async (t) => {
+  const life = lifetimeOf(t);
+  const plane = await startPlane(life, 'conformance', ['--etcd-compaction-interval=2s']);
+  const token = await (await serviceAccount(plane, 'reader')).mint();
+  const plugin = await writePlugin({ token });
+  life.after(() => plugin.remove());
+  const { server, certificateAuthorityData } = plane;
+  const kubeconfig = join(plugin.directory, 'kubeconfig');
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+      users: [{ name: 'c', user: { token } }],
+    }),
+  );
+  const core = plane.admin.makeApiClient(CoreV1Api);
+  const target = { server, certificateAuthorityData, command: plugin.command, token, namespace };
+  const start = () => ({
+    theirs: startGoInformer(process.env.E2E_INFORMER ?? '', kubeconfig, namespace, 'json'),
+    ours: startNodeInformer('ours', target),
+  });
+  const early = start();
+  for (const informer of Object.values(early)) {
+    await informer.synced;
+    life.after(() => informer.close());
+  }
+
+  const step = fc.record({
+    what: fc.integer({ min: 0, max: 99 }),
+    name: fc.integer({ min: 0, max: names - 1 }),
+    size: fc.integer({ min: 0, max: 400 }),
+  });
+  const seed = Number(process.env.E2E_SEED ?? 1);
+  const [sequence = []] = fc.sample(fc.array(step, { minLength: steps, maxLength: steps }), { seed, numRuns: 1 });
+  const there = new Set<string>();
+  let restarts = 0;
+  for (const [index, { what, name: number, size }] of sequence.entries()) {
+    const name = `map-${number}`;
+    const body = { metadata: { name }, data: { v: 'x'.repeat(size) } };
+    if (!there.has(name)) {
+      await core.createNamespacedConfigMap({ namespace, body });
+      there.add(name);
+    } else if (what < 30) {
+      await core.deleteNamespacedConfigMap({ namespace, name });
+      there.delete(name);
+    } else {
+      await core.replaceNamespacedConfigMap({ namespace, name, body });
+    }
+    if (index % 200 === 150) {
+      await plane.restart();
+      restarts += 1;
+    }
+    // Compactions go on beside it.
+    if (index % 50 === 0) await pause(200);
+  }
+  const late = start();
+  for (const informer of Object.values(late)) {
+    await informer.synced;
+    life.after(() => informer.close());
+  }
+  const { items } = await core.listNamespacedConfigMap({ namespace });
+  const truth = Object.fromEntries(
+    items.map(({ metadata, data }) => [
+      `${namespace}/${metadata?.name}`,
+      `${metadata?.resourceVersion} ${metadata?.uid} ${data?.v?.length ?? 0}`,
+    ]),
+  );
+  for (const [who, informer] of Object.entries({
+    ...late,
+    'theirs, from the start': early.theirs,
+    'ours, from the start': early.ours,
+  })) {
+    const patience = performance.now() + 60_000;
+    for (;;) {
+      const cached = await informer.dump();
+      if (performance.now() > patience || JSON.stringify(sorted(cached)) === JSON.stringify(sorted(truth))) {
+        assert.deepEqual(cached, truth, who);
+        break;
+      }
+      await pause(200);
+    }
+  }
+  t.diagnostic(`${steps} changes of ${names} objects, ${restarts} restarts, the same cache as client-go's`);
+  record("change that our reflector and client-go's have seen, with the same cache in the end", steps);
+});
+
+function sorted(versions: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
+  return Object.entries(versions).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}

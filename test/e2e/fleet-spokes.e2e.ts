@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
+import { CredentialProviders } from '../../src/index.ts';
+import { profiles, registerCrd } from './crd.ts';
+import { lifetimeOf, startPlane } from './fixture.ts';
+import { record } from './ledger.ts';
+import { kinds, type Spoke, startSpoke } from './spoke.ts';
+
+const rounds = 30;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface ConfigMap extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+test('every object of every spoke is reconciled in the end, through restarts, rotations, a stopped spoke and profiles that come and go', async (t) => {
+  const life = lifetimeOf(t);
+  const hub = await startPlane(life, 'hub');
+  await registerCrd(hub);
+  const spokes = await Promise.all(
+    Object.entries(kinds).map(([name, kind]) => startSpoke(life, name, kind, ['--etcd-compaction-interval=5s'])),
+  );
+  const providers = new CredentialProviders(
+    spokes.map(({ plane, plugin }) => ({
+      name: plane.name,
+      execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
+    })),
+    { logger: { warn: () => {} } },
+  );
+  life.after(() => providers.close());
+  const custom = hub.admin.makeApiClient(CustomObjectsApi);
+  const keyOf = ({ plane }: Spoke) => ({ ...profiles, namespace: 'default', name: plane.name });
+  const setStatus = async (spoke: Spoke, server: string) => {
+    const current = await custom.getNamespacedCustomObject(keyOf(spoke));
+    const cluster = { server, 'certificate-authority-data': spoke.plane.certificateAuthorityData };
+    const status = { accessProviders: [{ name: spoke.plane.name, cluster }] };
+    await custom.replaceNamespacedCustomObjectStatus({ ...keyOf(spoke), body: { ...current, status } });
+  };
+  const publish = async (spoke: Spoke) => {
+    await custom.createNamespacedCustomObject({
+      ...keyOf(spoke),
+      body: {
+        apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+        kind: 'ClusterProfile',
+        metadata: { name: spoke.plane.name, namespace: 'default' },
+        spec: { displayName: spoke.plane.name, clusterManager: { name: 'test' } },
+      },
+    });
+    await setStatus(spoke, spoke.plane.server);
+  };
+  for (const spoke of spokes) await publish(spoke);
+
+  // What each object was reconciled as last, by cluster.
+  const reconciled = new Map<string, Map<string, string | undefined>>(
+    spokes.map(({ plane }) => [plane.name, new Map()]),
+  );
+  let engagements = 0;
+  let reconciles = 0;
+  const fleet = new Fleet({ hub: hub.admin, providers, namespaces: ['default'], logger: { warn: () => {} } });
+  fleet.onEngage(() => {
+    engagements += 1;
+  });
+  fleet.controller<ConfigMap>({
+    name: 'configmaps',
+    for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+    reconcile: async ({ name }, { cluster, object }) => {
+      reconciles += 1;
+      // A request of its own, as reconciles make them: it has to survive what the watch survives.
+      if (name.endsWith('0'))
+        await cluster.config.makeApiClient(CoreV1Api).listNamespacedServiceAccount({ namespace: 'default' });
+      reconciled.get(cluster.profile.metadata.name)?.set(name, object?.data?.v);
+    },
+  });
+  const running = fleet.run();
+  life.after(async () => {
+    await fleet.close();
+    await running;
+  });
+  await fleet.synced();
+
+  const expected = new Map<string, Map<string, string | undefined>>(spokes.map(({ plane }) => [plane.name, new Map()]));
+  const write = async (spoke: Spoke, round: number) => {
+    const core = spoke.plane.admin.makeApiClient(CoreV1Api);
+    const want = expected.get(spoke.plane.name);
+    const name = `map-${round}`;
+    await core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name }, data: { v: '1' } } });
+    want?.set(name, '1');
+    // A spoke that was stopped has missed some.
+    const changed = `map-${round - 1}`;
+    if (round % 3 === 2 && want?.has(changed)) {
+      await core.replaceNamespacedConfigMap({
+        name: changed,
+        namespace: 'default',
+        body: { metadata: { name: changed }, data: { v: '2' } },
+      });
+      want?.set(changed, '2');
+    }
+    if (round % 5 === 4 && want?.has(`map-${round - 2}`)) {
+      await core.deleteNamespacedConfigMap({ name: `map-${round - 2}`, namespace: 'default' });
+      want?.set(`map-${round - 2}`, undefined);
+    }
+  };
+  const [first, second, third] = spokes;
+  assert.ok(first && second && third);
+  let resume = () => {};
+  let stoppedAt = 0;
+  const began = performance.now();
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(
+      spokes.map(async (spoke) => {
+        await spoke.issue();
+        // Nobody can write to a spoke that is stopped.
+        if (spoke === third && round >= 5 && round < 20) return;
+        await write(spoke, round);
+      }),
+    );
+    if (round === 3) {
+      await first.revoke();
+      await first.issue();
+    }
+    if (round === 5) {
+      resume = third.plane.pause();
+      stoppedAt = performance.now();
+    }
+    if (round === 8) await first.plane.restart();
+    if (round === 10) await hub.restart();
+    if (round === 12) {
+      await custom.deleteNamespacedCustomObject(keyOf(second));
+      await publish(second);
+    }
+    if (round === 16) await setStatus(first, first.plane.server.replace('127.0.0.1', 'localhost'));
+    if (round === 19) {
+      await pause(60_000 - (performance.now() - stoppedAt));
+      resume();
+    }
+    await pause(700);
+  }
+  const patience = performance.now() + 90_000;
+  const missing = () =>
+    [...expected].flatMap(([cluster, objects]) =>
+      [...objects].flatMap(([name, value]) =>
+        reconciled.get(cluster)?.get(name) === value && reconciled.get(cluster)?.has(name) ? [] : `${cluster}/${name}`,
+      ),
+    );
+  while (missing().length > 0) {
+    assert.ok(
+      performance.now() < patience,
+      `not reconciled: ${missing().join()}\n${JSON.stringify(fleet.list(), null, 1)}`,
+    );
+    await pause(100);
+  }
+  assert.deepEqual(
+    fleet.list().map(({ state }) => state),
+    ['Engaged', 'Engaged', 'Engaged'],
+  );
+  const objects = [...expected.values()].reduce((sum, { size }) => sum + size, 0);
+  t.diagnostic(
+    `${objects} objects, ${reconciles} reconciles, ${engagements} engagements, none lost, in ${Math.round((performance.now() - began) / 1_000)} s`,
+  );
+  record('object of a spoke that a fleet has reconciled in the end, none lost', objects);
+});
