@@ -31,6 +31,8 @@ export {
   type ErrorCode,
   ExecInfoError,
   type ExecInfoErrorCode,
+  FleetError,
+  type FleetErrorCode,
   ImageError,
   type ImageErrorCode,
   PluginError,

@@ -75,6 +75,7 @@ const schema = z.strictObject({
     .default(systemClock),
 });
 
+/** @internal */
 export type FleetSettings = z.output<typeof schema>;
 
 function isKubeConfig(value: unknown): boolean {
@@ -83,7 +84,7 @@ function isKubeConfig(value: unknown): boolean {
   return typeof Object(Reflect.apply(getCurrentCluster, value, [])).server === 'string';
 }
 
-/** Every option with its default. Throws a `ConfigurationError` that names each bad one. */
+/** @internal Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseFleetOptions(options: FleetOptions): FleetSettings {
   return parseOptionsWith(schema, options);
 }

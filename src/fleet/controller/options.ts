@@ -74,8 +74,10 @@ const informerShape = {
     .record(z.string(), functionOf('that returns the values of an object'), { error: 'must be an object of functions' })
     .optional(),
 };
+/** @internal */
 export const informerSchema = z.strictObject(informerShape, { error: 'must be an object with apiVersion and kind' });
 
+/** @internal */
 export const controllerSchema = z.strictObject({
   name: text('a name'),
   for: informerSchema,
