@@ -4,12 +4,13 @@ import type { Json } from '../../src/testing/api/json.ts';
 import { FakeCluster } from '../../src/testing/index.ts';
 import { startControlPlane } from './control-plane.ts';
 import { readYamlFile } from './crd.ts';
+import type { Earlier, Step } from './fake/choice.ts';
 import { compareCompaction } from './fake/compaction.ts';
 import { compareDiscovery } from './fake/discovery.ts';
 import { definitions, kinds, namespaces, pathOf } from './fake/kinds.ts';
 import { Random } from './fake/random.ts';
 import { type Answer, agentFor, type Sent, Side } from './fake/sides.ts';
-import { type Earlier, nextStep, type Step } from './fake/steps.ts';
+import { nextStep } from './fake/steps.ts';
 
 interface Outcome {
   readonly sent: Sent;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { execa } from 'execa';
 import { Agent, fetch } from 'undici';
-import { createCertificateAuthority, FakeCluster, writePlugin } from '../../src/testing/index.ts';
+import { createCertificateAuthority, FakeCluster } from '../../src/testing/index.ts';
 import { startApi } from '../fixtures/api.ts';
 
 describe('FakeCluster', () => {
@@ -232,18 +230,35 @@ describe('createCertificateAuthority', () => {
   });
 });
 
-describe('writePlugin', () => {
-  test('counts concurrent runs, keeps arguments and environment, and has no token in its script', async () => {
-    await using plugin = await writePlugin({ token: 'SECRET', stderr: 'hello', exitCode: 0 });
-    const args = ['a b', 'line\nbreak', ''];
-    await Promise.all(
-      Array.from({ length: 10 }, () => execa(plugin.command, args, { env: { KUBERNETES_EXEC_INFO: '{"a":1}' } })),
-    );
-    assert.equal(await plugin.runs(), 10);
-    assert.deepEqual(await plugin.lastArgs(), args);
-    assert.deepEqual(await plugin.lastInput(), { a: 1 });
-    assert.ok(!(await readFile(plugin.command, 'utf8')).includes('SECRET'));
-    const { stdout, stderr } = await execa(plugin.command);
-    assert.deepEqual([JSON.parse(stdout).status, stderr], [{ token: 'SECRET' }, 'hello']);
+describe('a client that breaks off', () => {
+  test('in the middle of a body is no concern of the server, over either version of HTTP', async (t) => {
+    for (const http2 of [true, false]) {
+      await using cluster = await FakeCluster.start({ http2, tokens: { good: 'me' } });
+      const agent = new Agent({ connect: { ca: cluster.certificateAuthority.certificate }, allowH2: http2 });
+      t.after(() => agent.destroy());
+      const controller = new AbortController();
+      const seen = new Promise<void>((resolve) => {
+        cluster.onRequest = () => resolve();
+      });
+      async function* body() {
+        yield Buffer.from('{"metadata":');
+        await seen;
+        controller.abort();
+        yield Buffer.from('{"name":');
+      }
+      const headers = { authorization: 'Bearer good', 'content-type': 'application/json' };
+      const url = `${cluster.url}/api/v1/namespaces`;
+      const post = fetch(url, {
+        method: 'POST',
+        body: body(),
+        duplex: 'half',
+        headers,
+        dispatcher: agent,
+        signal: controller.signal,
+      });
+      await assert.rejects(post, { name: 'AbortError' });
+      const { status } = await fetch(url, { headers, dispatcher: agent });
+      assert.equal(status, 200);
+    }
   });
 });

@@ -286,15 +286,3 @@ export const builtInTypes: readonly ResourceType[] = Object.entries(groups).flat
     }),
   );
 });
-
-/** What a real API server answers beside them, and this one does not, by plural and group. */
-export const notDoneTypes: ReadonlyMap<string, string> = new Map([
-  ['bindings.', 'there is no scheduler'],
-  ['componentstatuses.', 'there are no components'],
-  ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
-  ['events.events.k8s.io', 'events are served as v1 only'],
-  ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
-  ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
-  ['selfsubjectrulesreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
-  ['subjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
-]);

@@ -60,7 +60,9 @@ export function patched(type: ResourceType, name: string, patch: Patch, before: 
     case strategicType:
       return readPatched(type, strategicMerge(type, object, patch.content()));
     default:
-      throw notImplemented(`patches of ${patch.mediaType} to an object that is there`);
+      throw notImplemented(
+        'server-side apply to an object that is there, because it does not track who owns which field',
+      );
   }
 }
 

@@ -1,12 +1,12 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
-import { notDoneTypes } from './built-in-types.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
 import { servesGroup } from './discovery.ts';
 import { type Form, parseBody, type Response, writeTo } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
+import { notDoneTypes } from './not-done-types.ts';
 import { present, type StoredObject } from './objects.ts';
 import { patched, readPatch } from './patch-object.ts';
 import { listOptionsOf, writeOptionsOf } from './query.ts';

@@ -34,6 +34,8 @@ type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** What is written at once. */
 const chunkLength = 64 * 1024;
+/** What a timer of Node can wait; it would fire at once for more. */
+const longestTimerMs = 2 ** 31 - 1;
 /** A server says which version a reader is at this long before it ends a watch. */
 const bookmarkBeforeEndMs = 2_000;
 
@@ -191,7 +193,7 @@ export class Watch {
   }
 
   #after(ms: number, act: () => void): void {
-    if (ms > 0) this.#timers.push(setTimeout(act, ms).unref());
+    if (ms > 0) this.#timers.push(setTimeout(act, Math.min(ms, longestTimerMs)).unref());
   }
 
   #stop(): void {

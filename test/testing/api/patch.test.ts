@@ -110,3 +110,25 @@ describe('a patch of another type', () => {
     assert.equal(cluster.get(configMap('a'))?.data, undefined);
   });
 });
+
+describe('server-side apply', () => {
+  const apply = { 'content-type': 'application/apply-patch+yaml' };
+  const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: "1"\n';
+
+  test('makes what is not there, from YAML, for a manager', async (t) => {
+    const { send } = await startApi(t);
+    const { code, body } = await send('PATCH', `${configMaps}/a?fieldManager=me`, yaml, apply);
+    assert.deepEqual([code, body.data], [201, { x: '1' }]);
+    assert.equal((await send('PATCH', `${configMaps}/b`, yaml, apply)).code, 422, 'a manager has to be named');
+    assert.equal((await send('PATCH', `${configMaps}/b?fieldManager=me`, yaml, apply)).code, 400, 'another name');
+    assert.equal((await send('PATCH', `${configMaps}/a?fieldManager=me`, '{', apply)).code, 501);
+  });
+
+  test('to what is there is refused: it would need to know who owns which field', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(configMap('a', { data: { x: '0' } }));
+    const { code, body } = await send('PATCH', `${configMaps}/a?fieldManager=me&force=true`, yaml, apply);
+    assert.deepEqual([code, body.reason], [501, 'NotImplemented']);
+    assert.deepEqual(cluster.get(configMap('a'))?.data, { x: '0' });
+  });
+});

@@ -1,0 +1,13 @@
+/** Kinds of Kubernetes that this API server does not serve, and says so. */
+
+/** Why not, by plural and group. */
+export const notDoneTypes: ReadonlyMap<string, string> = new Map([
+  ['bindings.', 'there is no scheduler'],
+  ['componentstatuses.', 'there are no components'],
+  ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
+  ['events.events.k8s.io', 'events are served as v1 only'],
+  ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectrulesreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['subjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+]);
