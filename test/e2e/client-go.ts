@@ -1,7 +1,8 @@
 // Compares the exec authenticator with client-go's on generated kubeconfigs and plugin answers.
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
+import { parse } from 'yaml';
 import { ConfigurationError } from '../../src/errors.ts';
 import {
   AnswerFault,
@@ -77,6 +78,8 @@ const rules = {
   twice: 'of what stands twice in an answer of JSON, the last counts',
   alpha: 'v1alpha1 is taken',
   yaml: 'the rarities of YAML are read as the library reads them',
+  broken: 'a block of PEM that is broken or has headers is an error',
+  called: 'a certificate may have its other names in PEM, and a byte order mark before it',
 };
 /** Where we refuse what client-go takes: our message, and the rule. */
 const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
@@ -93,6 +96,22 @@ const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
 
 const ruleOf = (list: typeof refusals, message: string) => list.find(([pattern]) => pattern.test(message))?.[1];
 
+/** The rule of an answer's certificate and key that one of the two refuses; `undefined` where every block is as it should be. */
+function ruleOfPem(answer: string): string | undefined {
+  const { clientCertificateData: certificate, clientKeyData: key } = parse(answer).status;
+  if (/^\ufeff|-----BEGIN (TRUSTED|X509) CERTIFICATE-----/.test(certificate)) return rules.called;
+  const block = /^-----BEGIN ([A-Z ]+)-----$.*?^-----END \1-----$/gms;
+  const isRead = (pem: string) => {
+    try {
+      return pem.includes('CERTIFICATE') ? new X509Certificate(pem) : createPrivateKey(pem);
+    } catch {
+      return false;
+    }
+  };
+  const isBroken = (pem: string) => /-----BEGIN/.test(pem.replace(block, (one) => (isRead(one) ? '' : one)));
+  return isBroken(certificate) || isBroken(key) ? rules.broken : undefined;
+}
+
 /** How our result differs from theirs: nothing, or the rule behind it. Throws where no rule explains it. */
 async function compare(given: Case, theirs: Theirs): Promise<string> {
   const mine = await ours(given);
@@ -104,9 +123,14 @@ async function compare(given: Case, theirs: Theirs): Promise<string> {
   if (here !== undefined) {
     // Without https:// they do not even read the user.
     if (!theirs.command && !theirs.header?.authorization) return rules.server;
-    return ruleOf(refusals, here) ?? assert.fail(`we refuse the ${what}: ${here}`);
+    const rule =
+      ruleOf(refusals, here) ?? (/client (certificate|key)/.test(here) ? ruleOfPem(given.answer) : undefined);
+    return rule ?? assert.fail(`we refuse the ${what}: ${here}`);
   }
-  if (there !== undefined) return ruleOf(lenience, there) ?? assert.fail(`client-go refuses the ${what}: ${there}`);
+  if (there !== undefined) {
+    const rule = ruleOf(lenience, there) ?? (/tls: /.test(there) ? ruleOfPem(given.answer) : undefined);
+    return rule ?? assert.fail(`client-go refuses the ${what}: ${there}`);
+  }
   const { exec, info, credential, impersonation } = mine;
   assert.ok(exec && credential);
   const { runs = [], args = [], env = {}, header = {} } = theirs;

@@ -126,6 +126,8 @@ const time = mostly<unknown>(
   ),
   2,
 );
+const block = (name: string, body: string) => `-----BEGIN ${name}-----\n${body}\n-----END ${name}-----\n`;
+const rename = (pem: string, name: string) => pem.replaceAll('CERTIFICATE', name);
 const certificate = mostly<unknown>(
   fc.constantFrom(first.certificate, `${first.certificate}${authority.certificate}`),
   fc.oneof(
@@ -133,10 +135,26 @@ const certificate = mostly<unknown>(
       ...['', second.certificate, 'x', `text\n${first.certificate}`, `${first.certificate}text`, first.key],
       ...[first.certificate.replaceAll('\n', '\r\n'), `${authority.certificate}${first.certificate}`],
       ...[`${first.key}${first.certificate}`, first.certificate.replace('CERTIFICATE', 'TRUSTED CERTIFICATE')],
-      ...[first.certificate.slice(0, -40), `${first.certificate}${first.certificate.slice(0, 60)}`],
+      first.certificate.slice(0, -40),
+      // A chain in which something is not as it should be.
+      ...[
+        ...[-8, -60, 60, 27, 10].map((end) => authority.certificate.slice(0, end)),
+        ...[`text\n${authority.certificate}`, `${first.key}${authority.certificate}`],
+        ...['%%%%', 'YWFh', ''].map((body) => `${block('CERTIFICATE', body)}${authority.certificate}`),
+        ...['TRUSTED CERTIFICATE', 'X509 CERTIFICATE'].map((name) => rename(authority.certificate, name)),
+      ].map((rest) => `${first.certificate}${rest}`),
+      // Something before the first.
+      ...[
+        ...['\ufeff', ' ', 'x -----BEGIN CERTIFICATE-----\n', `${authority.certificate.slice(0, 60)}\n`],
+        ...['%%%%', 'YWFh', ''].map((body) => block('CERTIFICATE', body)),
+        ...['TRUSTED CERTIFICATE', 'X509 CERTIFICATE'].map((name) => rename(second.certificate, name)),
+      ].map((before) => `${before}${first.certificate}`),
+      ...['TRUSTED CERTIFICATE', 'X509 CERTIFICATE'].map((name) => rename(first.certificate, name)),
+      first.certificate.replace('\n', '\nName: x\n\n'),
     ),
     notText,
   ),
+  10,
 );
 const privateKey = createPrivateKey(first.key);
 const sec1 = privateKey.export({ type: 'sec1', format: 'pem' }).toString();
@@ -150,10 +168,12 @@ const key = mostly<unknown>(
     fc.constantFrom(
       ...['', second.key, 'x', `text\n${first.key}`, `${first.key}text`, first.certificate],
       ...[first.key.replaceAll('\n', '\r\n'), `${first.certificate}${first.key}`, first.key.slice(0, -40)],
-      ...[`${parameters}${sec1}`, encrypted, `${second.key}${first.key}`],
+      ...[`${parameters}${sec1}`, encrypted, `${second.key}${first.key}`, `${first.key}${first.key.slice(0, 60)}`],
+      ...[`${first.key.slice(0, 60)}\n${first.key}`, `${block('PRIVATE KEY', '%%%%')}${first.key}`],
     ),
     notText,
   ),
+  20,
 );
 const token = mostly<unknown>(
   fc.constantFrom('token', 'a.b.c', 'x'.repeat(2_000)),

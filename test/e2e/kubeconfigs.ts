@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
+import { isMap, isSeq, parseDocument } from 'yaml';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Credential } from '../../src/exec/exec-credential.ts';
 import { readDefault } from '../../src/rest/from-default.ts';
@@ -109,12 +110,29 @@ const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
 
 const ruleOf = (list: typeof refusals, message: string) => list.find(([pattern]) => pattern.test(message))?.[1];
 
+/** The same machine without what has no name in its kubeconfigs; `undefined` where all of it has one. */
+function withoutUnnamed(machine: Machine): Machine | undefined {
+  const files = Object.entries(machine.files).map(([path, text]) => {
+    if (!path.endsWith('config')) return [path, text] as const;
+    const document = parseDocument(text, { version: '1.1', logLevel: 'silent' });
+    if (document.errors.length > 0) return [path, text] as const;
+    const entries = ['clusters', 'users', 'contexts'].flatMap((list) => {
+      const items = document.getIn([list]);
+      return isSeq(items) ? [items] : [];
+    });
+    const named = entries.map(({ items }) => items.filter((item) => !isMap(item) || Boolean(item.get('name'))));
+    if (entries.every(({ items }, index) => items.length === named[index]?.length)) return [path, text] as const;
+    for (const [index, list] of entries.entries()) list.items = named[index] ?? [];
+    return [path, JSON.stringify(document)] as const;
+  });
+  const isSame = files.every(([path, text]) => text === machine.files[path]);
+  return isSame ? undefined : { ...machine, files: Object.fromEntries(files) };
+}
+
 /** How our result differs from theirs: nothing, or the rule behind it. Throws where no rule explains it. */
-function compare({ files }: Machine, folder: string, { error, parts, credential }: Ours, theirs: Theirs): string {
+function compare(folder: string, { error, parts, credential }: Ours, theirs: Theirs): string {
   if (error !== undefined && theirs.error !== undefined) return 'both refuse';
-  const unnamed = Object.values(files).some((text) => /"name":""|name: ""|\[\{\}\]|- \{\}/.test(text));
-  if (error !== undefined)
-    return ruleOf(refusals, error) ?? (unnamed ? rules.unnamed : assert.fail(`we refuse: ${error}`));
+  if (error !== undefined) return ruleOf(refusals, error) ?? assert.fail(`we refuse: ${error}`);
   assert.ok(parts);
   if (theirs.error !== undefined)
     return ruleOf(lenience, theirs.error) ?? assert.fail(`client-go refuses: ${theirs.error}`);
@@ -167,7 +185,6 @@ function compare({ files }: Machine, folder: string, { error, parts, credential 
     if (isDeepStrictEqual(mine, there)) return rules.written;
     if (parts.namespace === undefined && access.provider === 'kubeconfig') there.namespace = mine.namespace;
     if (isDeepStrictEqual(mine, there)) return rules.namespace;
-    if (unnamed) return rules.unnamed;
     throw difference;
   }
 }
@@ -175,14 +192,32 @@ function compare({ files }: Machine, folder: string, { error, parts, credential 
 /** How many machines came out how. */
 export async function compareKubeconfigs(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
   const generated = fc.sample(machines, { numRuns: count, seed });
-  const lines = await askGo('access', './kubeconfigs', generated, moveServiceAccount);
+  // What they make of a machine as we see it: its entries without a name are never used here.
+  const named = new Map(
+    generated.flatMap((machine) => {
+      const other = withoutUnnamed(machine);
+      return other ? [[machine, other] as const] : [];
+    }),
+  );
+  const lines = await askGo('access', './kubeconfigs', [...generated, ...named.values()], moveServiceAccount);
+  const namedLines = new Map(
+    [...named.keys()].map((machine, index) => [machine, lines[generated.length + index] ?? '']),
+  );
   const before = process.cwd();
   const temporary = realpathSync(mkdtempSync(join(tmpdir(), 'kubeconfigs-')));
   const folder = join(temporary, 'machine');
   try {
-    return await tally<Machine, Theirs>(seed, generated, lines, async (given, theirs) =>
-      compare(given, folder, await ours(given, folder), theirs),
-    );
+    return await tally<Machine, Theirs>(seed, generated, lines, async (given, theirs) => {
+      const mine = await ours(given, folder);
+      try {
+        return compare(folder, mine, theirs);
+      } catch (difference) {
+        const line = namedLines.get(given);
+        if (line === undefined) throw difference;
+        compare(folder, mine, JSON.parse(line));
+        return rules.unnamed;
+      }
+    });
   } finally {
     process.chdir(before);
     rmSync(temporary, { recursive: true });

@@ -174,6 +174,11 @@ describe("a plugin's certificate", () => {
       'ANSWER_CERTIFICATE_REFUSED',
       /certificate that OpenSSL refuses/,
     ],
+    'whose chain is cut off': [
+      { clientCertificateData: certificate + certificate.slice(0, 60), clientKeyData: key },
+      'ANSWER_CERTIFICATE_REFUSED',
+      /certificate that OpenSSL refuses \(bad end line\).* and a whole chain/,
+    ],
     'that is garbage': [
       { clientCertificateData: broken, clientKeyData: key },
       'ANSWER_FIELD_INVALID',
