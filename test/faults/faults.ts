@@ -1,11 +1,14 @@
 // npm run test:faults [-- --seconds 60 --seed 7]
 // 50 callers and an informer, while plugin, server, credential and clock misbehave at random. The seed makes it repeatable.
 import assert from 'node:assert/strict';
+import diagnostics from 'node:diagnostics_channel';
 import { readdirSync } from 'node:fs';
 import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { fetch } from 'undici';
+import { backoffMs, SinkingCount } from '../../src/exec/backoff.ts';
 import { CredentialProviders } from '../../src/index.ts';
+import type { RunStart } from '../../src/telemetry.ts';
 import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
 import { malformed, sendMalformed } from '../fixtures/malformed.ts';
 import { envsExtension } from '../fixtures/resolving.ts';
@@ -61,6 +64,22 @@ const profile = {
 };
 const config = providers.getConfig(profile);
 const core = config.makeApiClient(CoreV1Api);
+
+const heap = () => {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+};
+const descriptors = () => readdirSync('/proc/self/fd').length;
+const idle = descriptors();
+
+/** Milliseconds for which refreshes after 401s are held back at most: the more of them there have been, the longer. */
+let heldMs = 0;
+const recentRefreshes = new SinkingCount(30_000);
+diagnostics.subscribe('clusterprofile-credentials:plugin-run-start', (message) => {
+  if ((message as RunStart).reason !== 'rejected') return; // what the channel's name promises
+  recentRefreshes.add(clock(), 11);
+  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())), () => 1);
+});
 
 /** What the plugin answers while nothing is wrong: the token that the server takes, for a few seconds. */
 let generation = 0;
@@ -198,16 +217,15 @@ const faults: readonly Fault[] = [
   { name: 'nothing', begin: () => {} },
 ];
 
-const heap = () => {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
-};
-const descriptors = () => readdirSync('/proc/self/fd').length;
 while (successes < 2_000) await pause(20);
-const before = { heap: heap(), descriptors: descriptors(), runs: await plugin.runs() };
+const before = { heap: heap(), runs: await plugin.runs() };
 
-/** Milliseconds that everybody may need after a fault: the longest pause before a retry, the longest hold, and a run. */
-const recoveryMs = 25_000;
+/**
+ * Milliseconds that everybody may need after a fault. A plugin that has failed twice within it is held back for 4 s at most; a
+ * refresh after a 401 for up to half a minute, when there have been many. Then it runs, and callers, who list what is watched as
+ * well, are in a pause of 8 s at most before they try again. The rest is for a busy machine.
+ */
+const recoveryMs = () => Math.max(4_000, heldMs) + timeoutMs + 8_000 + 2_000;
 const began = performance.now();
 let faultMs = 0;
 let slowest = { name: '', ms: 0 };
@@ -235,7 +253,7 @@ while (performance.now() - began < seconds * 1_000) {
   while (!lastSuccess.every((time) => time > healed)) {
     const waiting = lastSuccess.filter((time) => time <= healed).length;
     const message = `"${fault.name}" is over, and requests of ${waiting} callers still fail: ${lastError}`;
-    assert.ok(performance.now() - healed < recoveryMs, message);
+    assert.ok(performance.now() - healed < recoveryMs(), `${message} after ${recoveryMs()} ms`);
     await pause(20);
     await heal();
   }
@@ -266,12 +284,15 @@ assert.deepEqual([CPC_FAULTS_A, CPC_FAULTS_B], ['process', 'profile']);
 stopped = true;
 await informer.stop();
 await Promise.all(callers);
-await pause(200);
-const grown = { heap: heap() - before.heap, descriptors: descriptors() - before.descriptors };
-assert.ok(grown.heap < 8 * 1024 * 1024, `the heap has grown by ${grown.heap} bytes`);
-// Sockets for short requests come and go with the load.
-assert.ok(grown.descriptors <= 74, `${grown.descriptors} more descriptors`);
-assert.ok(cluster.stats.openConnections <= 35, `${cluster.stats.openConnections} open connections`);
+// Sockets for short requests come and go with the load: without it there is the one for everything.
+const calm = performance.now() + 30_000;
+const open = () => ({ connections: cluster.stats.openConnections, descriptors: descriptors() - idle });
+while (open().connections > 1 || open().descriptors > 4) {
+  assert.ok(performance.now() < calm, `nobody asks, and there are ${inspect(open())} more than before`);
+  await pause(100);
+}
+const grown = heap() - before.heap;
+assert.ok(grown < 8 * 1024 * 1024, `the heap has grown by ${grown} bytes`);
 await providers.close();
 await cluster.close();
 await plugin.remove();
@@ -281,6 +302,6 @@ console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
     `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +
     `${hostile.tries} hostile profiles refused, the slowest in ${Math.round(hostile.slowestMs)} ms; ` +
-    `informer complete after ${informerErrors} errors; heap ${Math.round(grown.heap / 1024)} KiB, ` +
-    `${grown.descriptors} descriptors more than before`,
+    `informer complete after ${informerErrors} errors; heap ${Math.round(grown / 1024)} KiB, ` +
+    `${open().descriptors} descriptors more than before`,
 );
