@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
+import type { Ignored } from './access/extensions.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
 import { hardeningProblems } from './access/hardened.ts';
 import { printedWithoutValues } from './access/printed-access.ts';
@@ -100,9 +101,12 @@ export class CredentialProviders {
    * share one connection pool and one credential however often this is called. Throws a `ProfileError`.
    */
   getConfig(profile: ClusterProfile): RestConfig {
-    if (this.#connections.closed) throw new RequestError('CONFIG_CLOSED', providersClosed);
+    if (this.#connections.closed) {
+      throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${profileName(profile)}: ${providersClosed}`);
+    }
     const access = this.#resolveAudited(profile);
     this.#connections.sweep();
+    this.#tellIgnored(profileName(profile), access);
     return RestConfig.create({
       name: profileName(profile),
       user: access.provider,
@@ -146,6 +150,17 @@ export class CredentialProviders {
       }
       throw error;
     }
+  }
+
+  /** An operator sees why a profile does not get what it asks for: once, not at each reconcile. */
+  #tellIgnored(profile: string, { provider, ignored, cluster: { server } }: ResolvedAccess): void {
+    const { troubles } = this.#connections.log;
+    const subject = { name: profile, fields: { profile, server, provider } };
+    const toTrouble = ({ path, reason }: Ignored) => {
+      const message = `ClusterProfile ${profile}, ${server}: ${path} is not applied: ${reason}`;
+      return { code: `${path} ${reason}`, message };
+    };
+    troubles.set(subject, 'ignored', ignored.map(toTrouble));
   }
 
   /** The provider that an access was resolved with. */

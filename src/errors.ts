@@ -326,11 +326,23 @@ export class RequestError extends CredentialsError {
   override readonly name = 'RequestError';
   override readonly retryable: boolean;
   readonly code: RequestErrorCode;
+  /** `namespace/name` of the ClusterProfile that the request was for, where that is known. */
+  readonly profile: string | undefined;
+  readonly server: string | undefined;
 
-  constructor(code: RequestErrorCode, message: string, options?: ErrorOptions) {
-    super(printable(message, maxMessageBytes), options);
+  constructor(code: RequestErrorCode, message: string, options?: ErrorOptions, cluster?: ClusterOfError) {
+    const where = cluster ? `${cluster.name}, ${cluster.server}: ` : '';
+    super(printable(`${where}${message}`, maxMessageBytes), options);
     this.code = code;
+    this.profile = cluster?.profile;
+    this.server = cluster?.server;
     this.retryable = code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
+  }
+
+  /** The same, of one of the clusters. */
+  of(cluster: ClusterOfError): RequestError {
+    if (this.server !== undefined) return this;
+    return new RequestError(this.code, this.message, this.cause === undefined ? {} : { cause: this.cause }, cluster);
   }
 }
 

@@ -10,32 +10,25 @@ export interface Logger {
   warn(fields: object, message: string): void;
 }
 
-/** How many different warnings are remembered, so that they are not said again. */
-const remembered = 1_000;
-const said = new WeakMap<object, Set<string>>();
-
-/** Warns, but not a second time with the same words. */
-export function warnOnce(logger: Logger, fields: object, message: string): void {
-  if (isNew(logger, message)) logger.warn(fields, message);
-}
-
-function isNew(where: object, message: string): boolean {
-  const messages = said.get(where) ?? new Set();
-  said.set(where, messages);
-  if (messages.has(message)) return false;
-  if (messages.size >= remembered) messages.clear();
-  messages.add(message);
-  return true;
-}
-
-/** Silent but for warnings, each of them once. */
+/** Silent but for warnings. */
 export const defaultLogger: Logger = {
-  warn: (_fields, message) => warnOnStderr(message),
+  warn: (_fields, message) => say(message),
 };
 
-/** Also for what a logger cannot be told, because it is what failed. */
+/** How many different messages are remembered, so that they are not said again. */
+const remembered = 1_000;
+const said = new Set<string>();
+
+/** For what a logger cannot be told, because it is what failed, perhaps with every line. The same words are said once. */
 export function warnOnStderr(message: string): void {
-  if (isNew(defaultLogger, message)) console.warn(`clusterprofile-credentials: ${message}`);
+  if (said.has(message)) return;
+  if (said.size >= remembered) said.clear();
+  said.add(message);
+  say(message);
+}
+
+function say(message: string): void {
+  console.warn(`clusterprofile-credentials: ${message}`);
 }
 
 const safeLoggers = new WeakMap<Logger, Logger>();
@@ -44,12 +37,12 @@ const safeLoggers = new WeakMap<Logger, Logger>();
 export function safeLogger(logger: Logger): Logger {
   const known = safeLoggers.get(logger);
   if (known) return known;
-  const say = (level: 'debug' | 'info' | 'warn') => (fields: object, message: string) =>
+  const tell = (level: 'debug' | 'info' | 'warn') => (fields: object, message: string) =>
     callSafely(`the logger's ${level}`, () => logger[level]?.(fields, message), warnOnStderr);
   const safe: Logger = {
-    warn: say('warn'),
-    ...(logger.info ? { info: say('info') } : {}),
-    ...(logger.debug ? { debug: say('debug') } : {}),
+    warn: tell('warn'),
+    ...(logger.info ? { info: tell('info') } : {}),
+    ...(logger.debug ? { debug: tell('debug') } : {}),
   };
   safeLoggers.set(logger, safe);
   return safe;

@@ -81,7 +81,7 @@ export class CredentialMetrics {
       });
       this.#refused = new Counter({
         name: 'clusterprofile_access_refused_total',
-        help: 'ClusterProfiles refused by a rule or a limit, by access type and error code; counted at each getConfig.',
+        help: 'ClusterProfiles and requests refused by a rule or a limit, by access type and error code; profiles at each getConfig.',
         labelNames: ['provider', 'code'],
         registers,
       });

@@ -51,7 +51,7 @@ export interface CredentialProvidersOptions {
   readonly onChange?: (change: ProviderFileChange) => void;
   /** Is told of plugin runs and credentials: `new CredentialMetrics({ registry })`. */
   readonly metrics?: CredentialMetrics;
-  /** Default: warnings go to stderr, each of them once; nothing else is said. */
+  /** Default: warnings go to stderr; nothing else is said. */
   readonly logger?: Logger;
   /** The time, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: () => number;

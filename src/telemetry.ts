@@ -4,7 +4,7 @@
  */
 import { type Channel, channel } from 'node:diagnostics_channel';
 import { callSafely } from './callbacks.ts';
-import type { PluginErrorCode, ProfileErrorCode } from './errors.ts';
+import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from './errors.ts';
 import { warnOnStderr } from './logger.ts';
 
 /** Why a plugin is run: there is no credential yet, it has expired, it is about to, or a server refused it. */
@@ -52,13 +52,13 @@ export interface Rejected {
   readonly refreshed: boolean;
 }
 
-/** A profile asked for what a rule of the operator's, or a limit, does not let it have. */
+/** A profile asked for what a rule of the operator's, or a limit, does not let it have; or a request was refused. */
 export interface AccessRefused {
   readonly provider: string;
-  /** `namespace/name`, fit to be printed. */
+  /** `namespace/name`, fit to be printed; of a kubeconfig its context. */
   readonly profile: string;
-  readonly code: ProfileErrorCode;
-  /** Field of the ClusterProfile. */
+  readonly code: ProfileErrorCode | RequestErrorCode;
+  /** Field of the ClusterProfile; of a request its path (`PATH_NOT_ALLOWED`) or the origin that it was for (`FOREIGN_ORIGIN`). */
   readonly path: string;
 }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Registry } from 'prom-client';
+import { fetch } from 'undici';
 import { CredentialMetrics, CredentialProviders, type Provider } from '../src/index.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from './fixtures/fleet.ts';
 import { argsExtension, envsExtension } from './fixtures/resolving.ts';
+import { openWebSocket } from './fixtures/tls-server.ts';
 
 const provider: Provider = {
   name: 'google',
@@ -37,18 +40,24 @@ const profileWith = (cluster: object | undefined, namespace = 'fleet', name = 's
   status: { accessProviders: [{ name: 'google', ...(cluster ? { cluster } : {}) }] },
 });
 
-test('a profile that breaks a rule or a limit is counted at each getConfig and told on diagnostics_channel, a mistaken one is not', async (t) => {
+/** What is told on the channel, and what the counter says. */
+function startAudit(t: TestContext) {
   const events: unknown[] = [];
   const listen = (event: unknown) => events.push(event);
   subscribe('clusterprofile-credentials:access-refused', listen);
   t.after(() => unsubscribe('clusterprofile-credentials:access-refused', listen));
   const registry = new Registry();
-  const providers = new CredentialProviders([provider], { metrics: new CredentialMetrics({ registry }) });
-  t.after(() => providers.close());
   const count = async () => {
     const { values } = (await registry.getSingleMetric('clusterprofile_access_refused_total')?.get()) ?? { values: [] };
     return Object.fromEntries(values.map(({ labels, value }) => [`${labels.provider} ${labels.code}`, value]));
   };
+  return { events, count, metrics: new CredentialMetrics({ registry }) };
+}
+
+test('a profile that breaks a rule or a limit is counted at each getConfig and told on diagnostics_channel, a mistaken one is not', async (t) => {
+  const { events, count, metrics } = startAudit(t);
+  const providers = new CredentialProviders([provider], { metrics });
+  t.after(() => providers.close());
 
   for (const [code, cluster] of [...attacks, ...mistakes]) {
     assert.throws(() => providers.resolve(profileWith(cluster)), { code });
@@ -84,4 +93,33 @@ test('a profile that breaks a rule or a limit is counted at each getConfig and t
     code: 'PROFILE_NOT_ALLOWED',
     path: 'metadata.namespace',
   });
+});
+
+test('a request that is refused is counted and told each time, and warned about once: redirects and WebSockets too', async (t) => {
+  const { events, count, metrics } = startAudit(t);
+  const warnings: string[] = [];
+  const logger = { warn: (_fields: object, line: string) => warnings.push(line) };
+  const cluster = await startCluster(t, { pathPrefix: '/tenant-1' });
+  const { origin } = new URL(cluster.url);
+  const rules = { allowedServers: [cluster.url] };
+  const config = startProviders(t, await startPlugin(t), { metrics, logger }, rules).getConfig(profileFor(cluster));
+  const { dispatcher } = config;
+  cluster.failNext({ redirect: `${origin}/tenant-2/secrets?token=x` });
+  await assert.rejects(fetch(`${cluster.url}/version`, { dispatcher }));
+  await assert.rejects(dispatcher.request({ origin, method: 'GET', path: '/tenant-2' }), { code: 'PATH_NOT_ALLOWED' });
+  cluster.failNext({ redirect: 'https://attacker.dev/x?token=x' });
+  await assert.rejects(fetch(`${cluster.url}/version`, { dispatcher }));
+  await assert.rejects(openWebSocket(config, 'https://attacker.dev:9'), { code: 'FOREIGN_ORIGIN' });
+  await assert.rejects(openWebSocket(config, `${origin}/tenant-2/exec`), { code: 'PATH_NOT_ALLOWED' });
+  const told = { provider: 'fake', profile: 'fleet/spoke' };
+  assert.deepEqual(events, [
+    { ...told, code: 'PATH_NOT_ALLOWED', path: '/tenant-2/secrets' },
+    { ...told, code: 'PATH_NOT_ALLOWED', path: '/tenant-2' },
+    { ...told, code: 'FOREIGN_ORIGIN', path: 'https://attacker.dev' },
+    { ...told, code: 'FOREIGN_ORIGIN', path: 'https://attacker.dev:9' },
+    { ...told, code: 'PATH_NOT_ALLOWED', path: '/tenant-2/exec' },
+  ]);
+  assert.deepEqual(await count(), { 'fake PATH_NOT_ALLOWED': 3, 'fake FOREIGN_ORIGIN': 2 });
+  assert.equal(warnings.length, 2, warnings.join('\n'));
+  for (const line of warnings) assert.match(line, /^ClusterProfile fleet\/spoke, https:.* was refused: /);
 });

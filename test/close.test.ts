@@ -300,7 +300,7 @@ describe('a WebSocket', () => {
     const config = startProviders(t, await startPlugin(t)).getConfig(profileOf('https://127.0.0.1:1'));
     await assert.rejects(openWebSocket(config, server.url), {
       code: 'FOREIGN_ORIGIN',
-      message: /for 127\.0\.0\.1:1 only/,
+      message: /for https:\/\/127\.0\.0\.1:1 only/,
     });
     assert.deepEqual(server.seen, []);
   });

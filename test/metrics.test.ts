@@ -268,6 +268,7 @@ describe('events on diagnostics_channel', () => {
       ['plugin-run-start', { provider, reason: 'rejected' }],
       ['plugin-run-end', { provider, reason: 'rejected', state: 'exec_error', code: 'PLUGIN_FAILED', exitCode: 1 }],
       ['rejection', { provider, statusCode: 401, refreshed: false }],
+      ['pool', { provider, change: 'closed', hasCertificate: false }],
     ]);
     const runIds = events.filter(([name]) => name.startsWith('plugin-run')).map(([, { runId }]) => runId);
     assert.deepEqual(runIds, [runIds[0], runIds[0], runIds[2], runIds[2], runIds[4], runIds[4]]);

@@ -144,8 +144,7 @@ describe('a secret', () => {
             () => Buffer.of(),
           ),
         ),
-      (secret) =>
-        outcome(() => new StaticCredentials('k', { token: secret }, { clock: Date.now, logger: { warn: () => {} } })),
+      (secret) => outcome(() => new StaticCredentials('k', { token: secret }, { clock: Date.now })),
       // What the environment's proxies hold, and a profile that must not.
       (secret) => outcome(() => parseProxy(`http://u:${secret}@proxy:3128`)),
       (secret, around) => outcome(() => parseProxy(`htp://u:${secret}@${around}`)),

@@ -2,9 +2,10 @@
  * The one place that runs a plugin for one distinct plugin input: caches, refreshes and shares what it returns.
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
-import { PluginError } from '../errors.ts';
+import { type ClusterOfError, PluginError } from '../errors.ts';
 import type { HeldCredential } from '../metrics.ts';
 import { emit, type RunReason } from '../telemetry.ts';
+import type { Trouble } from '../troubles.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
@@ -15,16 +16,34 @@ export interface SourceOptions extends PluginOptions {
   readonly clock: () => number;
 }
 
+/** What is wrong with a credential that serves all the same. */
+export interface SupplyTrouble extends Trouble {
+  readonly kind: 'refresh' | 'clock' | 'left out';
+}
+
+/** The cluster for which a credential is asked for: the log names it. */
+export interface Asker {
+  readonly cluster: ClusterOfError;
+  /** A refresh that this asker's request has started brought nothing. */
+  refreshFailed(trouble: SupplyTrouble): void;
+}
+
 /** Where requests get their credential: a plugin's, or one that a kubeconfig holds. */
 export interface CredentialSupply {
-  get(): Credential | Promise<Credential>;
+  get(asker?: Asker): Credential | Promise<Credential>;
   afterRejection(
     rejected: Credential,
     rejections: Rejections,
     response?: ExecResponse,
+    asker?: Asker,
   ): Promise<Credential | undefined>;
+  /** Of the credential that it gives now: every cluster that uses it is told. */
+  readonly troubles: readonly SupplyTrouble[];
   invalidate(): void;
 }
+
+/** What a supply without any gives. */
+export const noTroubles: readonly SupplyTrouble[] = Object.freeze([]);
 
 /**
  * One connection's 401s: they hold back its refreshes, and nobody else's. A refresh that helps says little of the next one: of
@@ -91,7 +110,12 @@ export class CredentialSource implements CredentialSupply {
   readonly #afterRejections = new SinkingCount(1_000);
   /** Of this input, whoever waits for it. */
   #standing: Standing = 'new';
-  #warnedOfClock = false;
+  /** Of the last run. */
+  #clockTrouble: SupplyTrouble | undefined;
+  #refreshTrouble: SupplyTrouble | undefined;
+  #leftOut = noTroubles;
+  /** All of these. */
+  #troubles = noTroubles;
   /** A run that began before the last `invalidate()` may not be taken over. */
   #generation = 0;
   #runs = 0;
@@ -106,19 +130,23 @@ export class CredentialSource implements CredentialSupply {
     return this.#runs;
   }
 
+  get troubles(): readonly SupplyTrouble[] {
+    return this.#troubles;
+  }
+
   /** The credential, at once where there is one; otherwise the run that all who ask now share. */
-  get(): Credential | Promise<Credential> {
+  get(asker?: Asker): Credential | Promise<Credential> {
     const now = this.#options.clock();
     this.#askedAt = now;
     const current = this.#current;
     if (current && this.#isUsable(current, now)) {
-      if (now >= this.#refreshAt) this.#refreshBehind(now);
+      if (now >= this.#refreshAt) this.#refreshBehind(now, asker);
       return current;
     }
     if (this.#running) return this.#running;
     const held = this.#held.left(now);
     if (this.#failure && held > 0) return Promise.reject(this.#failure.heldBack(held));
-    return this.#run(current ? 'expired' : 'first');
+    return this.#run(current ? 'expired' : 'first', asker);
   }
 
   /**
@@ -130,6 +158,7 @@ export class CredentialSource implements CredentialSupply {
     rejected: Credential,
     rejections: Rejections,
     response?: ExecResponse,
+    asker?: Asker,
   ): Promise<Credential | undefined> {
     if (this.#current && this.#current !== rejected) return this.#current;
     try {
@@ -139,10 +168,10 @@ export class CredentialSource implements CredentialSupply {
       if (tooMany || rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
       rejections.add(now);
       this.#afterRejections.add(now, mostAfterRejections);
-      return await this.#run('rejected', response);
+      return await this.#run('rejected', asker, response);
     } catch (error) {
       // The caller gets the server's own 401; the reason for it would be lost otherwise.
-      this.#warn('a refresh after a 401 failed', error);
+      this.#refreshFailed("a refresh after a 401 failed, the server's 401 goes to the caller", error, asker);
       return undefined;
     }
   }
@@ -160,17 +189,26 @@ export class CredentialSource implements CredentialSupply {
     return credential.expiresAt === undefined || now <= credential.expiresAt || this.#used.left(now) > 0;
   }
 
-  #refreshBehind(now: number): void {
+  #refreshBehind(now: number, asker: Asker | undefined): void {
     if (this.#running || this.#held.left(now) > 0) return;
-    this.#run('ahead').catch((error: unknown) =>
-      this.#warn('a refresh ahead of expiry failed, the old credential serves on', error),
+    this.#run('ahead', asker).catch((error: unknown) =>
+      this.#refreshFailed('a refresh ahead of expiry failed, the old credential serves on', error, asker),
     );
   }
 
-  #run(reason: RunReason, response?: ExecResponse): Promise<Credential> {
+  #run(reason: RunReason, asker: Asker | undefined, response?: ExecResponse): Promise<Credential> {
     const generation = this.#generation;
     this.#runs += 1;
-    const previous = { reason, response, secrets: this.#secrets, standing: this.#standing };
+    const previous = {
+      reason,
+      response,
+      secrets: this.#secrets,
+      standing: this.#standing,
+      cluster: asker?.cluster,
+      leftOut: (names: readonly string[]) => {
+        this.#leftOut = names.map((name) => this.#leftOutTrouble(name));
+      },
+    };
     const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
         this.#standing = 'answers';
@@ -196,6 +234,8 @@ export class CredentialSource implements CredentialSupply {
     this.#current = credential;
     this.#secrets = credential.secrets;
     this.#failure = undefined;
+    this.#refreshTrouble = undefined;
+    this.#clockTrouble = undefined;
     this.#held.clear();
     const { expiresAt } = credential;
     if (expiresAt === undefined || expiresAt >= now) {
@@ -205,6 +245,7 @@ export class CredentialSource implements CredentialSupply {
     } else {
       this.#useExpired(now, expiresAt);
     }
+    this.#gatherTroubles();
     this.#report(before, credential);
   }
 
@@ -215,14 +256,22 @@ export class CredentialSource implements CredentialSupply {
     this.#held.set(now, ms);
     this.#used.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
-    if (this.#warnedOfClock) return;
-    this.#warnedOfClock = true;
     const age = Math.round((now - expiresAt) / 1000);
-    this.#options.logger.warn(
-      this.#fields,
+    const message =
       `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
-        `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`,
-    );
+      `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`;
+    this.#clockTrouble = { kind: 'clock', code: '', message };
+  }
+
+  #leftOutTrouble(name: string): SupplyTrouble {
+    const why = `the process's environment has ${name}, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
+    const message = `${this.#call.origin}: the profile's variable ${name} is not given to plugin ${this.#call.exec.command}`;
+    return { kind: 'left out', code: name, message: `${message}: ${why}` };
+  }
+
+  #gatherTroubles(): void {
+    const all = [this.#refreshTrouble, this.#clockTrouble, ...this.#leftOut].filter((trouble) => trouble !== undefined);
+    this.#troubles = all.length === 0 ? noTroubles : all;
   }
 
   /** What is held now, for metrics. */
@@ -263,13 +312,21 @@ export class CredentialSource implements CredentialSupply {
     if (error instanceof PluginError) this.#failure = error;
   }
 
-  #warn(what: string, error: unknown): void {
-    const why = error instanceof PluginError ? error.message : `${this.#call.origin}: unexpected failure`;
-    this.#options.logger.warn(this.#fields, `${what}: ${why}`);
-  }
-
-  get #fields(): object {
-    return { provider: this.#call.provider, command: this.#call.exec.command };
+  #refreshFailed(what: string, error: unknown, asker: Asker | undefined): void {
+    const known = error instanceof PluginError;
+    if (known && error.code === 'PLUGIN_STOPPED') return;
+    const why = known ? error.message : `${this.#call.origin}: unexpected failure`;
+    const trouble: SupplyTrouble = {
+      kind: 'refresh',
+      code: known ? error.code : '',
+      message: `${what}: ${why}`,
+    };
+    // One that has succeeded meanwhile has the last word.
+    if (this.#current && (!known || this.#failure !== undefined)) {
+      this.#refreshTrouble = trouble;
+      this.#gatherTroubles();
+    }
+    asker?.refreshFailed(trouble);
   }
 
   toJSON(): string {

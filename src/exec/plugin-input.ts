@@ -7,11 +7,14 @@ const kernelStringLimit = 131_072;
 /** What is left of the process's environment where a clean one is asked for (KEP-541, version of 2019). */
 const cleanNames: ReadonlySet<string> = new Set(['PATH', 'HOME']);
 
-/** The environment of a run: the process's, then the configured one; later wins, but for what is only to be appended. */
+/**
+ * The environment of a run: the process's, then the configured one; later wins, but for what is only to be appended. `leftOut`
+ * names what was not, because it is there.
+ */
 export function environmentOf(
   { env, appendIfNotExists = [] }: Pick<ResolvedExec, 'env' | 'appendIfNotExists'>,
   clean: boolean,
-): Record<string, string> {
+): { readonly environment: Record<string, string>; readonly leftOut: readonly string[] } {
   // Without a prototype, so that a variable named __proto__ is one like any other.
   const environment: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(process.env)) {
@@ -19,7 +22,7 @@ export function environmentOf(
   }
   const existing = new Set(appendIfNotExists.filter((name) => name in environment));
   for (const { name, value } of env) if (!existing.has(name)) environment[name] = value;
-  return environment;
+  return { environment, leftOut: [...existing] };
 }
 
 /** Why the kernel would refuse to start the plugin, said by what is large, or `undefined`. */

@@ -6,9 +6,10 @@ import { isatty } from 'node:tty';
 import { abortable } from '../abortable.ts';
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
-import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
-import { type Logger, warnOnce } from '../logger.ts';
+import { type ClusterOfError, PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import { emit, type Observer, type RunEnd, type RunReason, stateOf } from '../telemetry.ts';
+import type { Troubles } from '../troubles.ts';
 import {
   AnswerFault,
   type Credential,
@@ -46,6 +47,7 @@ export interface PluginOptions {
   /** Plugins that may run at once in this process. */
   readonly maxConcurrentRuns: number;
   readonly logger: Logger;
+  readonly troubles: Troubles;
   /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */
   readonly cleanEnvironment: boolean;
   /** Which plugins may be run at all. */
@@ -67,6 +69,10 @@ export interface Previous {
   readonly secrets: readonly string[];
   /** How it has behaved so far. */
   readonly standing: Standing;
+  /** For whom it is run, for the log. */
+  readonly cluster?: ClusterOfError | undefined;
+  /** Is told which of a profile's variables the process's environment has already. */
+  readonly leftOut?: (names: readonly string[]) => void;
 }
 
 /** Runs the plugin when a place is free. Rejects with nothing but a `PluginError`. */
@@ -105,36 +111,73 @@ async function observed(
   const { provider, exec } = call;
   const start = { runId: lastRunId, provider, command: exec.command, reason: previous.reason };
   const began = performance.now();
+  const debug = (message: string, more: object = {}) =>
+    options.logger.debug?.({ ...fieldsOf(call, previous), ...start, ...more }, lineOf(call, previous, message));
   emit(options.observer, 'plugin-run-start', start);
-  const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>) =>
-    emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs: performance.now() - began });
+  debug(`is run (${runReasons[previous.reason]})`);
+  const end = (how: Pick<RunEnd, 'state' | 'code' | 'exitCode' | 'signal'>, outcome: string) => {
+    const durationMs = performance.now() - began;
+    emit(options.observer, 'plugin-run-end', { ...start, ...how, durationMs });
+    debug(`${outcome} (after ${Math.round(durationMs)} ms)`, { ...how, durationMs });
+  };
   try {
     const credential = await run(call, options, previous, timeoutMs);
-    end({ state: 'ok', exitCode: 0 });
+    end({ state: 'ok', exitCode: 0 }, `gave ${describeCredential(credential)}`);
     return credential;
   } catch (error) {
     if (error instanceof PluginError) {
       const { code, exitCode, signal } = error;
-      end({
+      const how = {
         state: stateOf(code),
         code,
         ...(exitCode === undefined ? {} : { exitCode }),
         ...(signal === undefined ? {} : { signal }),
-      });
+      };
+      end(how, error.reason);
     } else {
-      end({ state: 'exec_error' });
+      end({ state: 'exec_error' }, 'could not be started');
     }
     throw error;
   }
 }
 
+/** For the log. */
+const runReasons: Readonly<Record<RunReason, string>> = {
+  first: 'there is no credential yet',
+  expired: 'the credential has expired',
+  ahead: 'the credential expires soon',
+  rejected: 'a server refused the credential',
+};
+
+/** Never the credential itself. */
+function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
+  const what = [authorization === undefined ? [] : ['a token'], keyPair ? ['a client certificate'] : []].flat();
+  const until = expiresAt === undefined ? 'without an expiry' : `good until ${new Date(expiresAt).toISOString()}`;
+  return `${what.join(' and ')}, ${until}`;
+}
+
+function fieldsOf({ provider, exec }: PluginCall, { cluster }: Pick<Previous, 'cluster'>): object {
+  const { profile, server } = cluster ?? {};
+  return {
+    ...(profile === undefined ? {} : { profile }),
+    ...(server === undefined ? {} : { server }),
+    provider,
+    command: exec.command,
+  };
+}
+
+function lineOf({ origin, exec }: PluginCall, { cluster }: Pick<Previous, 'cluster'>, message: string): string {
+  return `${cluster ? `${cluster.name}, ${cluster.server}: ` : ''}${origin}: plugin ${exec.command}: ${message}`;
+}
+
 async function run(
   call: PluginCall,
   options: PluginOptions,
-  { response, secrets: earlier }: Previous,
+  previous: Previous,
   timeoutMs: number | undefined,
 ): Promise<Credential> {
   const { exec, cluster } = call;
+  const { response, secrets: earlier } = previous;
   const interactive = timeoutMs === undefined;
   const secrets = [
     ...earlier,
@@ -144,7 +187,9 @@ async function run(
   ];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
-  const environment = { ...environmentOf(exec, options.cleanEnvironment), KUBERNETES_EXEC_INFO: execInfo };
+  const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
+  previous.leftOut?.(leftOut);
+  const environment = { ...given, KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const searchPath = process.env.PATH ?? '';
@@ -161,10 +206,10 @@ async function run(
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   try {
     const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
-    report(call, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
+    report(call, previous, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
     return credential;
   } catch (error) {
-    if (error instanceof PluginError) report(call, options.logger, error.stderr ?? '');
+    if (error instanceof PluginError) report(call, previous, options.logger, error.stderr ?? '');
     throw error;
   }
 }
@@ -251,16 +296,20 @@ function failure(
   });
 }
 
-async function checkFile(call: PluginCall, path: string, { strictPluginFiles, logger }: PluginOptions): Promise<void> {
+async function checkFile(
+  call: PluginCall,
+  path: string,
+  { strictPluginFiles, troubles }: PluginOptions,
+): Promise<void> {
   const problem = await pluginFileProblem(path);
-  if (!problem) return;
+  const file = { name: lineOf(call, {}, path), fields: fieldsOf(call, {}) };
   const why = `could be replaced by somebody else: ${problem}`;
-  if (strictPluginFiles) {
+  if (problem && strictPluginFiles) {
     const advice = 'let only root and the user of this process write there, or mount it read-only';
     throw failure(call, 'PLUGIN_FILE_UNSAFE', `${why}; ${advice}`);
   }
-  const fields = { provider: call.provider, command: call.exec.command };
-  warnOnce(logger, fields, `${call.origin}: plugin ${call.exec.command}: ${why}; strictPluginFiles refuses it`);
+  const message = lineOf(call, {}, `${why}; strictPluginFiles refuses it`);
+  troubles.set(file, 'plugin file', problem ? [{ code: problem, message }] : []);
 }
 
 function cannotRun(call: PluginCall, problem: string, path: string): PluginError {
@@ -314,7 +363,6 @@ function loginOf(proxyUrl: string | undefined): readonly string[] {
   }
 }
 
-function report(call: PluginCall, logger: Logger, stderr: string): void {
-  const fields = { provider: call.provider, command: call.exec.command };
-  if (stderr !== '') logger.info?.(fields, `${call.origin}: plugin ${call.exec.command}: stderr: ${stderr}`);
+function report(call: PluginCall, previous: Previous, logger: Logger, stderr: string): void {
+  if (stderr !== '') logger.info?.(fieldsOf(call, previous), lineOf(call, previous, `stderr: ${stderr}`));
 }

@@ -6,14 +6,18 @@ import { readFile } from 'node:fs/promises';
 import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
 import { Hold } from './backoff.ts';
-import type { CredentialSupply, Rejections } from './credential-source.ts';
-import { AnswerFault, Credential, readKeyPair } from './exec-credential.ts';
+import {
+  type Asker,
+  type CredentialSupply,
+  noTroubles,
+  type Rejections,
+  type SupplyTrouble,
+} from './credential-source.ts';
+import { AnswerFault, Credential, type ExecResponse, readKeyPair } from './exec-credential.ts';
 
 export interface StaticOptions {
   readonly clock: () => number;
-  readonly logger: Logger;
 }
 
 /** Milliseconds until files are read again. Bound service account tokens change once an hour; client-go waits a minute. */
@@ -28,6 +32,7 @@ export class StaticCredentials implements CredentialSupply {
   #reading: Promise<Credential> | undefined;
   /** What began to be read before the last `invalidate()` may not be taken over. */
   #generation = 0;
+  #troubles = noTroubles;
   /** What was read lasts this long; for good where there are no files. */
   readonly #fresh = new Hold();
 
@@ -40,10 +45,14 @@ export class StaticCredentials implements CredentialSupply {
     this.#hasFiles = [tokenFile && { file: tokenFile }, certificate, key].some((source) => source && 'file' in source);
   }
 
+  get troubles(): readonly SupplyTrouble[] {
+    return this.#troubles;
+  }
+
   /** The credential; a file that cannot be read keeps the one before it, with a warning. */
-  get(): Credential | Promise<Credential> {
+  get(asker?: Asker): Credential | Promise<Credential> {
     if (this.#current && this.#fresh.left(this.#options.clock()) > 0) return this.#current;
-    const reading = this.#readOnce();
+    const reading = this.#readOnce(asker);
     if (!this.#current) return reading;
     // Nobody waits for it: what it warns of is all there is to say.
     reading.catch(() => undefined);
@@ -51,7 +60,12 @@ export class StaticCredentials implements CredentialSupply {
   }
 
   /** A file that has been replaced since it was read has a better one; else the caller gets the server's 401. Never rejects. */
-  async afterRejection(rejected: Credential, rejections: Rejections): Promise<Credential | undefined> {
+  async afterRejection(
+    rejected: Credential,
+    rejections: Rejections,
+    _response?: ExecResponse,
+    asker?: Asker,
+  ): Promise<Credential | undefined> {
     if (!this.#hasFiles) return undefined;
     if (this.#current && this.#current !== rejected) return this.#current;
     if (!this.#reading) {
@@ -60,10 +74,10 @@ export class StaticCredentials implements CredentialSupply {
       rejections.add(now);
     }
     try {
-      const credential = await this.#readOnce();
+      const credential = await this.#readOnce(asker);
       return isSame(credential, rejected) ? undefined : credential;
     } catch (error) {
-      this.#warn(error, 'the 401 goes to the caller');
+      asker?.refreshFailed(this.#trouble(error, 'the 401 goes to the caller'));
       return undefined;
     }
   }
@@ -75,7 +89,7 @@ export class StaticCredentials implements CredentialSupply {
     this.#reading = undefined;
   }
 
-  #readOnce(): Promise<Credential> {
+  #readOnce(asker: Asker | undefined): Promise<Credential> {
     if (this.#reading) return this.#reading;
     const generation = this.#generation;
     const reading = this.#build().then(
@@ -83,7 +97,9 @@ export class StaticCredentials implements CredentialSupply {
       (error: unknown) => {
         if (generation !== this.#generation || !this.#current) throw error;
         this.#fresh.set(this.#options.clock(), rereadMs);
-        this.#warn(error, 'the credential that was read before serves on');
+        const trouble = this.#trouble(error, 'the credential that was read before serves on');
+        this.#troubles = [trouble];
+        asker?.refreshFailed(trouble);
         return this.#current;
       },
     );
@@ -98,14 +114,15 @@ export class StaticCredentials implements CredentialSupply {
   #take(credential: Credential): Credential {
     this.#fresh.set(this.#options.clock(), this.#hasFiles ? rereadMs : Number.POSITIVE_INFINITY);
     // Equal ones keep their identity, so that a 401 to either says the same.
+    this.#troubles = noTroubles;
     const current = this.#current && isSame(this.#current, credential) ? this.#current : credential;
     this.#current = current;
     return current;
   }
 
-  #warn(error: unknown, consequence: string): void {
+  #trouble(error: unknown, consequence: string): SupplyTrouble {
     const why = error instanceof ConfigurationError ? error.message : `${this.#where}: unexpected failure`;
-    this.#options.logger.warn({ provider: 'kubeconfig' }, `${why}; ${consequence}`);
+    return { kind: 'refresh', code: '', message: `${why}; ${consequence}` };
   }
 
   async #build(): Promise<Credential> {

@@ -1,5 +1,5 @@
 /** Functions of a controller's author are called through here: one that throws or rejects is logged, and ends nothing else. */
-import { defaultLogger, type Logger } from '../logger.ts';
+import { type Logger, warnOnStderr } from '../logger.ts';
 
 /** What stands beside a message in a log: the cluster, the controller, the object. */
 export type LogFields = Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ function say(logger: Logger, level: 'warn' | 'debug', fields: LogFields, message
     const said: unknown = logger[level]?.(fields, message);
     if (said instanceof Promise) said.catch(() => undefined);
   } catch (error) {
-    if (logger !== defaultLogger) defaultLogger.warn(fields, `a logger threw: ${reasonOf(error)}`);
+    warnOnStderr(`a logger threw: ${reasonOf(error)}`);
   }
 }
 

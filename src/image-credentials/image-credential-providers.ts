@@ -5,6 +5,7 @@ import { abortable } from '../abortable.ts';
 import { ConfigurationError, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { isFunction, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
+import { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
@@ -27,7 +28,7 @@ export interface ImageCredentialOptions {
   readonly strictPluginFiles?: boolean;
   /** The kubelet's metrics: `new ImageCredentialMetrics({ registry })`. */
   readonly metrics?: ImageCredentialMetrics;
-  /** Default: warnings go to stderr, each of them once. */
+  /** Default: warnings go to stderr. */
   readonly logger?: Logger;
   /** The time, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: () => number;
@@ -97,7 +98,7 @@ export class ImageCredentialProviders {
     const { signal } = this.#stop;
     const { mintToken, timeoutMs, clock } = options;
     this.#tokens = new ServiceAccountTokens({ mintToken, timeoutMs, clock, signal });
-    const settings = { ...options, signal, tokens: this.#tokens };
+    const settings = { ...options, signal, tokens: this.#tokens, troubles: new Troubles(options) };
     this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));
   }
 

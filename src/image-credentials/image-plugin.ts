@@ -12,7 +12,8 @@ import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { redact } from '../exec/redact.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
-import { type Logger, warnOnce, warnOnStderr } from '../logger.ts';
+import { warnOnStderr } from '../logger.ts';
+import type { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
 import type { ImageCredentialMetrics } from './metrics.ts';
 import { decodeResponse, encodeRequest, type ImageRequest, type ImageResponse } from './protocol.ts';
@@ -21,7 +22,7 @@ export interface ImagePluginOptions {
   readonly timeoutMs: number;
   readonly maxConcurrentRuns: number;
   readonly strictPluginFiles: boolean;
-  readonly logger: Logger;
+  readonly troubles: Troubles;
   readonly metrics?: ImageCredentialMetrics | undefined;
   /** Aborted when the providers are closed: plugins that still run are killed. */
   readonly signal: AbortSignal;
@@ -62,7 +63,7 @@ async function run(
   request: ImageRequest,
   options: ImagePluginOptions,
 ): Promise<ImageResponse> {
-  const { timeoutMs, signal: stop, metrics, logger, strictPluginFiles } = options;
+  const { timeoutMs, signal: stop, metrics, troubles, strictPluginFiles } = options;
   const origin = `image credential provider ${name}`;
   const fail = (code: PluginErrorCode, reason: string, more: Partial<PluginFailure> = {}) =>
     new PluginError(code, `image ${request.image}: ${reason}`, { provider: name, origin, command: path, ...more });
@@ -70,7 +71,9 @@ async function run(
   const executable = await findExecutable(path, '');
   const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(path);
   if (unsafe && strictPluginFiles) throw fail('PLUGIN_FILE_UNSAFE', `could be replaced by somebody else: ${unsafe}`);
-  if (unsafe) warnOnce(logger, { provider: name }, `${origin}: ${path} could be replaced by somebody else: ${unsafe}`);
+  const message = `${origin}: ${path} could be replaced by somebody else: ${unsafe}`;
+  const file = { name: `${origin} ${path}`, fields: { provider: name, command: path } };
+  troubles.set(file, 'plugin file', unsafe ? [{ code: unsafe, message }] : []);
   const began = performance.now();
   const ended = 'problem' in executable ? undefined : await execute();
   const seconds = (performance.now() - began) / 1000;
@@ -100,7 +103,7 @@ async function run(
     const input = encodeRequest(apiVersion, request);
     return runProcess(path, {
       args,
-      env: environmentOf({ env }, false),
+      env: environmentOf({ env }, false).environment,
       input,
       timeoutMs,
       maxBytes: maxAnswerBytes,

@@ -64,7 +64,8 @@ export class ProviderSource {
   }
 
   async #run(image: string, { key, request }: Account): Promise<Keyring> {
-    const { logger, signal } = this.#settings;
+    const { troubles, signal } = this.#settings;
+    const subject = { name: `${this.provider.name} ${image}`, fields: { provider: this.provider.name, image } };
     try {
       const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
       const token = request.serviceAccountToken;
@@ -76,10 +77,10 @@ export class ProviderSource {
       }
       const keyring = new Keyring(this.provider.name, response.auth);
       if (!signal.aborted) this.#cache.set(image, key, keyring, response);
+      troubles.passed(subject, 'image', `image ${image}: provider ${this.provider.name} answers again`);
       return keyring;
     } catch (error) {
-      if (error instanceof PluginError && error.code !== 'PLUGIN_STOPPED')
-        logger.warn({ provider: this.provider.name }, error.message);
+      if (error instanceof PluginError && error.code !== 'PLUGIN_STOPPED') troubles.met(subject, 'image', error);
       throw error;
     }
   }

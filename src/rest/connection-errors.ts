@@ -30,7 +30,7 @@ export function mayGoOutAgain(error: Error, method: string): boolean {
 
 /** Our own error for what a request failed with; what is none of the connection's stays as it is. */
 export function toOwnError(error: Error, cluster: ClusterFacts): Error {
-  if (error instanceof PluginError) return error.of(cluster);
+  if (error instanceof PluginError || error instanceof RequestError) return error.of(cluster);
   if (error instanceof CredentialsError) return error;
   const code = codeOf(error);
   const fail = (...[own, message]: [ConnectionError['code'], string]) =>
@@ -48,8 +48,12 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   )
     return fail('CONNECTION_LOST', `the connection was lost (${error.message})`);
   if (code.startsWith('UND_ERR_')) {
-    const message = `${cluster.name}, ${cluster.server}: the request cannot be sent: ${error.message}`;
-    return new RequestError('REQUEST_INVALID', message, { cause: error });
+    return new RequestError(
+      'REQUEST_INVALID',
+      `the request cannot be sent: ${error.message}`,
+      { cause: error },
+      cluster,
+    );
   }
   return error;
 }

@@ -7,7 +7,9 @@ import { type CredentialSupply, Rejections, type SourceOptions } from '../exec/c
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialMetrics } from '../metrics.ts';
+import { printable } from '../printable.ts';
 import { emit, isObserved, type PoolChanged } from '../telemetry.ts';
+import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type ConnectorOptions, createConnector } from './connector.ts';
 import { heldBy } from './held-socket.ts';
 import type { ProxyServer } from './proxy.ts';
@@ -50,7 +52,10 @@ interface DestinationParts {
 /** Headers that say whom to impersonate. */
 export type Impersonation = Readonly<Record<string, readonly string[]>>;
 
-export interface ConnectionsOptions extends SourceOptions {
+/** What one connection takes from those of all. */
+export type ConnectionOptions = ConnectionsOptions & LogOptions;
+
+export interface ConnectionsOptions extends Omit<SourceOptions, 'troubles'> {
   /** Milliseconds that a connection and its credential are kept after the last lease on them. */
   readonly idleTimeoutMs: number;
   /** Treat a 403 as a 401. */
@@ -65,6 +70,12 @@ export interface ConnectionsOptions extends SourceOptions {
   /** Milliseconds that the streams of an earlier certificate may go on. */
   readonly drainTimeoutMs: number;
 }
+
+const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
+  opened: 'was opened',
+  retired: 'takes no more requests, and closes when those under way have ended',
+  closed: 'was closed',
+};
 
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
@@ -88,15 +99,19 @@ export class Connection {
   #closed: RequestError | undefined;
   #idleSince = 0;
   readonly #proxy: ProxyServer | undefined;
-  readonly #options: ConnectionsOptions;
+  readonly #options: ConnectionOptions;
+  /** Of the cluster that it was made for: others with the same server may share it. */
+  readonly #log: ClusterLog;
   readonly #end = new AbortController();
 
   constructor(
     { cluster, provider, impersonation = {} }: Destination,
     source: CredentialSupply,
     proxy: ProxyServer | undefined,
-    options: ConnectionsOptions,
+    options: ConnectionOptions,
+    log: ClusterLog,
   ) {
+    this.#log = log;
     this.cluster = cluster;
     this.impersonation = impersonation;
     this.provider = provider;
@@ -150,7 +165,7 @@ export class Connection {
     // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
     const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
     const connector = (allowH2: boolean) =>
-      createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(allowH2));
+      this.#logged(createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(allowH2)));
     this.#tell('opened', keyPair !== undefined);
     return new RequestPool(this.origin, connector, { allowH2: !repeated });
   }
@@ -174,6 +189,25 @@ export class Connection {
   #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
     const { provider, origin } = this;
     emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
+    this.#log.debug(
+      `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
+    );
+  }
+
+  /** Tells of each socket that is opened and closed. */
+  #logged(connect: buildConnector.connector): buildConnector.connector {
+    if (!this.#options.logger.debug) return connect;
+    return (options, callback) =>
+      connect(options, (...result) => {
+        const [error, socket] = result;
+        if (socket) {
+          this.#log.debug(`a connection was opened${this.#proxy ? ` through proxy ${this.#proxy}` : ''}`);
+          socket.once('close', () => this.#log.debug('a connection was closed'));
+        } else {
+          this.#log.debug(`a connection could not be opened: ${printable(String(error?.message), 1_024)}`);
+        }
+        callback(...result);
+      });
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
@@ -202,12 +236,17 @@ export class Connection {
   }
 
   /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
-  refresh(rejected: Credential, statusCode: number, headers: IncomingHttpHeaders): Promise<Credential | undefined> {
+  refresh(
+    rejected: Credential,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    log: ClusterLog,
+  ): Promise<Credential | undefined> {
     const header = Object.fromEntries(
       Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value].flat()]])),
     );
     const response = { code: statusCode, header };
-    const refresh = this.source.afterRejection(rejected, this.#rejections, response).then((credential) => {
+    const refresh = this.source.afterRejection(rejected, this.#rejections, response, log).then((credential) => {
       const { origin, provider } = this;
       const refreshed = credential !== undefined;
       emit(this.#options.observer, 'rejection', { provider, origin, statusCode, refreshed });
@@ -223,22 +262,6 @@ export class Connection {
   /** A refresh that a 401 has started: what cannot be replayed should not go out with the old credential. Never rejects. */
   get refreshing(): Promise<unknown> | undefined {
     return this.#refresh;
-  }
-
-  /** A request goes out again because its connection was lost. */
-  retried({ method, path }: Dispatcher.DispatchOptions, error: Error): void {
-    const request = `${method} ${this.origin}${path.replace(/\?.*/s, '')}`;
-    this.#options.logger.debug?.(this.#fields, `${request} is sent again: ${error.message}`);
-  }
-
-  /** A caller's handler has thrown where nobody else would hear of it. */
-  callerThrew(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
-    this.#options.logger.warn(this.#fields, `${this.origin}: the handler of a request has thrown: ${why}`);
-  }
-
-  get #fields(): object {
-    return { provider: this.provider, origin: this.origin };
   }
 
   /** A replay was accepted: the refresh was of use. */
@@ -265,6 +288,8 @@ export class Connection {
     this.#end.abort();
     this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
+    if (this.#bare) this.#tell('closed', false);
+    if (this.#certified) this.#tell('closed', true);
     this.#retired.clear();
     this.#bare = undefined;
     this.#certified = undefined;

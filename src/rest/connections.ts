@@ -1,13 +1,14 @@
 import { CredentialSource, sourceKey } from '../exec/credential-source.ts';
 import type { PluginCall } from '../exec/plugin.ts';
-import type { Logger } from '../logger.ts';
 import type { CredentialHolder, HeldCredential } from '../metrics.ts';
-import { Connection, type ConnectionsOptions, type Destination } from './connection.ts';
+import { Troubles } from '../troubles.ts';
+import type { ClusterLog, LogOptions } from './cluster-log.ts';
+import { Connection, type ConnectionOptions, type ConnectionsOptions, type Destination } from './connection.ts';
 import { parseProxy, proxyUrlFor } from './proxy.ts';
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
 export class Connections implements CredentialHolder {
-  readonly #options: ConnectionsOptions;
+  readonly #options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sources = new Map<string, { readonly source: CredentialSource; users: number }>();
   readonly #sourceOf = new Map<Connection, string>();
@@ -18,7 +19,7 @@ export class Connections implements CredentialHolder {
   readonly #detach: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
-    this.#options = { ...options, observer: options.metrics?.observer };
+    this.#options = { ...options, observer: options.metrics?.observer, troubles: new Troubles(options) };
     this.#detach = options.metrics?.attach(this);
   }
 
@@ -43,8 +44,9 @@ export class Connections implements CredentialHolder {
     return this.#options.maxResponseBytes;
   }
 
-  get logger(): Logger {
-    return this.#options.logger;
+  /** For what is said of a cluster. */
+  get log(): LogOptions {
+    return this.#options;
   }
 
   /** How many are kept now. */
@@ -53,7 +55,7 @@ export class Connections implements CredentialHolder {
   }
 
   /** The connection for a destination, held for the caller: `release` gives it back. */
-  acquire(destination: Destination): Connection {
+  acquire(destination: Destination, log: ClusterLog): Connection {
     const { cluster, call, supply } = destination;
     this.sweep();
     // A supply has these connections to itself.
@@ -75,7 +77,7 @@ export class Connections implements CredentialHolder {
     if (!connection) {
       const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
       const source = call ? this.#useSource(sourceId, call) : supply;
-      connection = new Connection(destination, source, proxy, this.#options);
+      connection = new Connection(destination, source, proxy, this.#options, log);
       this.#connections.set(key, connection);
       if (call) this.#sourceOf.set(connection, sourceId);
     }

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { type Segments, staysBelow } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
+import { printable } from '../printable.ts';
+import { ClusterLog } from './cluster-log.ts';
 import type { Connection, Destination } from './connection.ts';
 import { type ClusterFacts, toOwnError } from './connection-errors.ts';
 import type { Connections } from './connections.ts';
@@ -13,12 +15,14 @@ export const providersClosed = 'the CredentialProviders have been closed: make n
 class Lease {
   readonly #connections: Connections;
   readonly #destination: Destination;
+  readonly #log: ClusterLog;
   #connection: Connection | undefined;
   #closed = false;
 
-  constructor(connections: Connections, destination: Destination) {
+  constructor(connections: Connections, destination: Destination, log: ClusterLog) {
     this.#connections = connections;
     this.#destination = destination;
+    this.#log = log;
   }
 
   /** Why no request can use this lease any more, or `undefined`. */
@@ -43,7 +47,7 @@ class Lease {
   }
 
   connection(): Connection {
-    this.#connection ??= this.#connections.acquire(this.#destination);
+    this.#connection ??= this.#connections.acquire(this.#destination, this.#log);
     return this.#connection;
   }
 
@@ -64,6 +68,8 @@ export class AuthenticatedDispatcher extends Dispatcher {
   readonly #origin: string;
   readonly #pathBounds: readonly Segments[] | undefined;
   readonly #cluster: ClusterFacts;
+  /** What is said of this cluster. */
+  readonly log: ClusterLog;
   /** Requests under way. */
   readonly #exchanges = new Set<Exchange>();
   /** Of WebSockets. */
@@ -73,53 +79,73 @@ export class AuthenticatedDispatcher extends Dispatcher {
 
   constructor(connections: Connections, destination: Destination) {
     super();
-    this.#lease = new Lease(connections, destination);
     // undici's compose() calls them on a proxy, which has no private fields.
     this.close = this.close.bind(this);
     this.destroy = this.destroy.bind(this);
     this.#origin = new URL(destination.cluster.server).origin;
-    const { name, profile, cluster } = destination;
+    const { name, profile, cluster, provider } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.#cluster = { name, profile, server: cluster.server, hasAuthority };
+    this.log = new ClusterLog(this.#cluster, provider, connections.log);
+    this.#lease = new Lease(connections, destination, this.log);
     this.#pathBounds = destination.pathBounds;
   }
 
-  /** Our own error for what a request, or a run of the plugin, failed with. */
+  /** Our own error for what a request, or a run of the plugin, failed with. It goes to a caller, and into the log. */
   toOwnError(error: unknown): Error {
-    return toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
+    const own = toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
+    this.log.failed(own);
+    return own;
   }
 
-  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. */
+  /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and told. */
+  originRefusal(origin: string): RequestError {
+    // Without path and user: a redirect's target can hold secrets.
+    const target = URL.parse(origin)?.origin ?? 'another origin';
+    const only = `the credential and this connection are for ${this.#origin} only`;
+    return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
+  }
+
+  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. A refusal is counted and told. */
   pathRefusal(path: string): RequestError | undefined {
     if (!this.#pathBounds || staysBelow(this.#pathBounds, path)) return undefined;
     const bounds = this.#pathBounds.map((segments) => `${this.#origin}/${segments.join('/')}`).join(', ');
-    const message = `a request to a path outside of ${bounds} was refused: allowedServers binds this config to it`;
-    return new RequestError('PATH_NOT_ALLOWED', message);
+    const message =
+      `a request to a path outside of ${bounds} was refused: allowedServers of its provider binds it to that; ` +
+      'see where the request, or a redirect of the server, leads';
+    return this.#refusal('PATH_NOT_ALLOWED', message, path);
+  }
+
+  #refusal(code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED', message: string, target: string): RequestError {
+    const error = new RequestError(code, message).of(this.#cluster);
+    this.log.refused(error, printable(target.replace(/[?#].*/s, ''), longestTarget));
+    return error;
   }
 
   /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
   connection(): Connection {
-    if (this.#lease.ended) throw this.#lease.ended;
+    if (this.#lease.ended) throw this.#lease.ended.of(this.#cluster);
     if (!this.#lease.taken) abandoned.register(this, this.#lease, this.#lease);
-    return this.#lease.connection();
+    try {
+      return this.#lease.connection();
+    } catch (error) {
+      throw this.toOwnError(error);
+    }
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (isForeign(handler)) return refuseForeign(handler);
     const origin = options.origin === undefined ? this.#origin : String(options.origin);
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
-      return refuse(handler, new RequestError('FOREIGN_ORIGIN', foreignOrigin(origin, this.#origin)));
+      return refuse(handler, this.originRefusal(origin));
     }
     const refusal = this.pathRefusal(String(options.path));
     if (refusal) return refuse(handler, refusal);
     let exchange: Exchange;
     try {
-      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.#onEnd);
+      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.log, this.#onEnd);
     } catch (error) {
-      return refuse(
-        handler,
-        error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config is closed'),
-      );
+      return refuse(handler, toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster));
     }
     this.#exchanges.add(exchange);
     exchange.start();
@@ -167,6 +193,9 @@ function settled(callback: (() => void) | undefined): Promise<void> & undefined 
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
 }
 
+/** Of a refused target that is told, in bytes. */
+const longestTarget = 1_024;
+
 /** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
 interface ForeignHandler {
   readonly onError: (error: Error) => void;
@@ -182,12 +211,6 @@ function refuseForeign(handler: ForeignHandler): boolean {
     'cannot use it. Import fetch from the package undici';
   queueMicrotask(() => handler.onError(new RequestError('FOREIGN_HANDLER', message)));
   return true;
-}
-
-function foreignOrigin(origin: string, own: string): string {
-  // Without path and user: a redirect's target can hold secrets.
-  const target = URL.parse(origin)?.origin ?? 'another origin';
-  return `a request to ${target} was refused: the credential and this connection are for ${own} only`;
 }
 
 /** Refuses a request before anything is sent. */

@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
+import { printable } from '../printable.ts';
+import type { ClusterLog } from './cluster-log.ts';
 import type { Connection } from './connection.ts';
 import { type ClusterFacts, mayGoOutAgain, toOwnError } from './connection-errors.ts';
 import { hasHeader, withHeaders } from './headers.ts';
@@ -42,6 +44,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
   readonly #body: ReplayableBody;
   /** For errors. */
   readonly #cluster: ClusterFacts;
+  readonly #log: ClusterLog;
   readonly #onEnd: (exchange: Exchange) => void;
   /** Where it waits or goes out now. */
   #pool: RequestPool | undefined;
@@ -71,10 +74,12 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
     cluster: ClusterFacts,
+    log: ClusterLog,
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#connection = connection;
     this.#cluster = cluster;
+    this.#log = log;
     this.#options = options;
     this.#handler = handler;
     this.#onEnd = onEnd;
@@ -108,14 +113,14 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
         this.#send(undefined);
         return;
       }
-      const credential = this.#connection.source.get();
+      const credential = this.#connection.source.get(this.#log);
       if (credential instanceof Promise) {
         credential.then(
-          (value) => this.#send(value),
+          (value) => this.#sendWith(value),
           (error: Error) => this.#fail(error),
         );
       } else {
-        this.#send(credential);
+        this.#sendWith(credential);
       }
     } catch (error) {
       this.#cannotSend(error);
@@ -128,9 +133,13 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
       this.#fail(error);
       return;
     }
-    const { name, server } = this.#cluster;
-    const message = `${name}, ${server}: the request cannot be sent: ${error instanceof Error ? error.message : error}`;
+    const message = `the request cannot be sent: ${error instanceof Error ? error.message : error}`;
     this.#fail(new RequestError('REQUEST_INVALID', message, { cause: error }));
+  }
+
+  #sendWith(credential: Credential): void {
+    this.#log.hasCredential(this.#connection.source.troubles);
+    this.#send(credential);
   }
 
   #send(credential: Credential | undefined): void {
@@ -189,18 +198,25 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
     statusMessage?: string,
   ): void {
     if (this.#done || wire !== this.#wire) return;
+    this.#log.answered();
     const rejected = this.#connection.isRejection(statusCode);
+    if (!rejected && this.#credential) this.#log.accepted();
     if (rejected && this.#credential && !this.#replaying) {
       const rawHeaders = wire.rawHeaders ?? null;
       this.#held = { statusCode, headers, statusMessage, rawHeaders, chunks: [], size: 0, trailers: {}, ended: false };
       // Even where nothing can be replayed the caller waits for it: so the next request has the new credential.
-      this.#connection.refresh(this.#credential, statusCode, headers).then((credential) => {
+      this.#log.debug(`${this.#name} was answered with ${statusCode}: the credential is refreshed`);
+      this.#connection.refresh(this.#credential, statusCode, headers, this.#log).then((credential) => {
         this.#refreshed = credential ?? null;
         this.#afterRefresh();
       });
       return;
     }
-    if (this.#replaying && !rejected) this.#connection.accepted();
+    if (this.#replaying && rejected) {
+      this.#rejected(statusCode, 'a refreshed credential too');
+    } else if (this.#replaying) {
+      this.#connection.accepted();
+    }
     this.#answer(statusCode, headers, statusMessage);
   }
 
@@ -245,7 +261,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
       this.#resend = true;
       this.#wire = undefined;
       // With the credential of now: the one before may have been replaced while the request waited.
-      this.#connection.retried(this.#options, error);
+      this.#log.debug(`${this.#name} is sent again: ${printable(error.message, 1_024)}`);
       this.#authenticate();
       return;
     }
@@ -270,10 +286,13 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
       this.#replaying = true;
       this.#resend = true;
       this.#wire = undefined;
+      this.#log.debug(`${this.#name} is sent again, with a new credential`);
       before?.abort(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
       this.#send(this.#refreshed);
       return;
     }
+    if (this.#refreshed) this.#log.debug(`${this.#name} cannot be sent again: its caller gets the ${held.statusCode}`);
+    else this.#rejected(held.statusCode, 'and there is no better one now');
     this.#delivering = true;
     this.#answer(held.statusCode, held.headers, held.statusMessage);
     this.#deliver(held);
@@ -360,10 +379,22 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
     }
   }
 
+  /** The server goes on refusing the credential. */
+  #rejected(statusCode: number, and: string): void {
+    this.#log.rejected(`the server refuses the credential (${statusCode}), ${and}`);
+  }
+
+  /** For the log: without the query. */
+  get #name(): string {
+    return `${this.#options.method} ${printable(this.#options.path.replace(/[?#].*/s, ''), 1_024)}`;
+  }
+
   /** Ends the exchange with an error; the first one counts. */
   #fail(error: Error): void {
     if (this.#done) return;
     const own = error === this.#reason ? error : toOwnError(error, this.#cluster);
+    // That a watch is cut off now and then is no trouble.
+    if (!this.#answered || !isLongRunning(this.#options)) this.#log.failed(own);
     this.#finish(own);
     this.#tellError(own);
   }
@@ -383,7 +414,9 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
     try {
       this.#handler.onResponseError?.(this, error);
     } catch (thrown) {
-      this.#connection.callerThrew(thrown);
+      this.#log.callerThrew(
+        `the handler of a request has thrown: ${thrown instanceof Error ? thrown.message : thrown}`,
+      );
     }
   }
 

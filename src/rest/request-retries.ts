@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConnectionError, CredentialsError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { ClusterLog } from './cluster-log.ts';
 import { passingStatuses } from './statuses.ts';
 
 /** How often an informer's list is sent again: for about 15 s. */
@@ -25,13 +25,11 @@ export type Outcome =
   | { readonly error: unknown };
 
 export class RequestRetries {
-  readonly #logger: Logger;
-  readonly #origin: string;
+  readonly #log: Pick<ClusterLog, 'debug'>;
   readonly #watched = new Set<string>();
 
-  constructor(logger: Logger, server: string) {
-    this.#logger = logger;
-    this.#origin = new URL(server).origin;
+  constructor(log: Pick<ClusterLog, 'debug'>) {
+    this.#log = log;
   }
 
   /** A watch of a path has begun. */
@@ -46,10 +44,7 @@ export class RequestRetries {
     const pauseMs = this.#pause(method, path, tries, outcome);
     if (pauseMs !== undefined) {
       const why = 'error' in outcome ? String(outcome.error) : `status ${outcome.statusCode}`;
-      this.#logger.debug?.(
-        { origin: this.#origin, tries },
-        `${method} ${this.#origin}${withoutQuery(path)} is sent again in ${pauseMs} ms: ${why}`,
-      );
+      this.#log.debug(`${method} ${withoutQuery(path)} is sent again in ${pauseMs} ms: ${why}`, { tries });
     }
     return pauseMs;
   }

@@ -60,8 +60,9 @@ export class RestConfig extends KubeConfig {
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#maxResponseBytes = connections.maxResponseBytes;
-    this.#retries = new RequestRetries(connections.logger, destination.cluster.server);
-    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, connections.logger, this.#retries);
+    const { log } = this.#dispatcher;
+    this.#retries = new RequestRetries(log);
+    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, log, this.#retries);
     this.#impersonation = destination.impersonation;
     this.#credentialFiles = credentialFiles;
     this.#own = own ? connections : undefined;
@@ -156,6 +157,7 @@ export class RestConfig extends KubeConfig {
     const credential = await this.#credential(undefined);
     const { authorization } = credential;
     const connect = connection.webSocketConnector(credential);
+    let foreign: RequestError | undefined;
     Object.assign(options, {
       headers: {
         ...options.headers,
@@ -172,21 +174,17 @@ export class RestConfig extends KubeConfig {
           return done(null, socket);
         };
         if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, connected);
-        else
-          done(
-            new RequestError(
-              'FOREIGN_ORIGIN',
-              `a WebSocket to ${asked} was refused: the credential and this connection are for ${host} only`,
-            ),
-            null,
-          );
+        else {
+          foreign = this.#dispatcher.originRefusal(`${protocol}//${asked}`);
+          done(foreign, null);
+        }
       },
       // A 401 to the handshake is not replayed, but the next handshake has a new credential.
       finishRequest: (request: ClientRequest) => {
         request.once('response', ({ statusCode, headers }) => {
-          if (statusCode === 401) connection.refresh(credential, statusCode, headers);
+          if (statusCode === 401) connection.refresh(credential, statusCode, headers, this.#dispatcher.log);
         });
-        const refusal = this.#dispatcher.pathRefusal(request.path);
+        const refusal = foreign ?? this.#dispatcher.pathRefusal(request.path);
         if (refusal) request.destroy(refusal);
         else request.end();
       },
@@ -213,7 +211,9 @@ export class RestConfig extends KubeConfig {
       const connection = this.#dispatcher.connection();
       connection.hold();
       try {
-        return await connection.source.get();
+        const credential = await connection.source.get(this.#dispatcher.log);
+        this.#dispatcher.log.hasCredential(connection.source.troubles);
+        return credential;
       } catch (error) {
         throw this.#dispatcher.toOwnError(error);
       } finally {

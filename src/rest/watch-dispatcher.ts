@@ -6,45 +6,59 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { printable } from '../printable.ts';
+import type { ClusterLog } from './cluster-log.ts';
 import type { RequestRetries } from './request-retries.ts';
 import { passingStatuses } from './statuses.ts';
 
 /** Milliseconds between tries, from the first to the longest; client-node's Watch gives up after 30 s and starts again. */
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
-/** Milliseconds until a watch that nobody aborts fails with the last error. */
-const longestTryMs = 60_000;
+
+/** Milliseconds until a watch that cannot begin, and that nobody aborts, fails with the last error. */
+export interface WatchPatience {
+  /** One that goes on from a version, as an informer's does: client-node starts it again after 30 s, and ends it at any error. */
+  readonly resumedMs: number;
+  /** Any other: before client-node gives up after 30 s, and no longer says why. */
+  readonly firstMs: number;
+}
+const defaultPatience: WatchPatience = { resumedMs: 60_000, firstMs: 20_000 };
 
 /** Whether a URL asks for a watch. */
 export function isWatch(url: string): boolean {
   return ['true', '1'].includes(URL.parse(url)?.searchParams.get('watch') ?? '');
 }
 
+/** Whether a watch goes on from a version that its client has seen. */
+function isResumed(path: string): boolean {
+  return /[?&]resourceVersion=[^&]*[1-9]/.test(path);
+}
+
 /** What may pass by itself before a watch has begun. */
-function maySucceedLater(error: Error): boolean {
-  // A plugin that is missing may be installed meanwhile, and the warning says what it lacks.
-  if (error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
+function maySucceedLater(error: Error, resumed: boolean): boolean {
+  // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
+  if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
   return error instanceof CredentialsError && error.retryable;
 }
 
 /** A dispatcher for watches on top of the authenticated one. */
 export class WatchDispatcher extends Dispatcher {
   readonly #inner: Dispatcher;
-  readonly #logger: Logger;
-
+  readonly #log: ClusterLog;
   readonly #retries: RequestRetries;
+  readonly #patience: WatchPatience;
 
-  constructor(inner: Dispatcher, logger: Logger, retries: RequestRetries) {
+  constructor(inner: Dispatcher, log: ClusterLog, retries: RequestRetries, patience = defaultPatience) {
     super();
+    this.#patience = patience;
     this.#inner = inner;
-    this.#logger = logger;
+    this.#log = log;
     this.#retries = retries;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     this.#retries.watching(options.path);
-    new WatchExchange(this.#inner, options, handler, this.#logger).send();
+    new WatchExchange(this.#inner, options, handler, this.#log, this.#patience).send();
     return true;
   }
 }
@@ -54,8 +68,9 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   readonly #inner: Dispatcher;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
-  readonly #logger: Logger;
-  readonly #giveUpAt = performance.now() + longestTryMs;
+  readonly #log: ClusterLog;
+  readonly #resumed: boolean;
+  readonly #giveUpAt: number;
   #wire: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = firstPauseMs;
@@ -70,12 +85,15 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     inner: Dispatcher,
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
-    logger: Logger,
+    log: ClusterLog,
+    { firstMs, resumedMs }: WatchPatience,
   ) {
+    this.#resumed = isResumed(options.path);
+    this.#giveUpAt = performance.now() + (this.#resumed ? resumedMs : firstMs);
     this.#inner = inner;
     this.#options = options;
     this.#handler = handler;
-    this.#logger = logger;
+    this.#log = log;
   }
 
   send(): void {
@@ -112,6 +130,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
       return;
     }
     this.#statusCode = statusCode;
+    if (statusCode === 200) this.#log.watchBegan();
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
 
@@ -121,19 +140,22 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
 
   onResponseEnd(_wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
     if (this.#dropped === 0) this.#handler.onResponseEnd?.(this, trailers);
-    else this.#again(`status ${this.#dropped}`);
+    else {
+      const message = `${this.#name()} could not begin and is tried again: the server answered ${this.#dropped}`;
+      // A 401 has been warned about already.
+      if (this.#dropped !== 401) this.#log.watchRefused(this.#dropped, message);
+      this.#again(`status ${this.#dropped}`);
+    }
   }
 
   onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
     if (this.#reason === null && this.#statusCode === 200 && error instanceof ConnectionError) {
-      this.#logger.debug?.(
-        { origin: String(this.#options.origin) },
-        `${this.#name()} broke off (${error.message}); the watch ends`,
-      );
+      this.#log.debug(`${this.#name()} broke off (${error.message}); the watch ends`);
       this.#handler.onResponseEnd?.(this, {});
       return;
     }
-    const again = this.#reason === null && this.#statusCode === 0 && this.#timeLeft && maySucceedLater(error);
+    const again =
+      this.#reason === null && this.#statusCode === 0 && this.#timeLeft && maySucceedLater(error, this.#resumed);
     if (again) this.#again(error.message);
     else this.#handler.onResponseError?.(this, error);
   }
@@ -145,17 +167,15 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   #again(why: string): void {
     this.#wire = undefined;
     this.#dropped = 0;
-    this.#logger.warn(
-      { origin: String(this.#options.origin) },
-      `${this.#name()} could not begin and is tried again: ${why}`,
-    );
+    // What it fails with has been warned about.
+    this.#log.debug(`${this.#name()} could not begin and is tried again in ${this.#pauseMs} ms: ${why}`);
     this.#timer = setTimeout(() => this.send(), this.#pauseMs);
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
   }
 
   /** For messages: without the query. */
   #name(): string {
-    return `watch ${String(this.#options.origin)}${this.#options.path.replace(/\?.*/s, '')}`;
+    return `watch ${printable(this.#options.path.replace(/\?.*/s, ''), 1_024)}`;
   }
 
   pause(): void {

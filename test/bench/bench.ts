@@ -9,6 +9,7 @@ import { runPlugin } from '../../src/exec/plugin.ts';
 import type { ClusterProfile } from '../../src/index.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import { Troubles } from '../../src/troubles.ts';
 import { imageCredentials } from './images.ts';
 import {
   type BarePeer,
@@ -177,13 +178,15 @@ async function pluginRuns({ command }: TestPlugin): Promise<void> {
     provideClusterInfo: false,
     interactiveMode: 'Never',
   } as const;
+  const logger = { warn: () => {} };
   const options = {
     timeoutMs: 10_000,
     maxConcurrentRuns: 8,
     cleanEnvironment: false,
     pluginPolicy: { policyType: 'AllowAll' as const },
     strictPluginFiles: false,
-    logger: { warn: () => {} },
+    logger,
+    troubles: new Troubles({ logger, clock: Date.now }),
     signal: new AbortController().signal,
   };
   const runners = {

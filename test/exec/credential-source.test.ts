@@ -4,6 +4,7 @@ import { PluginError } from '../../src/errors.ts';
 import { backoffMs } from '../../src/exec/backoff.ts';
 import { CredentialSource, Rejections } from '../../src/exec/credential-source.ts';
 import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
+import { Troubles } from '../../src/troubles.ts';
 import { until } from '../fixtures/until.ts';
 
 const start = Date.UTC(2030, 0);
@@ -15,7 +16,7 @@ async function set(t: TestContext, answer: PluginAnswer) {
   const plugin: TestPlugin = await writePlugin(answer);
   t.after(() => plugin.remove());
   const clock = { now: start };
-  const warnings: string[] = [];
+  const logger = { warn: () => undefined };
   const stop = new AbortController();
   t.after(() => stop.abort());
   const create = () =>
@@ -41,7 +42,8 @@ async function set(t: TestContext, answer: PluginAnswer) {
         pluginPolicy: { policyType: 'AllowAll' },
         strictPluginFiles: false,
         clock: () => clock.now,
-        logger: { warn: (_fields, message) => warnings.push(message) },
+        logger,
+        troubles: new Troubles({ logger, clock: () => clock.now }),
         signal: stop.signal,
       },
     );
@@ -51,7 +53,9 @@ async function set(t: TestContext, answer: PluginAnswer) {
   const refreshed = async (authorization: string) => {
     await until(t, async () => (await token()) === authorization);
   };
-  return { plugin, clock, warnings, source, create, token, refreshed };
+  /** What is wrong with a credential that serves all the same. */
+  const troubles = () => source.troubles.map(({ message }) => message).join();
+  return { plugin, clock, troubles, source, create, token, refreshed };
 }
 
 describe('one run for many', () => {
@@ -104,15 +108,15 @@ describe('when the plugin runs', () => {
   });
 
   test('a refresh ahead of expiry that fails is held back, and the old credential serves until it expires', async (t) => {
-    const { plugin, clock, source, token, warnings } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    const { plugin, clock, source, token, troubles } = await set(t, { token: 'a', expirationTimestamp: inMinutes(60) });
     await token();
     await plugin.answer({ exitCode: 3 });
     clock.now = start + minutes(55);
     await token();
-    await until(t, () => warnings.length > 0);
+    await until(t, () => troubles() !== '');
     for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
     assert.equal(source.runs, 2);
-    assert.match(warnings.join(), /the old credential serves on: .*exit code 3/);
+    assert.match(troubles(), /the old credential serves on: .*exit code 3/);
   });
 
   test('a short-lived credential is not refreshed at every request', async (t) => {
@@ -191,15 +195,21 @@ describe('a clock that steps', () => {
 });
 
 describe('an answer that has already expired', () => {
-  test('is used, with one warning, and held back like a failure', async (t) => {
-    const { plugin, clock, token, warnings } = await set(t, { token: 'a', expirationTimestamp: inMinutes(-10) });
+  test('is used, with a word, and held back like a failure', async (t) => {
+    const { plugin, clock, token, troubles } = await set(t, { token: 'a', expirationTimestamp: inMinutes(-10) });
     for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
     assert.equal(await plugin.runs(), 1);
     clock.now += 1_001;
     assert.equal(await token(), 'Bearer a');
     assert.equal(await plugin.runs(), 2);
-    assert.equal(warnings.length, 1);
-    assert.match(warnings[0] ?? '', /expired 600 s ago; it is used all the same\. Check the clocks/);
+    assert.match(
+      troubles(),
+      /^access provider google: plugin \S+ returned a credential that expired 601 s ago; it is used all the same\. Check the clocks/,
+    );
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(60) });
+    clock.now += 2_001;
+    assert.equal(await token(), 'Bearer b');
+    assert.equal(troubles(), '');
   });
 });
 
@@ -315,12 +325,12 @@ describe('after a 401', () => {
   });
 
   test('a refresh that fails leaves the old credential in place, and says why', async (t) => {
-    const { plugin, source, token, warnings } = await set(t, { token: 'a' });
+    const { plugin, source, token, troubles } = await set(t, { token: 'a' });
     const old = await source.get();
     await plugin.answer({ exitCode: 9 });
     assert.equal(await source.afterRejection(old, new Rejections()), undefined);
     assert.equal(await token(), 'Bearer a');
-    assert.match(warnings.join(), /a refresh after a 401 failed: .*exit code 9/);
+    assert.match(troubles(), /a refresh after a 401 failed, the server's 401 goes to the caller: .*exit code 9/);
   });
 });
 

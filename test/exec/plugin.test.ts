@@ -8,6 +8,7 @@ import type { ResolvedExec } from '../../src/access/resolve.ts';
 import { PluginError, type PluginErrorCode } from '../../src/errors.ts';
 import { type PluginCall, runPlugin } from '../../src/exec/plugin.ts';
 import { writePlugin } from '../../src/testing/index.ts';
+import { Troubles } from '../../src/troubles.ts';
 import { ended, print, shellPlugin, temporaryFolder, withTimeLimit } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -36,13 +37,15 @@ function options(t: TestContext, settings: { timeoutMs?: number; logs?: string[]
   const stop = new AbortController();
   t.after(() => stop.abort());
   const log = (_fields: object, message: string) => settings.logs?.push(message);
+  const logger = { info: log, warn: log };
   return {
     timeoutMs: settings.timeoutMs ?? 60_000,
     maxConcurrentRuns: 4,
     cleanEnvironment: false,
     pluginPolicy: { policyType: 'AllowAll' as const },
     strictPluginFiles: false,
-    logger: { info: log, warn: log },
+    logger,
+    troubles: new Troubles({ logger, clock: Date.now }),
     signal: stop.signal,
   };
 }

@@ -3,7 +3,11 @@ import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { fetch } from 'undici';
-import type { RestConfig } from '../../src/index.ts';
+import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
+import { ClusterLog } from '../../src/rest/cluster-log.ts';
+import { RequestRetries } from '../../src/rest/request-retries.ts';
+import { WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
+import { Troubles } from '../../src/troubles.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -108,21 +112,68 @@ describe('a watch', () => {
     return fetch(url, { dispatcher, signal });
   }
 
-  test('that cannot begin is tried again until its caller gives up, and warned about', async (t) => {
+  test('that cannot begin is tried again until its caller gives up, and warned about once', async (t) => {
+    const tries: string[] = [];
     const warnings: string[] = [];
     const controller = new AbortController();
-    const warn = (_fields: object, line: string) => {
-      warnings.push(line);
-      if (warnings.length === 2) controller.abort(new Error('enough'));
+    const debug = (_fields: object, line: string) => {
+      if (line.includes('could not begin')) tries.push(line);
+      if (tries.length === 2) controller.abort(new Error('enough'));
     };
-    const { cluster, config } = await startFleet(t, { options: { logger: { warn } } });
+    const logger = { debug, warn: (_fields: object, line: string) => warnings.push(line) };
+    const { cluster, config } = await startFleet(t, { options: { logger } });
     await cluster.close();
     await assert.rejects(watch(config, controller.signal), /enough/);
+    const name = String.raw`^ClusterProfile fleet/spoke, https://127\.0\.0\.1:\d+`;
     assert.match(
-      warnings[1] ?? '',
-      /^watch https:\/\/127\.0\.0\.1:\d+\/api\/v1\/namespaces could not begin and is tried again: /,
+      tries[1] ?? '',
+      new RegExp(`${name}: watch /api/v1/namespaces could not begin and is tried again in 1000 ms: .*ECONNREFUSED`),
     );
-    assert.match(warnings[1] ?? '', /ECONNREFUSED/);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing listens there: .*ECONNREFUSED`));
+  });
+
+  test('that is answered with 503 for a while is warned about once, and again when it comes back', async (t) => {
+    const warnings: string[] = [];
+    const { cluster, config } = await startFleet(t, {
+      options: { logger: { warn: (_fields: object, line: string) => warnings.push(line) } },
+    });
+    for (const times of [1, 2]) {
+      cluster.failNext(503, times === 1 ? 2 : 1);
+      const stop = new AbortController();
+      await watch(config, stop.signal);
+      stop.abort();
+      assert.equal(warnings.length, times);
+      assert.match(warnings.at(-1) ?? '', /watch \/api\/v1\/namespaces could not begin and is tried again: .* 503$/);
+    }
+  });
+
+  test('whose plugin is missing says so at once, not that its time is over', async (t) => {
+    const { config, plugin } = await startFleet(t);
+    await plugin.remove();
+    const error = await new Promise<unknown>((resolve) => {
+      new Watch(config).watch('/api/v1/namespaces', {}, () => {}, resolve);
+    });
+    assert.ok(error instanceof Error && error.cause instanceof PluginError, String(error));
+    assert.equal(error.cause.code, 'PLUGIN_NOT_FOUND');
+    assert.match(error.cause.message, /^ClusterProfile fleet\/spoke, https:.*was not found .*: install it/);
+  });
+
+  test('that cannot begin for long fails with the reason', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    await cluster.close();
+    const log = new ClusterLog({ name: 'x', server: cluster.url }, 'fake', {
+      logger: { warn: () => undefined },
+      troubles: new Troubles({ logger: { warn: () => undefined }, clock: Date.now }),
+    });
+    const patience = { firstMs: 600, resumedMs: 600 };
+    const dispatcher = new WatchDispatcher(config.dispatcher, log, new RequestRetries(log), patience);
+    for (const query of ['watch=true', 'watch=true&resourceVersion=12']) {
+      await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces?${query}`, { dispatcher }), (error: unknown) => {
+        assert.ok(error instanceof Error && error.cause instanceof ConnectionError);
+        return error.cause.code === 'CONNECT_FAILED';
+      });
+    }
   });
 
   test('that the server refuses is an error at once', async (t) => {

@@ -56,7 +56,8 @@ describe('a path in allowedServers', () => {
     await assert.rejects(request(`${origin}/v1/projects/1/../2`, { dispatcher }), (error: Error) => {
       assert.equal(
         error.message,
-        `a request to a path outside of ${origin}/v1/projects/1 was refused: allowedServers binds this config to it`,
+        `ClusterProfile fleet/spoke, ${origin}/v1/projects/1: a request to a path outside of ${origin}/v1/projects/1 was ` +
+          'refused: allowedServers of its provider binds it to that; see where the request, or a redirect of the server, leads',
       );
       return true;
     });

@@ -134,7 +134,10 @@ describe('a lease', () => {
     const { body } = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
     await once(body, 'readable');
     await config.close();
-    const closed = { code: 'CONFIG_CLOSED', message: /^this config has been closed: get a new one/ };
+    const closed = {
+      code: 'CONFIG_CLOSED',
+      message: /^ClusterProfile fleet\/spoke, https:\S+: this config has been closed: get a new one/,
+    };
     await assert.rejects(list(config), { name: 'RequestError', ...closed });
     await assert.rejects(config.ready(), closed);
     cluster.emit('ADDED', 'after-close');
@@ -199,7 +202,10 @@ describe('close() of the providers', () => {
     await list(config);
     await providers.close();
     await until(t, () => cluster.stats.openConnections <= 0);
-    const closed = { code: 'CONFIG_CLOSED', message: /^the CredentialProviders have been closed: make new ones/ };
+    const closed = {
+      code: 'CONFIG_CLOSED',
+      message: /^ClusterProfile fleet\/spoke\b.*: the CredentialProviders have been closed: make new ones/,
+    };
     await assert.rejects(config.ready(), closed);
     assert.throws(() => providers.getConfig(profile), closed);
     await assert.rejects(list(config), closed);

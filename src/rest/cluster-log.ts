@@ -1,0 +1,117 @@
+/** What is said of one cluster: every line names it, and troubles are warned about once. Errors and events come in. */
+import {
+  type ClusterOfError,
+  ConfigurationError,
+  ConnectionError,
+  PluginError,
+  RequestError,
+  type RequestErrorCode,
+} from '../errors.ts';
+import type { Asker, SupplyTrouble } from '../exec/credential-source.ts';
+import type { Logger } from '../logger.ts';
+import { emit, type Observer } from '../telemetry.ts';
+import type { Subject, Troubles } from '../troubles.ts';
+
+export interface LogOptions {
+  readonly logger: Logger;
+  readonly troubles: Troubles;
+  readonly observer?: Observer | undefined;
+}
+
+export class ClusterLog implements Asker {
+  readonly cluster: ClusterOfError;
+  /** The access type. */
+  readonly #provider: string;
+  readonly #subject: Subject;
+  readonly #options: LogOptions;
+
+  constructor(cluster: ClusterOfError, provider: string, options: LogOptions) {
+    const { name, profile, server } = cluster;
+    this.cluster = cluster;
+    this.#provider = provider;
+    this.#options = options;
+    const fields = { ...(profile === undefined ? { cluster: name } : { profile }), server, provider };
+    this.#subject = { name: `${name} ${server}`, fields };
+  }
+
+  /** A step that somebody who looks for a fault wants to see. */
+  debug(message: string, more: object = {}): void {
+    const { logger } = this.#options;
+    logger.debug?.({ ...this.#subject.fields, ...more }, this.#line(message));
+  }
+
+  /** An error that a caller is given. */
+  failed(error: Error): void {
+    const { troubles } = this.#options;
+    if (error instanceof PluginError) {
+      if (error.code !== 'PLUGIN_STOPPED') troubles.met(this.#subject, 'credential', error);
+    } else if (error instanceof ConfigurationError) {
+      troubles.met(this.#subject, 'credential', { code: error.code, message: this.#line(error.message) });
+    } else if (error instanceof ConnectionError || (error instanceof RequestError && error.code.startsWith('PROXY_'))) {
+      troubles.met(this.#subject, 'connection', error);
+    }
+  }
+
+  /** A request was refused by a rule. Attacks must not be invisible. `target` is a path without its query, or an origin. */
+  refused(error: RequestError, target: string): void {
+    const code: RequestErrorCode = error.code;
+    const { observer, troubles } = this.#options;
+    const { name, profile = name } = this.cluster;
+    emit(observer, 'access-refused', { provider: this.#provider, profile, code, path: target });
+    troubles.met(this.#subject, 'refusal', error);
+  }
+
+  /** A credential is there, with what is wrong with it all the same. */
+  hasCredential(found: readonly SupplyTrouble[]): void {
+    const { troubles } = this.#options;
+    troubles.passed(this.#subject, 'credential', this.#line('there is a credential again'));
+    for (const kind of ['refresh', 'clock', 'left out'] as const) {
+      const ofKind = found.length === 0 ? [] : found.filter((trouble) => trouble.kind === kind);
+      if (ofKind.length === 0) troubles.passed(this.#subject, kind);
+      else troubles.set(this.#subject, kind, ofKind.map(this.#withName));
+    }
+  }
+
+  /** Of a request of this cluster that has started a refresh. */
+  refreshFailed(trouble: SupplyTrouble): void {
+    this.#options.troubles.set(this.#subject, trouble.kind, [this.#withName(trouble)]);
+  }
+
+  /** The server has answered: so there is a connection. */
+  answered(): void {
+    this.#options.troubles.passed(this.#subject, 'connection', this.#line('the server answers again'));
+  }
+
+  /** The server has taken the credential. */
+  accepted(): void {
+    this.#options.troubles.passed(this.#subject, 'rejection', this.#line('the server takes the credential again'));
+  }
+
+  /** The caller is given a 401. */
+  rejected(message: string): void {
+    const { troubles } = this.#options;
+    // Its refresh has failed, and has been warned about.
+    if (troubles.has(this.#subject, 'refresh')) this.debug(message);
+    else troubles.met(this.#subject, 'rejection', { code: '', message: this.#line(message) });
+  }
+
+  /** A watch could not begin, because of the server's answer. */
+  watchRefused(statusCode: number, message: string): void {
+    this.#options.troubles.met(this.#subject, 'watch', { code: String(statusCode), message: this.#line(message) });
+  }
+
+  watchBegan(): void {
+    this.#options.troubles.passed(this.#subject, 'watch', this.#line('watches begin again'));
+  }
+
+  /** A function of the program's own threw where nobody else would hear of it. */
+  callerThrew(message: string): void {
+    this.#options.troubles.met(this.#subject, 'caller', { code: message, message: this.#line(message) });
+  }
+
+  readonly #withName = ({ code, message }: SupplyTrouble) => ({ code, message: this.#line(message) });
+
+  #line(message: string): string {
+    return `${this.cluster.name}, ${this.cluster.server}: ${message}`;
+  }
+}
