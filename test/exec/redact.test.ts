@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from '../../src/exec/known-secrets.ts';
 import { redact } from '../../src/exec/redact.ts';
-import { cpuTime } from '../fixtures/cpu-time.ts';
+import { growth } from '../fixtures/cpu-time.ts';
 
 const opaque = 'Qx7mP2vK9sT4wZ8bR1nL6cY3';
 
@@ -170,29 +170,35 @@ describe('the time that it takes to redact', () => {
     'k_KEY=',
     '\u001b[',
   ];
-  const time = (text: string, secrets: readonly string[] = []) =>
-    Math.max(
-      1,
-      cpuTime(() => redact(text, secrets)),
-    );
-  // 32 times the text: a square would take 1,024 times as long.
-  const [less, more, bound] = [1_024, 32_768, 300];
+  // Eight times the text: a square would take eight times as long as eight goes at the text.
+  const [length, factor, most] = [2_048, 8, 3];
 
   test('grows with the secrets, also where they and the text repeat themselves', () => {
     for (const piece of ['a', 'ab', 'abc=', `${opaque} `]) {
-      const [short = 0, long = 0] = [less, more].map((length) =>
-        time(`x ${piece.repeat(length / piece.length)}`, [`${piece.repeat((16 * length) / piece.length)}.`]),
+      const ratio = growth(
+        (size) => {
+          const text = `x ${piece.repeat(size / piece.length)}`;
+          const secrets = [`${piece.repeat((16 * size) / piece.length)}.`];
+          return () => redact(text, secrets);
+        },
+        length,
+        factor,
       );
-      assert.ok(long < bound * short, `${piece}: ${short} ms became ${long} ms`);
+      assert.ok(ratio < most, `${piece}: ${ratio.toFixed(1)} times what is linear`);
     }
   });
   for (const [index, one] of pieces.entries()) {
     test(`grows with the text and not with its square, where it repeats ${JSON.stringify(one)} and another`, () => {
       for (const two of [...pieces, ...pieces].slice(index, index + 4)) {
-        const [short = 0, long = 0] = [less, more].map((length) =>
-          time((one + two).repeat(length / (one.length + two.length))),
+        const ratio = growth(
+          (size) => {
+            const text = (one + two).repeat(size / (one.length + two.length));
+            return () => redact(text);
+          },
+          length,
+          factor,
         );
-        assert.ok(long < bound * short, `${JSON.stringify(two)}: ${short} ms became ${long} ms`);
+        assert.ok(ratio < most, `${JSON.stringify(two)}: ${ratio.toFixed(1)} times what is linear`);
       }
     });
   }

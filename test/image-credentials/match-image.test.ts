@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
-import { cpuTime } from '../fixtures/cpu-time.ts';
+import { growth } from '../fixtures/cpu-time.ts';
 
 describe('matchImage', () => {
   for (const [item, pattern, image, expected] of [
@@ -72,11 +72,11 @@ describe('matchImage', () => {
     ]) {
       const match = (length: number) => {
         const [pattern = '', image = ''] = make(length);
-        return cpuTime(() => matchImage(pattern, image));
+        return () => matchImage(pattern, image);
       };
-      const ratio = match(160_000) / Math.max(match(5_000), 1);
-      // A square would be 1,024.
-      assert.ok(ratio < 300, `${make(4)}: 32 times the length takes ${ratio.toFixed(1)} times as long`);
+      const ratio = growth(match, 5_000, 8);
+      // A square would be 8.
+      assert.ok(ratio < 3, `${make(4)}: 8 times the length takes 8 times ${ratio.toFixed(1)} as long`);
     }
   });
 
