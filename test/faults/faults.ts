@@ -78,7 +78,8 @@ const recentRefreshes = new SinkingCount(30_000);
 diagnostics.subscribe('clusterprofile-credentials:plugin-run-start', (message) => {
   if ((message as RunStart).reason !== 'rejected') return; // what the channel's name promises
   recentRefreshes.add(clock(), 11);
-  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())), () => 1);
+  // One more: here it is counted a moment later, when a little of it may be forgotten.
+  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())) + 1, () => 1);
 });
 
 /** What the plugin answers while nothing is wrong: the token that the server takes, for a few seconds. */

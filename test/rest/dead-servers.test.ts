@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { type Dispatcher, request } from 'undici';
+import { request } from 'undici';
 import { ConnectionError } from '../../src/index.ts';
 import { createConnector } from '../../src/rest/connector.ts';
-import type { PooledRequest } from '../../src/rest/pool.ts';
 import { RequestPool } from '../../src/rest/request-pool.ts';
 import { type Silence, startDeadServer } from '../fixtures/dead-server.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { sendThrough } from '../fixtures/pooled-request.ts';
 import { until } from '../fixtures/until.ts';
 
 const ended = (error: unknown) => (error instanceof ConnectionError ? error.code : error);
@@ -81,21 +81,7 @@ describe('a server that is dead', () => {
     const settings = { allowH2: true, pingIntervalMs: 200, silenceMs: 3_000 };
     const pool = new RequestPool(server, connector, settings);
     t.after(() => pool.destroy(new Error('the test has ended')));
-    const send = (path: string) =>
-      new Promise<number | string>((resolve) => {
-        const handler: PooledRequest = {
-          onTryEnd: undefined,
-          failures: 0,
-          notSent: (error) => resolve(error.message),
-          onRequestStart: () => undefined,
-          onResponseStart: (_controller, statusCode) => resolve(statusCode),
-          onResponseData: () => undefined,
-          onResponseEnd: () => undefined,
-          onResponseError: (_controller, error) => resolve(error.message),
-        };
-        const headers = { authorization: 'Bearer bench-token' };
-        pool.send({ origin: server, path, method: 'GET', headers } as Dispatcher.DispatchOptions, handler);
-      });
+    const send = (path: string) => sendThrough(pool, server, path, { authorization: 'Bearer bench-token' });
     assert.equal(await send('/version'), 200);
     child.kill('SIGSTOP');
     assert.match(String(await send('/version')), /silent for 3 s/);
