@@ -364,13 +364,21 @@ const longestShownImage = 512;
 export class ImageError extends CredentialsError {
   override readonly name = 'ImageError';
   readonly code: ImageErrorCode = 'IMAGE_INVALID';
-  /** As it was given. */
+  /** As it was given, but without the user and password of a URL. */
   readonly image: string;
 
   constructor(image: string, message: string) {
-    super(`image "${printable(String(image), longestShownImage)}": ${message}`);
-    this.image = image;
+    const shown = withoutUser(String(image));
+    super(`image "${printable(shown, longestShownImage)}": ${message}`);
+    this.image = shown;
   }
+}
+
+/** `https://user:password@host` and `user:password@host`; `app:1@sha256:...` has a tag and a digest. */
+function withoutUser(image: string): string {
+  return image
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1[redacted]@')
+    .replace(/^(?!\w+:\/\/)[^/]*:[^/]*@(?![a-z0-9+._-]+:[0-9a-f]+$)/is, '[redacted]@');
 }
 
 /** What is known of a failure in a fleet, none of it secret. */

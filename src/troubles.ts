@@ -30,7 +30,9 @@ export type TroubleKind =
   /** Others could replace a plugin. */
   | 'plugin file'
   /** The images that a provider gave no credential for. */
-  | 'image';
+  | 'image'
+  /** A plugin's answer has a login that is for no image. Ends with an answer that has none. */
+  | 'image key';
 
 /** Whose trouble it is, for the line of the log. */
 export interface Subject {

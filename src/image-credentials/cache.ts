@@ -1,6 +1,6 @@
 /** What plugins answered, for as long as they said. One cache for each provider; in memory only. */
 import type { ImageProvider } from './config.ts';
-import type { CacheKeyType } from './protocol.ts';
+import { type CacheKeyType, cacheKeyTypes } from './protocol.ts';
 
 /** Milliseconds between two looks for what has expired. */
 const purgeMs = 900_000;
@@ -34,8 +34,8 @@ export class ImageCache<T> {
   get(image: string, account: string): T | undefined {
     const now = this.#now();
     this.#purge(now);
-    for (const base of [image, registryOf(image), '<global>']) {
-      const key = keyOf(base, account);
+    for (const type of cacheKeyTypes) {
+      const key = keyOf(type, image, account);
       const entry = this.#entries.get(key);
       if (entry && now <= entry.expiresAt) return entry.value;
       if (entry) this.#entries.delete(key);
@@ -47,8 +47,7 @@ export class ImageCache<T> {
   set(image: string, account: string, value: T, { cacheKeyType, cacheDurationMs = this.#defaultMs }: Lifetime): void {
     // A negative duration would be stored expired.
     if (cacheDurationMs <= 0) return;
-    const base = { Image: image, Registry: registryOf(image), Global: '<global>' }[cacheKeyType];
-    this.#entries.set(keyOf(base, account), { value, expiresAt: this.#now() + cacheDurationMs });
+    this.#entries.set(keyOf(cacheKeyType, image, account), { value, expiresAt: this.#now() + cacheDurationMs });
   }
 
   clear(): void {
@@ -79,6 +78,8 @@ export function registryOf(image: string): string {
   return image.split('/', 1)[0] ?? '';
 }
 
-function keyOf(base: string, account: string): string {
-  return JSON.stringify([base, account]);
+/** A registry may be asked for as if it were an image: what was answered for it alone is not good for its images. */
+function keyOf(type: CacheKeyType, image: string, account: string): string {
+  const scope = { Image: image, Registry: registryOf(image), Global: '' }[type];
+  return JSON.stringify([type, scope, account]);
 }

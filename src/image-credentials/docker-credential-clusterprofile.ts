@@ -32,15 +32,23 @@ function open(): ImageCredentialProviders {
   throw new UsageError('IMAGE_CREDENTIAL_PROVIDER_CONFIG and IMAGE_CREDENTIAL_PROVIDER_BIN_DIR have to be set');
 }
 
-/** The first credential of the registry that a server URL means. Rejects where there is none because a plugin failed. */
+/**
+ * The first credential of the registry that a server URL means. Where there is none, stderr says who was not asked; rejects where
+ * a plugin failed.
+ */
 async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
   let failed: PluginError | undefined;
+  const notAsked = new Set<string>();
   for (const registry of registriesOf(serverUrl)) {
-    const { credentials, failures } = await providers.getRegistryCredentials(registry);
+    const { credentials, failures, skipped } = await providers.getRegistryCredentials(registry);
     const [credential] = credentials;
     if (credential) return credential;
     failed ??= failures[0]?.error;
+    for (const { provider, reason } of skipped)
+      notAsked.add(`image credential provider ${provider} was not asked: ${reason}`);
   }
+  // Docker has no service account to offer: such a provider is for a kubelet alone.
+  for (const line of notAsked) process.stderr.write(`${name}: ${line}\n`);
   if (failed) throw failed;
   return undefined;
 }

@@ -29,8 +29,9 @@ export function repositoryOf(image: string): string {
   if (path.join('/') !== path.join('/').toLowerCase()) fail('has capital letters in its repository');
   if (!path.every((part) => pathPart.test(part))) fail('is not the name of an image');
   const whole = registry === 'docker.io' && path.length === 1 ? ['library', ...path] : path;
-  const repository = `${registry}/${whole.join('/')}`;
-  return repository.length > 255 ? fail('is longer than 255 characters') : repository;
+  // The path alone, as the kubelet counts.
+  if (whole.join('/').length > 255) fail('has a repository of more than 255 characters');
+  return `${registry}/${whole.join('/')}`;
 }
 
 function isDigest(text: string): boolean {

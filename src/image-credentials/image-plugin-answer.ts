@@ -4,6 +4,7 @@ import { formatDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
 import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
+import { keyProblem } from './keyring.ts';
 import { type CacheKeyType, cacheKeyTypes, decodeResponse, type Login } from './protocol.ts';
 
 /** What a plugin answers with. */
@@ -47,6 +48,11 @@ export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): obje
   const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
   // As it was given: what is parsed has lost a key that is named __proto__.
   const { auth } = answer as ImagePluginAnswer; // it has been checked
+  for (const key of Object.keys(auth ?? {})) {
+    const problem = keyProblem(key);
+    // A kubelet passes over it, with a line in its log.
+    if (problem !== undefined) throw new Error(`the plugin's answer: auth: an entry: its key ${problem}`);
+  }
   const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType, cacheDuration, auth };
   const printed = JSON.stringify(response);
   if (Buffer.byteLength(printed) >= maxAnswerBytes) {

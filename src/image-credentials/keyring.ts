@@ -57,11 +57,15 @@ export class Keyring {
   /** Entries with a `*` in their host. */
   readonly #globs: GlobEntry[] = [];
   readonly #hub: ImageCredential[] = [];
+  readonly #problems = new Set<string>();
 
   constructor(provider: string, auth: ImageResponse['auth']) {
     for (const [key, { username, password }] of auth) {
       const normalized = normalizeKey(key);
-      if (!normalized) continue;
+      if ('problem' in normalized) {
+        this.#problems.add(normalized.problem);
+        continue;
+      }
       const { pattern, url } = normalized;
       const credential = new ImageCredential(provider, pattern, username, password);
       const entry = { order: toBytes(pattern), path: url.path, credential };
@@ -83,6 +87,11 @@ export class Keyring {
       ...own.filter(({ path }) => image.path.startsWith(path)),
       ...this.#globs.filter(({ matches }) => matches(image)),
     ];
+  }
+
+  /** What is wrong with keys that are no URL, which are for no image, as in a kubelet. A key may hold a password: none is told. */
+  get problems(): readonly string[] {
+    return [...this.#problems];
   }
 
   /** What is there for Docker Hub where no pattern matches. */
@@ -111,11 +120,17 @@ function hostOf({ parts, port }: GoUrl): string {
   return `${parts.join('.')}:${port}`;
 }
 
-/** A key without scheme, user, query and API version; `undefined` for what is no URL. */
-function normalizeKey(key: string): { readonly pattern: string; readonly url: GoUrl } | undefined {
+/** Why a key of an answer is for no image; `undefined` where it is a URL. */
+export function keyProblem(key: string): string | undefined {
+  const normalized = normalizeKey(key);
+  return 'problem' in normalized ? normalized.problem : undefined;
+}
+
+/** A key without scheme, user, query and API version, or what is wrong with one that is no URL. */
+function normalizeKey(key: string): { readonly pattern: string; readonly url: GoUrl } | { readonly problem: string } {
   const schemeless = key.replace(/^https?:\/\//, '');
   const url = parseGoUrl(schemeless);
-  if ('problem' in url) return undefined;
+  if ('problem' in url) return url;
   const [, authority = '', path = ''] = /^([^/?#]*)([^?#]*)/.exec(schemeless) ?? [];
   const decoded = decodeURIComponentOr(path);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
@@ -124,7 +139,7 @@ function normalizeKey(key: string): { readonly pattern: string; readonly url: Go
   if (pattern === schemeless) return { pattern, url };
   // As the kubelet does, which parses what it has decoded once more.
   const again = parseGoUrl(pattern);
-  return 'problem' in again ? undefined : { pattern, url: again };
+  return 'problem' in again ? again : { pattern, url: again };
 }
 
 function decodeURIComponentOr(path: string): string {

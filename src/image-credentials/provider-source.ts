@@ -76,6 +76,12 @@ export class ProviderSource {
         throw this.#failure('ANSWER_TOKEN_ECHOED', reason);
       }
       const keyring = new Keyring(this.provider.name, response.auth);
+      const origin = `image credential provider ${this.provider.name}`;
+      const unused = keyring.problems.map((problem) => ({
+        code: problem,
+        message: `${origin}: image ${image}: answered with a login that is for no image, because its key ${problem}`,
+      }));
+      troubles.set(subject, 'image key', unused);
       if (!signal.aborted) this.#cache.set(image, key, keyring, response);
       troubles.passed(subject, 'image', `image ${image}: provider ${this.provider.name} answers again`);
       return keyring;

@@ -1,7 +1,7 @@
 import { text as readText } from 'node:stream/consumers';
 import { z } from 'zod';
 import { ExecInfoError } from '../errors.ts';
-import { answerWith } from '../plugin/answer.ts';
+import { answerWith, hide } from '../plugin/answer.ts';
 import { providerVersions } from './config.ts';
 import { encodeAnswer, type ImagePluginAnswer } from './image-plugin-answer.ts';
 import type { ImageRequest } from './protocol.ts';
@@ -29,6 +29,7 @@ export async function runImageCredentialPlugin(
     const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
       await readText(process.stdin),
     );
+    if (serviceAccountToken) hide(serviceAccountToken);
     return encodeAnswer(apiVersion, await getAnswer({ image, serviceAccountToken, serviceAccountAnnotations }));
   });
 }

@@ -25,9 +25,17 @@ export async function answerWith(work: () => Promise<object>): Promise<void> {
   ended = true;
 }
 
+/** What this process was given and must not tell. */
+const secrets: string[] = [];
+
+/** From now on nothing that is said holds this text. */
+export function hide(secret: string): void {
+  secrets.push(secret);
+}
+
 /** One line on stderr, which the client logs. */
 export function say(message: string): void {
-  process.stderr.write(`${redact(message).replace(/\s*\n\s*/g, ' ')}\n`);
+  process.stderr.write(`${redact(message, secrets).replace(/\s*\n\s*/g, ' ')}\n`);
 }
 
 let printAnswer: ((text: string) => void) | undefined;
@@ -42,7 +50,7 @@ function keepStdout(): (text: string) => void {
     if (!said) say('stdout is for the answer alone, so this is on stderr (log with console.error):');
     said = true;
     // It may be the answer itself, printed by the plugin's own code.
-    const shown = redact(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    const shown = redact(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), secrets);
     if (shown !== '') process.stderr.write(`${shown}\n`);
     const done = rest.at(-1);
     if (typeof done === 'function') process.nextTick(done);

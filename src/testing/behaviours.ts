@@ -1,5 +1,7 @@
 /** How a server is told to answer some requests in another way, to see what a client makes of it. */
 
+import { validateHeaderValue } from 'node:http';
+import { types } from 'node:util';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError, reasons } from './api/status.ts';
 
@@ -19,7 +21,7 @@ export type Behaviour =
       readonly retryAfterSeconds?: number;
     };
 
-/** Which requests a behaviour is for. */
+/** Which requests a behaviour is for. It answers at once: not `async`. */
 export type RequestFilter<Seen> = (request: Seen) => boolean;
 
 interface Entry<Seen> {
@@ -38,13 +40,15 @@ export class Behaviours<Seen> {
     if (!Number.isSafeInteger(count) || count < 1) {
       throw new RangeError(`failNext: count must be a whole number from 1 on, not ${String(count)}`);
     }
-    if (typeof matches !== 'function') throw new TypeError('failNext: the filter must be a function of a request');
+    checkFunction('failNext: the filter', matches);
     this.#entries.push({ behaviour, matches, left: count });
   }
 
   /** The behaviour that is next for a request. */
   take(request: Seen): Behaviour | undefined {
-    const entry = this.#entries.find(({ matches }) => matches(request));
+    const entry = this.#entries.find(
+      ({ matches }) => callNow('a filter of failNext', () => matches(request), 'boolean') === true,
+    );
     if (!entry) return undefined;
     entry.left -= 1;
     if (entry.left === 0) this.#entries = this.#entries.filter((other) => other !== entry);
@@ -52,23 +56,69 @@ export class Behaviours<Seen> {
   }
 }
 
+const statusFields = ['status', 'reason', 'message', 'retryAfterSeconds'];
+
 function check(behaviour: unknown): void {
   if (behaviour === 'hang' || behaviour === 'reset') return;
-  const { status, redirect, retryAfterSeconds = 1 } = Object(behaviour); // any value: each field is checked
-  const code: unknown = typeof behaviour === 'number' ? behaviour : status;
-  if (redirect === undefined && code === undefined) {
+  const given: Readonly<Record<string, unknown>> =
+    typeof behaviour === 'number' ? { status: behaviour } : { ...Object(behaviour) }; // any value: each field is checked
+  const { status, redirect, reason = '', message = '', retryAfterSeconds = 1 } = given;
+  if (redirect === undefined && status === undefined) {
     throw new TypeError(
       `failNext: ${JSON.stringify(behaviour)} is none of a status, 'hang', 'reset', { redirect } and { status }`,
     );
   }
-  if (redirect !== undefined && typeof redirect !== 'string') throw new TypeError('failNext: redirect must be a URL');
-  if (redirect === undefined && !(Number.isInteger(code) && Number(code) >= 400 && Number(code) <= 599)) {
-    throw new RangeError(`failNext: the status must be a whole number from 400 to 599, not ${String(code)}`);
+  const known = redirect === undefined ? statusFields : ['redirect'];
+  const [unknown] = Object.keys(given).filter((field) => given[field] !== undefined && !known.includes(field));
+  if (unknown !== undefined) throw new TypeError(`failNext: ${unknown} does not go with ${known[0]}`);
+  if (redirect !== undefined) return checkRedirect(redirect);
+  if (!(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)) {
+    throw new RangeError(`failNext: the status must be a whole number from 400 to 599, not ${String(status)}`);
   }
-  if (!(Number.isFinite(retryAfterSeconds) && retryAfterSeconds >= 0)) {
-    throw new RangeError(`failNext: retryAfterSeconds must not be negative, and is ${String(retryAfterSeconds)}`);
+  if (typeof reason !== 'string' || typeof message !== 'string') {
+    throw new TypeError('failNext: reason and message must be text');
+  }
+  if (!(Number.isSafeInteger(retryAfterSeconds) && Number(retryAfterSeconds) >= 0)) {
+    throw new RangeError(
+      `failNext: retryAfterSeconds must be a whole number from 0 on, as the header is, and is ${String(retryAfterSeconds)}`,
+    );
   }
 }
+
+function checkRedirect(redirect: unknown): void {
+  if (typeof redirect !== 'string') throw new TypeError('failNext: redirect must be a URL');
+  try {
+    validateHeaderValue('location', redirect);
+  } catch {
+    throw new TypeError(`failNext: redirect must fit into a header, and ${JSON.stringify(redirect)} does not`);
+  }
+}
+
+/**
+ * What a function of the test's says of a request. An `async` one would answer too late: what it throws would be nobody's.
+ * Throws a `TypeError` where it gives a promise, or anything else than what it should.
+ */
+export function callNow(name: string, work: () => unknown, gives: 'boolean' | 'anything'): unknown {
+  const result = work();
+  if (isThenable(result)) {
+    // What becomes of it is told here already.
+    Promise.resolve(result).catch(() => {});
+    throw new TypeError(`${name} must not be async: the request waits for no promise`);
+  }
+  if (gives === 'boolean' && typeof result !== 'boolean') {
+    throw new TypeError(`${name} must say true or false, not ${String(result)}`);
+  }
+  return result;
+}
+
+/** Throws a `TypeError` for what is no function, and for one that is async. */
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw new TypeError(`${name} must be a function of a request`);
+  if (types.isAsyncFunction(value)) throw new TypeError(`${name} must not be async: the request waits for no promise`);
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
 
 /** Answers a request as a behaviour says. */
 export function misbehave(behaviour: Behaviour, request: Request, response: Response): void {

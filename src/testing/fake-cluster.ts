@@ -8,7 +8,7 @@ import { ApiServer } from './api/api-server.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
 import { type User, withGroups } from './api/users.ts';
-import { type Behaviour, Behaviours, misbehave, type RequestFilter } from './behaviours.ts';
+import { type Behaviour, Behaviours, callNow, checkFunction, misbehave, type RequestFilter } from './behaviours.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
 import { Listener } from './listener.ts';
 import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, type TestObject } from './objects.ts';
@@ -147,14 +147,14 @@ export class FakeCluster {
 
   /**
    * Called with each request once it has been authenticated, so that a test can wait for it. What it throws is the request's
-   * answer: a 500 with the message.
+   * answer: a 500 with the message. It must not be `async`: the request waits for no promise.
    */
   get onRequest(): (request: SeenRequest) => void {
     return this.#onRequest;
   }
 
   set onRequest(listener: (request: SeenRequest) => void) {
-    if (typeof listener !== 'function') throw new TypeError('onRequest must be a function of a request');
+    checkFunction('onRequest', listener);
     this.#onRequest = listener;
   }
 
@@ -259,7 +259,7 @@ export class FakeCluster {
     else this.#byIdentity.set(user.username, (this.#byIdentity.get(user.username) ?? 0) + 1);
     const seen = { method, url, headers: { ...headers }, identity: user?.username };
     try {
-      this.#onRequest(seen);
+      callNow('onRequest', () => this.#onRequest(seen), 'anything');
       const behaviour = this.#behaviours.take(seen);
       if (behaviour !== undefined) return misbehave(behaviour, request, response);
     } catch (error) {

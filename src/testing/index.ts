@@ -14,4 +14,4 @@ export {
   type Tokens,
 } from './fake-cluster.ts';
 export type { ObjectName, ObjectsOfKind, StoredTestObject, TestObject } from './objects.ts';
-export { type PluginAnswer, type TestPlugin, writePlugin } from './plugin-script.ts';
+export { type PluginAnswer, type PluginPlace, type TestPlugin, writePlugin } from './plugin-script.ts';

@@ -2,7 +2,7 @@
 
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** What a throw-away plugin does when it is run next. */
 export interface PluginAnswer {
@@ -32,10 +32,19 @@ export interface PluginAnswer {
   readonly delayMs?: number;
 }
 
-/** A plugin that is a real executable in a folder of its own. */
+/** Where a throw-away plugin lies. */
+export interface PluginPlace {
+  /** The executable's name, which is the name of an image credential provider. Default: `plugin`. */
+  readonly name?: string;
+  /** The folder of the executable, which has to be there: two image plugins share a `binDir`. Default: one of its own. */
+  readonly directory?: string;
+}
+
+/** A plugin that is a real executable. */
 export interface TestPlugin {
   /** Absolute path of the executable. */
   readonly command: string;
+  /** The folder of the executable: the `binDir` of an image plugin. */
   readonly directory: string;
   /** How often it has been started. */
   runs(): Promise<number>;
@@ -77,9 +86,48 @@ const behaviour = ({ exitCode = 0, delayMs = 0, ...answer }: PluginAnswer) =>
 
 const readsStdin = ({ auth, readStdin = auth !== undefined }: PluginAnswer) => readStdin;
 
-function check({ auth, token, clientCertificateData, exitCode = 0, delayMs = 0 }: PluginAnswer): void {
-  if (auth !== undefined && (token !== undefined || clientCertificateData !== undefined)) {
-    throw new TypeError('a plugin answers with a token or certificate, or with auth, and not with both');
+const credentialFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
+const imageFields = ['cacheKeyType', 'cacheDuration'];
+const texts = ['apiVersion', 'stdout', 'stderr', 'cacheDuration', ...credentialFields];
+const fields = [...texts, 'auth', 'cacheKeyType', 'readStdin', 'exitCode', 'delayMs'];
+
+/** Throws where an answer is none that a plugin could give: what is wrong on purpose is written as `stdout`. */
+function check(answer: PluginAnswer): void {
+  const given = Object.entries(answer).filter(([, value]) => value !== undefined);
+  const has = (field: string) => given.some(([name]) => name === field);
+  const wrong = (message: string) => new TypeError(`${message}; what is wrong on purpose is written as stdout`);
+  for (const [field, value] of given) {
+    if (!fields.includes(field)) throw new TypeError(`${field} is no field of a plugin's answer: ${fields.join(', ')}`);
+    if (texts.includes(field) && typeof value !== 'string') throw new TypeError(`${field} must be text`);
+  }
+  const [credential] = credentialFields.filter(has);
+  const [image] = imageFields.filter(has);
+  if (has('auth') && credential)
+    throw new TypeError(`a plugin answers with ${credential} or with auth, and not with both`);
+  if (!has('auth') && image)
+    throw new TypeError(`${image} goes with auth, which is what an image credential plugin answers`);
+  const [unused] = [...credentialFields, ...imageFields, 'apiVersion'].filter(has);
+  if (has('stdout') && unused)
+    throw new TypeError(`stdout is printed instead of an answer, so ${unused} has no effect`);
+  const {
+    auth,
+    readStdin,
+    cacheKeyType = 'Image',
+    cacheDuration = '0s',
+    expirationTimestamp,
+    exitCode = 0,
+    delayMs = 0,
+  } = answer;
+  if (typeof (auth ?? {}) !== 'object' || Array.isArray(auth)) throw wrong('auth must be an object of logins, or null');
+  if (readStdin !== undefined && typeof readStdin !== 'boolean') throw new TypeError('readStdin must be true or false');
+  if (!['Image', 'Registry', 'Global'].includes(cacheKeyType)) {
+    throw wrong(`cacheKeyType must be Image, Registry or Global, not ${String(cacheKeyType)}`);
+  }
+  if (!/^[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(cacheDuration)) {
+    throw wrong(`cacheDuration must be a Go duration such as 10m, not ${cacheDuration}`);
+  }
+  if (expirationTimestamp !== undefined && !isTime(expirationTimestamp)) {
+    throw wrong(`expirationTimestamp must be a time such as 2026-01-02T03:04:05Z, not ${expirationTimestamp}`);
   }
   if (!Number.isInteger(exitCode) || exitCode < 0 || exitCode > 255) {
     throw new RangeError(`exitCode must be a whole number from 0 to 255, not ${String(exitCode)}`);
@@ -89,9 +137,13 @@ function check({ auth, token, clientCertificateData, exitCode = 0, delayMs = 0 }
   }
 }
 
+/** RFC 3339. */
+const isTime = (text: string) =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+
 /**
- * Writes a throw-away plugin (a shell script) into a folder of its own. Throws a `TypeError` or `RangeError` for an answer that
- * a plugin cannot give.
+ * Writes a throw-away plugin (a shell script). Throws a `TypeError` or `RangeError` for an answer that a plugin cannot give, and
+ * for a name that is taken.
  *
  * @example
  * const plugin = await writePlugin({ token: 'token-1' });
@@ -99,13 +151,25 @@ function check({ auth, token, clientCertificateData, exitCode = 0, delayMs = 0 }
  * await plugin.remove();
  *
  * @example
- * await using images = await writePlugin({ auth: { 'registry.example.dev': { username: 'u', password: 'p' } } });
+ * const auth = { 'registry.example.dev': { username: 'u', password: 'p' } };
+ * await using images = await writePlugin({ auth }, { name: 'login' });
+ * // binDir: images.directory, and in the configuration { name: 'login', matchImages: ['registry.example.dev'], ... }
+ * await using others = await writePlugin({ auth: null }, { name: 'others', directory: images.directory });
  */
-export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin> {
+export async function writePlugin(
+  answer: PluginAnswer = {},
+  { name = 'plugin', directory: folder }: PluginPlace = {},
+): Promise<TestPlugin> {
   check(answer);
-  const directory = await mkdtemp(join(tmpdir(), 'credential-plugin-'));
-  const command = join(directory, 'plugin');
-  const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
+  if (typeof name !== 'string' || name === '' || /[/\0]|^\.{1,2}$/.test(name)) {
+    throw new TypeError(`name must be the name of a file, not ${JSON.stringify(name)}`);
+  }
+  // What it answers and what it has seen lie here, wherever its executable is.
+  const state = await mkdtemp(join(tmpdir(), 'credential-plugin-'));
+  const bin = join(state, 'bin');
+  const directory = folder === undefined ? bin : resolve(folder);
+  const command = join(directory, name);
+  const read = (name: string) => readFile(join(state, name), 'utf8').catch(() => '');
   const list = async (name: string) => (await read(name)).split('\0').slice(0, -1);
   const lastEnvironment = async () => {
     const environment: Record<string, string> = Object.create(null);
@@ -116,6 +180,7 @@ export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin
     return environment;
   };
   let answers = 0;
+  let written = false;
   const plugin: TestPlugin = {
     command,
     directory,
@@ -130,21 +195,32 @@ export async function writePlugin(answer: PluginAnswer = {}): Promise<TestPlugin
       check(answer);
       answers += 1;
       const folder = `answer-${answers}`;
-      const file = (name: string) => join(directory, folder, name);
-      await mkdir(join(directory, folder));
+      const file = (name: string) => join(state, folder, name);
+      await mkdir(join(state, folder));
       await writeFile(file('stderr'), answer.stderr ?? '');
       await writeFile(file('stdout'), answer.stdout ?? response(answer));
       await writeFile(file('behaviour'), behaviour(answer));
       // A run sees the whole of one answer: it reads the link once, and the link changes at once.
-      await symlink(folder, join(directory, 'answer.new'));
-      await rename(join(directory, 'answer.new'), join(directory, 'answer'));
+      await symlink(folder, join(state, 'answer.new'));
+      await rename(join(state, 'answer.new'), join(state, 'answer'));
     },
-    remove: () => rm(directory, { recursive: true, force: true }),
+    remove: async () => {
+      if (written) await rm(command, { force: true });
+      await rm(state, { recursive: true, force: true });
+    },
     [Symbol.asyncDispose]: () => plugin.remove(),
   };
-  await plugin.answer(answer);
-  await writeFile(command, script(directory));
-  await chmod(command, 0o755);
+  try {
+    await mkdir(bin);
+    await plugin.answer(answer);
+    // A file that is there is somebody else's.
+    await writeFile(command, script(state), { flag: 'wx', mode: 0o755 });
+    written = true;
+    await chmod(command, 0o755);
+  } catch (error) {
+    await plugin.remove();
+    throw error;
+  }
   return plugin;
 }
 

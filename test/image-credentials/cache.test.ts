@@ -16,6 +16,21 @@ describe('the cache (F)', () => {
     });
   }
 
+  for (const [cacheKeyType, runs] of [
+    ['Image', 2],
+    ['Registry', 1],
+    ['Global', 1],
+  ] as const) {
+    test(`F.50: what was answered for a registry, good for ${cacheKeyType}, is${runs === 1 ? '' : ' not'} good for its images`, async (t) => {
+      const started = await startImageProviders(t, [{ name: 'p', code: respond(anyIo, { cacheKeyType }) }]);
+      for (let round = 0; round < 2; round++) {
+        await started.providers.getRegistryCredentials('gcr.io');
+        await started.providers.getCredentials('gcr.io/a');
+      }
+      assert.equal(await started.runs('p'), runs);
+    });
+  }
+
   for (const [item, cacheDuration, defaultCacheDuration, expected] of [
     ["F.52: the answer's own duration counts", '1h', '0s', 1],
     ['F.52: zero is none, whatever the default', '0s', '1h', 3],

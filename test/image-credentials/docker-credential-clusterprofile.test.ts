@@ -9,8 +9,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 describe('docker-credential-clusterprofile', () => {
   const helper = join(root, 'dist/image-credentials/docker-credential-clusterprofile.js');
-  async function startHelper(t: TestContext, code: string, matchImages = ['gcr.io', '*.example.dev', 'docker.io']) {
-    const { path, binDir } = await startImageProviders(t, [{ name: 'p', code, config: { matchImages } }]);
+  async function startHelper(
+    t: TestContext,
+    code: string,
+    matchImages = ['gcr.io', '*.example.dev', 'docker.io'],
+    more = {},
+  ) {
+    const { path, binDir } = await startImageProviders(t, [{ name: 'p', code, config: { matchImages, ...more } }]);
     const env = { IMAGE_CREDENTIAL_PROVIDER_CONFIG: path, IMAGE_CREDENTIAL_PROVIDER_BIN_DIR: binDir };
     return (verb: string[], input = '') => execa(process.execPath, [helper, ...verb], { env, input, reject: false });
   }
@@ -56,6 +61,32 @@ describe('docker-credential-clusterprofile', () => {
     const { stdout, stderr, exitCode } = await run(['list'], 'unused');
     assert.deepEqual([exitCode, stdout], [0, '{}']);
     assert.match(stderr, /failed with exit code 1/);
+  });
+
+  test('a provider that was not asked is named on stderr, with the reason, where nothing was found', async (t) => {
+    const tokenAttributes = { serviceAccountTokenAudience: 'a', cacheType: 'Token', requireServiceAccount: true };
+    const run = await startHelper(t, respond(auth), ['gcr.io'], { tokenAttributes });
+    for (const [verb, expected] of [
+      ['get', 'credentials not found in native keychain'],
+      ['list', '{}'],
+    ] as const) {
+      const { stdout, stderr } = await run([verb], 'https://GCR.io');
+      assert.equal(stdout, expected);
+      assert.equal(
+        stderr,
+        'docker-credential-clusterprofile: image credential provider p was not asked: it has requireServiceAccount: true, and no serviceAccount was given',
+      );
+    }
+  });
+
+  test('the password in a server URL is in no message', async (t) => {
+    const run = await startHelper(t, respond(auth));
+    for (const serverUrl of ['https://me:s3cret@gcr.io', 'https://me:s3/cret@gcr.io', 'me:s3cret@gcr.io']) {
+      const { stdout, stderr, exitCode } = await run(['get'], serverUrl);
+      assert.equal(exitCode, 1);
+      assert.match(stdout, /^image "(https:\/\/)?\[redacted\]@gcr.io": is not the URL of a registry/);
+      assert.doesNotMatch(stdout + stderr, /s3/);
+    }
   });
 
   test('list names the servers that get knows, without those that only a glob means', async (t) => {

@@ -48,6 +48,19 @@ describe('several providers (H)', () => {
     );
   });
 
+  test('H.65: a key that is no URL is warned about, once, without the key, and the others serve', async (t) => {
+    const said: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => said.push(message) };
+    const auth = { 'gcr.io': user('1'), 'https://me:SECRET@gcr.io:port/': user('x'), 'gcr.io:https': user('x') };
+    const { users } = await startImageProviders(t, [{ name: 'p', code: respond(auth, { cacheDuration: '0s' }) }], {
+      logger,
+    });
+    for (let round = 0; round < 3; round++) assert.deepEqual(await users('gcr.io/a'), ['p 1']);
+    assert.deepEqual(said, [
+      'image credential provider p: image gcr.io/a: answered with a login that is for no image, because its key has a port that is not a number',
+    ]);
+  });
+
   test('H.68: the default registry has a key of its own, which counts where nothing else matches', async (t) => {
     const hub = { 'https://index.docker.io/v1/': user('hub') };
     const { users } = await startImageProviders(t, [{ name: 'p', code: respond(hub) }]);

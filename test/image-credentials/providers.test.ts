@@ -42,6 +42,22 @@ describe('the name that a plugin sees (C.23)', () => {
   }
 });
 
+describe('the longest name (C.23)', () => {
+  // Docker Hub's library/ counts, a registry does not.
+  for (const [prefix, most] of [
+    ['', 247],
+    ['me/', 252],
+    ['gcr.io/', 255],
+    [`${'x'.repeat(60)}.example.dev:5000/`, 255],
+  ] as const) {
+    test(`has ${most} characters after ${prefix.slice(0, 20)}`, () => {
+      const name = `${prefix}${'a'.repeat(most)}`;
+      assert.ok(repositoryOf(`${name}:tag`).endsWith(name));
+      assert.throws(() => repositoryOf(`${name}a`), /has a repository of more than 255 characters/);
+    });
+  }
+});
+
 describe('a run (E)', () => {
   test('E.37 to E.39: has its arguments and variables, and one line of JSON on stdin', async (t) => {
     const code = `printf '%s,%s,%s' "$1" "$A" "$HOME" > "$DIR/seen"\n${respond(anyIo)}`;

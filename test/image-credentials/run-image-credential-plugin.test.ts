@@ -46,6 +46,20 @@ describe('runImageCredentialPlugin', () => {
     assert.match(wrong.stderr, /stdin: image: must be the name of an image/);
   });
 
+  test('tells nobody the token that it was given, wherever it stands', async () => {
+    const token = 'a-token-of-no-known-shape';
+    for (const handler of [
+      `(asked) => { throw new Error('exchange failed: ' + asked.serviceAccountToken) }`,
+      `(asked) => { throw new Error('failed', { cause: new Error('sent ' + asked.serviceAccountToken) }) }`,
+      `(asked) => { console.log('sends ' + asked.serviceAccountToken); throw new Error('failed') }`,
+    ]) {
+      const { exitCode, stderr } = await run(handler, request({ serviceAccountToken: token }));
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /failed/);
+      assert.ok(!stderr.includes(token), stderr);
+    }
+  });
+
   test('prints nothing where the answer would be refused', async () => {
     const { exitCode, stdout, stderr } = await run("() => ({ auth: {}, cacheDuration: '10m' })", request());
     assert.deepEqual([exitCode, stdout], [1, '']);

@@ -184,6 +184,13 @@ describe('failNext', () => {
       [Number.NaN],
       [{ redirect: 7 }],
       [{ status: 300 }],
+      [{ redirect: '/x\n' }],
+      [{ redirect: '/x', status: 503 }],
+      [{ status: 503, retryAfter: 1 }],
+      [{ status: 503, reason: 7 }],
+      [{ status: 503, message: {} }],
+      [{ status: 429, retryAfterSeconds: 0.5 }],
+      [503, 1, async () => true],
     ];
     for (const args of odd) assert.throws(() => fail(...args), /^(Type|Range)Error: failNext: /, JSON.stringify(args));
     for (const count of [0, -1, 1.5, Number.NaN, '2', Number.POSITIVE_INFINITY])
@@ -191,6 +198,21 @@ describe('failNext', () => {
     assert.throws(() => fail(503, 1, 'GET'), TypeError);
     assert.throws(() => fail({ status: 429, retryAfterSeconds: -1 }), RangeError);
     assert.equal((await send('GET', '/version')).code, 200, 'and nothing of it stays');
+  });
+
+  test('with a filter that says neither true nor false is a 500 that says so', async (t) => {
+    for (const [says, message] of [
+      [() => Promise.resolve(false), /a filter of failNext must not be async/],
+      [() => Promise.reject(new Error('late')), /a filter of failNext must not be async/],
+      [() => undefined, /a filter of failNext must say true or false, not undefined$/],
+      [() => 1, /must say true or false, not 1$/],
+    ] as const) {
+      const { cluster, send } = await startApi(t);
+      Reflect.apply(cluster.failNext, cluster, [503, 1, says]);
+      const { code, body } = await send('GET', '/version');
+      assert.equal(code, 500);
+      assert.match(body.message, message);
+    }
   });
 });
 
@@ -206,6 +228,18 @@ describe('onRequest', () => {
     assert.throws(() => Reflect.set(cluster, 'onRequest', 'log'), /onRequest must be a function/);
     cluster.onRequest = () => {};
     assert.equal((await send('GET', '/version')).code, 200);
+  });
+
+  test('must not be async: nothing would hear of what it throws', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const odd = [async () => {}, async () => Promise.reject(new Error('late'))];
+    for (const listener of odd) assert.throws(() => Reflect.set(cluster, 'onRequest', listener), /must not be async/);
+    assert.equal((await send('GET', '/version')).code, 200);
+    // One that nobody can tell by its looks. A rejection that nobody hears would end this test's process.
+    cluster.onRequest = () => Promise.reject(new Error('late'));
+    const { code, body } = await send('GET', '/version');
+    assert.equal(code, 500);
+    assert.match(body.message, /onRequest must not be async: the request waits for no promise$/);
   });
 });
 

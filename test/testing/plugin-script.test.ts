@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
+import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
+import { v1 } from '../fixtures/image-plugins.ts';
 
 describe('writePlugin', () => {
   test('counts concurrent runs, keeps arguments and environment, and has no token in its script', async () => {
@@ -59,9 +61,53 @@ describe('writePlugin', () => {
     assert.match(stdout, / t 1$/);
   });
 
+  test('writes two image plugins into one folder, under their names', async () => {
+    const login = (username: string) => ({ auth: { 'r.io': { username, password: 'p' } } });
+    await using one = await writePlugin(login('1'), { name: 'one' });
+    await using two = await writePlugin(login('2'), { name: 'two', directory: one.directory });
+    assert.deepEqual([one.command, two.command], [join(one.directory, 'one'), join(one.directory, 'two')]);
+    assert.equal(two.directory, one.directory);
+    const provider = (name: string) => ({ name, apiVersion: v1, matchImages: ['r.io'], defaultCacheDuration: '1h' });
+    const config = join(one.directory, '..', 'config.json');
+    const content = { kind: 'CredentialProviderConfig', apiVersion: 'kubelet.config.k8s.io/v1' };
+    await writeFile(config, JSON.stringify({ ...content, providers: [provider('one'), provider('two')] }));
+    await using providers = ImageCredentialProviders.fromConfigFile(config, { binDir: one.directory });
+    const { credentials } = await providers.getCredentials('r.io/a');
+    assert.deepEqual(
+      credentials.map(({ provider: name, username }) => [name, username]),
+      [
+        ['one', '1'],
+        ['two', '2'],
+      ],
+    );
+    assert.deepEqual([await one.runs(), await two.runs()], [1, 1]);
+    await assert.rejects(writePlugin({}, { name: 'two', directory: one.directory }), { code: 'EEXIST' });
+    assert.deepEqual((await execa(two.command, { input: '{}' })).exitCode, 0, 'what was there is still there');
+    for (const name of ['', 'a/b', '..', 'a\0'])
+      await assert.rejects(writePlugin({}, { name }), /name must be the name of/);
+    const missing = join(one.directory, 'missing');
+    await assert.rejects(writePlugin({}, { directory: missing }), { code: 'ENOENT' });
+    await two.remove();
+    assert.deepEqual(await readdir(one.directory), ['one'], 'and takes only its own away');
+  });
+
   test('refuses at once what a plugin cannot do', async () => {
     const odd: readonly (readonly [PluginAnswer, RegExp])[] = [
-      [{ token: 't', auth: {} }, /token or certificate, or with auth/],
+      [{ token: 't', auth: {} }, /answers with token or with auth, and not with both/],
+      [{ clientKeyData: 'k', auth: null }, /answers with clientKeyData or with auth/],
+      [{ expirationTimestamp: '2030-01-01T00:00:00Z', auth: {} }, /answers with expirationTimestamp or with auth/],
+      [{ token: 't', cacheKeyType: 'Global' }, /cacheKeyType goes with auth/],
+      [{ cacheDuration: '1h' }, /cacheDuration goes with auth/],
+      [{ auth: {}, cacheDuration: 'long' }, /cacheDuration must be a Go duration such as 10m, not long; .* as stdout/],
+      [{ auth: {}, ...Object({ cacheKeyType: 'image' }) }, /cacheKeyType must be Image, Registry or Global, not image/],
+      [{ ...Object({ auth: [] }) }, /auth must be an object of logins, or null/],
+      [{ token: 't', expirationTimestamp: 'tomorrow' }, /expirationTimestamp must be a time such as/],
+      [{ stdout: 'x', token: 't' }, /so token has no effect/],
+      [{ stdout: 'x', apiVersion: 'v1' }, /so apiVersion has no effect/],
+      [{ ...Object({ tokn: 't' }) }, /tokn is no field of a plugin's answer/],
+      [{ ...Object({ token: 7 }) }, /token must be text/],
+      [{ ...Object({ readStdin: 'yes' }) }, /readStdin must be true or false/],
+      [{ ...Object({ delayMs: '100' }) }, /delayMs must not be negative, and is 100/],
       [{ exitCode: 256 }, /exitCode must be a whole number from 0 to 255, not 256/],
       [{ exitCode: Number.NaN }, /exitCode/],
       [{ delayMs: -1 }, /delayMs must not be negative/],
