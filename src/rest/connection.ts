@@ -95,6 +95,7 @@ export class Connection {
   /** Requests under way and configs that hold a lease. */
   #holders = 0;
   #retiring = false;
+  #onLastLetGo: (() => void) | undefined;
   /** Why nothing goes out any more. */
   #closed: RequestError | undefined;
   #idleSince = 0;
@@ -134,7 +135,9 @@ export class Connection {
     this.#holders -= 1;
     if (this.#holders > 0) return;
     this.#idleSince = this.#options.clock();
-    if (this.#retiring) this.retire();
+    if (!this.#retiring) return;
+    this.retire();
+    this.#onLastLetGo?.();
   }
 
   /** Milliseconds since anybody used this connection; 0 while somebody does. */
@@ -274,9 +277,14 @@ export class Connection {
     return this.#holders === 0 && this.#retired.size === 0;
   }
 
-  /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */
-  retire(): void {
+  /**
+   * Lets every request end by itself, and every socket after it; those that still wait for a credential too. `onLastLetGo` is
+   * called when nobody can ask for a credential any more.
+   */
+  retire(onLastLetGo?: () => void): void {
     this.#retiring = true;
+    this.#onLastLetGo ??= onLastLetGo;
+    if (this.#holders === 0) onLastLetGo?.();
     if (this.#bare) this.#retire(this.#bare, false);
     if (this.#certified) this.#retire(this.#certified.pool, true);
     this.#bare = undefined;

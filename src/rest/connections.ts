@@ -113,11 +113,16 @@ export class Connections implements CredentialHolder {
     return this.#closed;
   }
 
-  /** Gives nothing out any more; requests under way go on, and what they use ends with them. */
-  retire(): void {
+  /** Gives nothing out any more; requests under way go on, and what they use ends with them. Then calls `ended`. */
+  retire(ended: () => void): void {
     this.#closed = true;
     this.#detach?.();
-    for (const connection of this.#connections.values()) connection.retire();
+    const left = new Set(this.#connections.values());
+    if (left.size === 0) ended();
+    for (const connection of this.#connections.values())
+      connection.retire(() => {
+        if (left.delete(connection) && left.size === 0) ended();
+      });
     this.#connections.clear();
     this.#sources.clear();
     this.#sourceOf.clear();

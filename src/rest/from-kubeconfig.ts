@@ -43,6 +43,8 @@ export interface KubeconfigParts {
   readonly access: ConfigAccess;
   readonly destination: Destination;
   readonly connections: Connections;
+  /** Stops the runs of the plugin. */
+  readonly stop: AbortController;
   /** For `exportConfig`, which shows no credential, only where it lies. */
   readonly credentialFiles: CredentialFiles;
 }
@@ -90,13 +92,15 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
         },
       }
     : { ...to, supply: new StaticCredentials(origin, staticUser, settings) };
+  const stop = new AbortController();
   return {
     name: context,
     user,
     namespace,
     access,
     destination,
-    connections: new Connections({ ...settings, signal: new AbortController().signal }),
+    connections: new Connections({ ...settings, signal: stop.signal }),
+    stop,
     credentialFiles: credentialFiles(staticUser),
   };
 }

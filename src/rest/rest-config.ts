@@ -49,14 +49,14 @@ export class RestConfig extends KubeConfig {
   readonly #maxResponseBytes: number;
   readonly #impersonation: Destination['impersonation'];
   readonly #credentialFiles: CredentialFiles;
-  /** Where the connections are this config's alone: they end with it. */
-  readonly #own: Connections | undefined;
+  /** Where the connections are this config's alone: they end with it, and then the runs of its plugin. */
+  readonly #own: { readonly connections: Connections; readonly stop: AbortController } | undefined;
 
   private constructor(parts: RestConfigParts) {
     super();
     // For callers without types.
     if (!parts) throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
-    const { name, user, namespace, access, destination, connections, own, credentialFiles = {} } = parts;
+    const { name, user, namespace, access, destination, connections, stop, credentialFiles = {} } = parts;
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#maxResponseBytes = connections.maxResponseBytes;
@@ -65,7 +65,7 @@ export class RestConfig extends KubeConfig {
     this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, log, this.#retries);
     this.#impersonation = destination.impersonation;
     this.#credentialFiles = credentialFiles;
-    this.#own = own ? connections : undefined;
+    this.#own = stop && { connections, stop };
     this.clusters = [toCluster(name, access)];
     // Without `exec`: client-node's own authenticator must stay asleep.
     this.users = [{ name: user }];
@@ -92,7 +92,7 @@ export class RestConfig extends KubeConfig {
    * const config = RestConfig.fromKubeConfig({ path: '/etc/fleet/hub.kubeconfig' }, { context: 'staging' });
    */
   static fromKubeConfig(source: KubeconfigSource, options: KubeconfigOptions = {}): RestConfig {
-    return new RestConfig({ ...readKubeconfig(source, options), own: true });
+    return new RestConfig(readKubeconfig(source, options));
   }
 
   /**
@@ -107,7 +107,7 @@ export class RestConfig extends KubeConfig {
   /** @internal For tests: somewhere else. */
   static fromDefault(options: KubeconfigOptions, places: DefaultPlaces): RestConfig;
   static fromDefault(options: KubeconfigOptions = {}, places?: DefaultPlaces): RestConfig {
-    return new RestConfig({ ...readDefault(options, places), own: true });
+    return new RestConfig(readDefault(options, places));
   }
 
   /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
@@ -131,7 +131,8 @@ export class RestConfig extends KubeConfig {
   /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
   async close(): Promise<void> {
     await this.#dispatcher.close();
-    this.#own?.retire();
+    const { connections, stop } = this.#own ?? {};
+    connections?.retire(() => stop?.abort());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -272,8 +273,8 @@ interface RestConfigParts {
   readonly access: ConfigAccess;
   readonly destination: Destination;
   readonly connections: Connections;
-  /** The connections are this config's alone. */
-  readonly own?: boolean;
+  /** Where the connections are this config's alone: stops the runs of its plugin. */
+  readonly stop?: AbortController;
   /** Of a kubeconfig. */
   readonly credentialFiles?: CredentialFiles;
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RunRequest, type Standing, withinRunLimit } from '../../src/exec/run-limit.ts';
-import { CredentialProviders, PluginError } from '../../src/index.ts';
-import { shellPlugin } from '../fixtures/script.ts';
+import { CredentialProviders, PluginError, RestConfig } from '../../src/index.ts';
+import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 /** An instance with a limit; `run` asks for a place, and what it gives is under way until it is ended. */
@@ -86,6 +86,30 @@ describe('an instance', () => {
     await settled();
     assert.deepEqual(running([waiting, neighbour]), [false, true]);
     await neighbour.finish();
+  });
+
+  test('of a kubeconfig keeps none free once its config is closed', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't' }));
+    const { command } = plugin;
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' };
+    const text = JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
+      users: [{ name: 'c', user: { exec } }],
+    });
+    const config = RestConfig.fromKubeConfig({ text });
+    await config.ready();
+    const { run } = startInstance(t, 2);
+    const before = many(2, () => run());
+    await settled();
+    assert.deepEqual(running(before), [true, false]);
+    await config.close();
+    await before[0]?.finish();
+    const after = run();
+    await settled();
+    assert.deepEqual(running([...before, after]), [true, true, true]);
+    await finishAll([...before.slice(1), after]);
   });
 
   test('that is closed, or that nobody has any more, keeps no place free for its access types', async (t) => {
