@@ -206,7 +206,8 @@ export async function writePlugin(
     },
     remove: async () => {
       if (written) await rm(command, { force: true });
-      await rm(state, { recursive: true, force: true });
+      // A run that has just been killed may still write there.
+      await rm(state, { recursive: true, force: true, maxRetries: 5 });
     },
     [Symbol.asyncDispose]: () => plugin.remove(),
   };
