@@ -83,7 +83,7 @@ describe('a kubeconfig with user.exec', () => {
     await config.close();
     await assert.rejects(config.ready(), {
       code: 'CONFIG_CLOSED',
-      message: /^this config .* \(getConfig, fromKubeConfig/,
+      message: /: this config .* \(getConfig, fromKubeConfig/,
     });
     cluster.emit('ADDED', 'after-close');
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
