@@ -17,6 +17,7 @@ import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
 import { createGlob } from './glob.ts';
 import type { Json } from './json.ts';
 import { checkExtensionCount, checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
+import { nearest } from './nearest.ts';
 import { type ConfiguredProvider, type EnvVar, fieldPath, type InteractiveMode } from './provider.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
@@ -182,10 +183,22 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
   return refuse(
     'NO_MATCHING_PROVIDER',
     'status.accessProviders',
-    `offers ${offered.join(', ') || 'nothing'}, and configured ${configured.length === 0 ? 'is no provider' : `are ${configured.join(', ')}`}: ` +
+    `${nearMatch(names, configured)}offers ${offered.join(', ') || 'nothing'}, and configured ${configured.length === 0 ? 'is no provider' : `are ${configured.join(', ')}`}: ` +
       'add a provider for one of the offered types with --clusterprofile-access-provider or in the provider file',
   );
 }
+
+/** Most likely a typing mistake, on one side or the other. */
+function nearMatch(offered: readonly string[], configured: readonly string[]): string {
+  for (const name of offered.slice(0, 20)) {
+    const meant = name.length > longestCompared ? undefined : nearest(name, configured.slice(0, 100));
+    if (meant !== undefined) return `did the profile mean "${meant}" by "${name}"? It `;
+  }
+  return '';
+}
+
+/** Characters of an access type that is compared with those that are configured: it takes the product of both. */
+const longestCompared = 64;
 
 function readList(value: unknown, path: string, refuse: Refuse): readonly AccessProvider[] {
   if (value === undefined || value === null) return [];

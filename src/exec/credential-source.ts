@@ -8,7 +8,7 @@ import { emit, type RunReason } from '../telemetry.ts';
 import type { Trouble } from '../troubles.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
-import { type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
+import { describeCredential, type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
 import type { Standing } from './run-limit.ts';
 
 export interface SourceOptions extends PluginOptions {
@@ -39,6 +39,8 @@ export interface CredentialSupply {
   ): Promise<Credential | undefined>;
   /** Of the credential that it gives now: every cluster that uses it is told. */
   readonly troubles: readonly SupplyTrouble[];
+  /** For people: whether there is a credential, and until when. */
+  readonly state: string;
   invalidate(): void;
 }
 
@@ -132,6 +134,13 @@ export class CredentialSource implements CredentialSupply {
 
   get troubles(): readonly SupplyTrouble[] {
     return this.#troubles;
+  }
+
+  get state(): string {
+    if (this.#current && this.#isUsable(this.#current, this.#options.clock())) return describeCredential(this.#current);
+    if (this.#running) return 'the plugin runs';
+    if (this.#failure) return `no credential: ${this.#failure.code}`;
+    return this.#current ? 'the credential has expired' : 'no credential yet';
   }
 
   /** The credential, at once where there is one; otherwise the run that all who ask now share. */

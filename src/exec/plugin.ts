@@ -150,10 +150,10 @@ const runReasons: Readonly<Record<RunReason, string>> = {
 };
 
 /** Never the credential itself. */
-function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
+export function describeCredential({ authorization, keyPair, expiresAt }: Credential): string {
   const what = [authorization === undefined ? [] : ['a token'], keyPair ? ['a client certificate'] : []].flat();
   const until = expiresAt === undefined ? 'without an expiry' : `good until ${new Date(expiresAt).toISOString()}`;
-  return `${what.join(' and ')}, ${until}`;
+  return what.length === 0 ? 'nothing' : `${what.join(' and ')}, ${until}`;
 }
 
 function fieldsOf({ provider, exec }: PluginCall, { cluster }: Pick<Previous, 'cluster'>): object {

@@ -49,6 +49,13 @@ export class StaticCredentials implements CredentialSupply {
     return this.#troubles;
   }
 
+  get state(): string {
+    if (!this.#current) return 'no credential yet';
+    const { authorization, keyPair } = this.#current;
+    const what = [authorization === undefined ? [] : ['a token or password'], keyPair ? ['a client certificate'] : []];
+    return what.flat().join(' and ') || 'needs no credential';
+  }
+
   /** The credential; a file that cannot be read keeps the one before it, with a warning. */
   get(asker?: Asker): Credential | Promise<Credential> {
     if (this.#current && this.#fresh.left(this.#options.clock()) > 0) return this.#current;

@@ -1,4 +1,5 @@
 /** What is said of one cluster: every line names it, and troubles are warned about once. Errors and events come in. */
+import type { Dispatcher } from 'undici';
 import {
   type ClusterOfError,
   ConfigurationError,
@@ -9,8 +10,10 @@ import {
 } from '../errors.ts';
 import type { Asker, SupplyTrouble } from '../exec/credential-source.ts';
 import type { Logger } from '../logger.ts';
+import { printable } from '../printable.ts';
 import { emit, type Observer } from '../telemetry.ts';
 import type { Subject, Troubles } from '../troubles.ts';
+import { hasHeader } from './headers.ts';
 
 export interface LogOptions {
   readonly logger: Logger;
@@ -24,6 +27,7 @@ export class ClusterLog implements Asker {
   readonly #provider: string;
   readonly #subject: Subject;
   readonly #options: LogOptions;
+  #rejection: string | undefined;
 
   constructor(cluster: ClusterOfError, provider: string, options: LogOptions) {
     const { name, profile, server } = cluster;
@@ -74,6 +78,7 @@ export class ClusterLog implements Asker {
 
   /** Of a request of this cluster that has started a refresh. */
   refreshFailed(trouble: SupplyTrouble): void {
+    this.#rejection = trouble.message;
     this.#options.troubles.set(this.#subject, trouble.kind, [this.#withName(trouble)]);
   }
 
@@ -84,12 +89,22 @@ export class ClusterLog implements Asker {
 
   /** The server has taken the credential. */
   accepted(): void {
+    this.#rejection = undefined;
     this.#options.troubles.passed(this.#subject, 'rejection', this.#line('the server takes the credential again'));
+  }
+
+  /** Which request was answered with an error, and for a 401 why, as far as that is known: for a caller's error. */
+  explain(statusCode: number, { method, path, headers }: Dispatcher.DispatchOptions): string {
+    const request = `${method} ${printable(path.replace(/[?#].*/s, ''), 1_024)} was answered with ${statusCode}`;
+    const own = hasHeader(headers, 'authorization');
+    const why = statusCode === 401 && !own && this.#rejection !== undefined ? `: ${this.#rejection}` : '';
+    return this.#line(`${request}${why}`);
   }
 
   /** The caller is given a 401. */
   rejected(message: string): void {
     const { troubles } = this.#options;
+    this.#rejection ??= message;
     // Its refresh has failed, and has been warned about.
     if (troubles.has(this.#subject, 'refresh')) this.debug(message);
     else troubles.met(this.#subject, 'rejection', { code: '', message: this.#line(message) });

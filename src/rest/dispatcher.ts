@@ -133,6 +133,13 @@ export class AuthenticatedDispatcher extends Dispatcher {
     }
   }
 
+  /** For people: what has become of it. */
+  get state(): string {
+    const { ended, taken } = this.#lease;
+    if (ended) return ended.code === 'CONFIG_CLOSED' ? 'closed' : 'its provider has changed';
+    return taken ? taken.source.state : 'no request yet';
+  }
+
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     if (isForeign(handler)) return refuseForeign(handler);
     const origin = options.origin === undefined ? this.#origin : String(options.origin);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, RequestError } from '../errors.ts';
-import type { Credential } from '../exec/exec-credential.ts';
+import type { Credential, KeyPair } from '../exec/exec-credential.ts';
 import { printable } from '../printable.ts';
 import type { ClusterLog } from './cluster-log.ts';
 import type { Connection } from './connection.ts';
@@ -15,6 +15,19 @@ import type { RequestReport } from './request-report.ts';
 
 /** The longest body of a 401 that is held while the credential is refreshed, in bytes. */
 const heldLimit = 256 * 1024;
+
+/** Why no server takes a client certificate, where its time says so. */
+function lifetimeProblem(keyPair: KeyPair | undefined): string | undefined {
+  const now = Date.now();
+  const at = (ms: number) => new Date(ms).toISOString();
+  if (keyPair && keyPair.endsAt < now) {
+    return `its client certificate has expired (at ${at(keyPair.endsAt)}): see why it is not renewed`;
+  }
+  if (keyPair && keyPair.startsAt > now) {
+    return `its client certificate is not valid before ${at(keyPair.startsAt)}: see the clocks of this machine and of the issuer`;
+  }
+  return undefined;
+}
 
 /** How often a request goes out again because its connection was lost. */
 const maxResends = 5;
@@ -213,7 +226,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
       return;
     }
     if (this.#replaying && rejected) {
-      this.#rejected(statusCode, 'a refreshed credential too');
+      this.#rejected(statusCode, 'and the refreshed one too');
     } else if (this.#replaying) {
       this.#connection.accepted();
     }
@@ -381,7 +394,8 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
 
   /** The server goes on refusing the credential. */
   #rejected(statusCode: number, and: string): void {
-    this.#log.rejected(`the server refuses the credential (${statusCode}), ${and}`);
+    const why = lifetimeProblem(this.#credential?.keyPair) ?? 'see whether the server knows its issuer and audience';
+    this.#log.rejected(`the server refuses the credential (${statusCode}), ${and}: ${why}`);
   }
 
   /** For the log: without the query. */

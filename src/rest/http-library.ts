@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { type Answer, sendRequest } from './answer.ts';
+import type { ClusterLog } from './cluster-log.ts';
 import type { Outcome, RequestRetries } from './request-retries.ts';
 
 /**
@@ -12,15 +13,23 @@ export function createHttpLibrary(
   dispatcher: Dispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
+  log: Pick<ClusterLog, 'explain'>,
 ): ReturnType<typeof wrapHttpLibrary> {
-  return wrapHttpLibrary({ send: (context) => send(context, dispatcher, retries, maxResponseBytes) });
+  return wrapHttpLibrary({ send: (context) => send(context, dispatcher, retries, maxResponseBytes, log) });
 }
+
+/**
+ * A header that this package adds to answers that are errors: an `ApiException` prints its headers, and so says which cluster it
+ * is about, and why a credential was refused.
+ */
+const explanation = 'clusterprofile-credentials';
 
 async function send(
   context: RequestContext,
   dispatcher: Dispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
+  log: Pick<ClusterLog, 'explain'>,
 ): Promise<ResponseContext> {
   const signal = context.getSignal();
   signal?.throwIfAborted();
@@ -42,15 +51,20 @@ async function send(
     }));
     const pauseMs =
       repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
-    if (pauseMs === undefined) return toResponse(outcome);
+    if (pauseMs === undefined) return toResponse(outcome, (statusCode) => log.explain(statusCode, options));
     if ('discard' in outcome) outcome.discard();
     await pause(pauseMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
   }
 }
 
-function toResponse(outcome: Answer | (Outcome & { readonly error: unknown })): ResponseContext {
+function toResponse(
+  outcome: Answer | (Outcome & { readonly error: unknown }),
+  explain: (statusCode: number) => string,
+): ResponseContext {
   if ('error' in outcome) throw outcome.error;
-  return new ResponseContext(outcome.statusCode, joinHeaders(outcome.headers), outcome);
+  const { statusCode, headers } = outcome;
+  const more = statusCode < 400 ? {} : { [explanation]: explain(statusCode) };
+  return new ResponseContext(statusCode, { ...joinHeaders(headers), ...more }, outcome);
 }
 
 const userAgent = 'kubernetes-client-javascript (clusterprofile-credentials)';

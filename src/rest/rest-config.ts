@@ -4,6 +4,7 @@
  */
 import type { ClientRequest } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
+import { type InspectOptions, inspect } from 'node:util';
 import {
   type ApiConstructor,
   type ApiType,
@@ -16,11 +17,11 @@ import {
   ServerConfiguration,
   type User,
 } from '@kubernetes/client-node';
-import type { buildConnector, Dispatcher } from 'undici';
+import { type buildConnector, type Dispatcher, fetch, type RequestInit, type Response } from 'undici';
 import { abortable } from '../abortable.ts';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
-import { ConfigurationError, RequestError } from '../errors.ts';
+import { ConfigurationError, CredentialsError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { Destination } from './connection.ts';
 import type { Connections } from './connections.ts';
@@ -116,6 +117,54 @@ export class RestConfig extends KubeConfig {
   }
 
   /**
+   * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, or what comes after `server`: `/api/v1/pods`,
+   * where a server with a path of its own keeps it. Rejects with an error of this package, never with `fetch failed`; with the
+   * signal's reason where that aborts. A body that breaks off has the error as its `cause`. `init.dispatcher` is not used.
+   *
+   * @example
+   * const response = await config.fetch('/version');
+   */
+  async fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
+    const url = this.#urlOf(target);
+    try {
+      return await fetch(url, { ...init, dispatcher: this.#dispatcher });
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined;
+      if (cause instanceof CredentialsError) throw cause;
+      // What the caller aborts with stays as it is; so does a mistake in `init`.
+      if (!(cause instanceof Error) || init.signal?.aborted) throw error;
+      throw this.#dispatcher.toOwnError(
+        new RequestError('REQUEST_INVALID', `the request failed: ${cause.message}`, { cause }),
+      );
+    }
+  }
+
+  /** A text without a scheme stands below the server, with its path. */
+  #urlOf(target: string | URL): URL {
+    const text = String(target);
+    const { server } = this.access.cluster;
+    const absolute = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `${server}${text.startsWith('/') ? '' : '/'}${text}`;
+    const url = URL.parse(absolute);
+    if (url) return url;
+    const message = `the request cannot be sent: fetch takes a URL of this server, or a path such as /api/v1/namespaces`;
+    throw this.#dispatcher.toOwnError(new RequestError('REQUEST_INVALID', message));
+  }
+
+  /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const { provider, cluster, exec } = this.access;
+    const { name, profile } = this.#dispatcher.log.cluster;
+    const shown = {
+      ...(profile === undefined ? { name } : { profile }),
+      server: cluster.server,
+      provider,
+      ...(exec ? { command: exec.command } : {}),
+      state: this.#dispatcher.state,
+    };
+    return `RestConfig ${inspect(shown, { ...options, breakLength: 80, compact: false })}`;
+  }
+
+  /**
    * Fetches the credential now, so that a bad set-up shows at start-up. Rejects with the `PluginError` of the run.
    * An aborted `signal` releases the caller; the run goes on and serves whoever asks next.
    */
@@ -142,7 +191,7 @@ export class RestConfig extends KubeConfig {
   /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
-    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes);
+    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, this.#dispatcher.log);
     return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
   }
 

@@ -121,7 +121,9 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
   const baseServer = new ServerConfiguration(cluster.server, {});
-  const httpApi = createHttpLibrary(agent, new RequestRetries({ debug: () => undefined }), 2 ** 29);
+  const httpApi = createHttpLibrary(agent, new RequestRetries({ debug: () => undefined }), 2 ** 29, {
+    explain: () => '',
+  });
   const core =
     library === 'fetch'
       ? config.makeApiClient(CoreV1Api)

@@ -22,7 +22,8 @@ async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   } catch (error) {
     assert.ok(error instanceof Error);
     const { code, body, headers } = error as ApiException<unknown>; // undefined for every other error
-    const { date: _, connection: __, 'keep-alive': ___, ...same } = headers ?? {};
+    // Ours says which cluster it is, and why.
+    const { date: _, connection: __, 'keep-alive': ___, 'clusterprofile-credentials': ____, ...same } = headers ?? {};
     const cause = error.cause instanceof Error ? [error.cause.name, error.cause.message] : error.cause;
     return { name: error.name, message: code === undefined ? error.message : code, body, same, cause };
   }

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { ConnectionError, PluginError, RequestError } from '../../src/index.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
+
+describe('config.fetch', () => {
+  test('takes a path, which stands below the server, or a URL of it', async (t) => {
+    const cluster = await startCluster(t, { pathPrefix: '/v1/projects/1' });
+    const seen: string[] = [];
+    cluster.onRequest = ({ method, url, identity }) => seen.push(`${identity} ${method} ${url}`);
+    const config = startProviders(t, await startPlugin(t)).getConfig(profileFor(cluster));
+    const targets = ['/version', 'version', `${cluster.url}/version`, new URL(`${cluster.url}/version?a=b`)];
+    for (const target of targets) {
+      const response = await config.fetch(target);
+      assert.equal(response.status, 200);
+      assert.equal(Reflect.get(Object(await response.json()), 'major'), '1');
+    }
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'new' } });
+    const created = await config.fetch('/api/v1/namespaces', { method: 'POST', headers, body });
+    assert.equal(created.status, 201);
+    await created.text();
+    assert.deepEqual(seen, [
+      ...new Array(3).fill('me GET /v1/projects/1/version'),
+      'me GET /v1/projects/1/version?a=b',
+      'me POST /v1/projects/1/api/v1/namespaces',
+    ]);
+  });
+
+  test('rejects with our own errors, which name the cluster', async (t) => {
+    const { cluster, config, plugin } = await startFleet(t);
+    await plugin.answer({ exitCode: 1 });
+    await assert.rejects(config.fetch('/version'), (error: unknown) => {
+      assert.ok(error instanceof PluginError);
+      return error.message.startsWith(`ClusterProfile fleet/spoke, ${cluster.url}: access provider fake: plugin `);
+    });
+    await plugin.answer({ token: 'token-1' });
+    config.invalidate();
+    cluster.failNext({ redirect: 'https://elsewhere.example.dev' });
+    await assert.rejects(config.fetch('/version'), { code: 'FOREIGN_ORIGIN', profile: 'fleet/spoke' });
+    cluster.failNext({ redirect: '/loop' }, 30);
+    await assert.rejects(config.fetch('/version'), (error: unknown) => {
+      assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID');
+      assert.match(
+        error.message,
+        /^ClusterProfile fleet\/spoke, https:\S+: the request failed: redirect count exceeded$/,
+      );
+      return true;
+    });
+    for (const target of ['https://', 'file:///etc/passwd', 'https://elsewhere.example.dev/x']) {
+      await assert.rejects(config.fetch(target), { name: 'RequestError', profile: 'fleet/spoke' }, target);
+    }
+    await cluster.close();
+    await assert.rejects(config.fetch('/version'), (error: unknown) => {
+      return error instanceof ConnectionError && error.code === 'CONNECT_FAILED' && error.profile === 'fleet/spoke';
+    });
+    await config.close();
+    await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED', profile: 'fleet/spoke' });
+  });
+
+  test("leaves the caller's signal and mistakes alone, and its dispatcher aside", async (t) => {
+    const { config, cluster } = await startFleet(t);
+    const reason = new Error('enough');
+    await assert.rejects(config.fetch('/version', { signal: AbortSignal.abort(reason) }), reason);
+    cluster.failNext('hang');
+    const stop = new AbortController();
+    cluster.onRequest = () => stop.abort(reason);
+    await assert.rejects(config.fetch('/version', { signal: stop.signal }), reason);
+    await assert.rejects(config.fetch('/version', { body: 'x' }), TypeError);
+    const other = (await startFleet(t)).config.dispatcher;
+    assert.equal((await config.fetch('/version', { dispatcher: other })).status, 200);
+  });
+});
+
+describe('inspect of a config', () => {
+  test('is a few lines with its state, and nothing of a certificate or of client-node', async (t) => {
+    const { cluster, config, plugin } = await startFleet(t, {
+      answer: { token: 'token-1', expirationTimestamp: '2999-01-01T00:00:00Z' },
+    });
+    const shown = (state: string) =>
+      `RestConfig {\n  profile: 'fleet/spoke',\n  server: '${cluster.url}',\n  provider: 'fake',\n` +
+      `  command: '${plugin.command}',\n  state: '${state}'\n}`;
+    assert.equal(inspect(config), shown('no request yet'));
+    await config.ready();
+    assert.equal(inspect(config), shown('a token, good until 2999-01-01T00:00:00.000Z'));
+    await plugin.answer({ exitCode: 1 });
+    config.invalidate();
+    assert.equal(inspect(config), shown('no credential yet'));
+    await assert.rejects(config.ready());
+    assert.equal(inspect(config), shown('no credential: PLUGIN_FAILED'));
+    await config.close();
+    assert.equal(inspect(config), shown('closed'));
+  });
+
+  test('born from a kubeconfig names its context', async (t) => {
+    const cluster = await startCluster(t);
+    const config = load(t, { cluster: clusterOf(cluster), exec: null, user: { token: 'token-1' } });
+    await config.ready();
+    assert.match(
+      inspect(config),
+      /^RestConfig \{\n {2}name: 'kubeconfig, context \S+',\n {2}server: '\S+',\n {2}provider: 'kubeconfig',\n {2}state: 'a token or password'\n\}$/,
+    );
+  });
+});
+
+describe('a 401', () => {
+  test('that a generated client gets says which cluster refuses what', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    cluster.setTokens({});
+    const core = config.makeApiClient(CoreV1Api);
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(core.listNamespace(), (error: unknown) => {
+        const why = 'the server refuses the credential (401), and the refreshed one too: see whether the server knows';
+        const line = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces was answered with 401: ${why}`;
+        assert.ok(String(error).includes(line), String(error));
+        return true;
+      });
+    }
+    cluster.setTokens({ 'token-1': 'me' });
+    await core.listNamespace();
+    await assert.rejects(core.readNamespace({ name: 'none' }), (error: unknown) => {
+      const line = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces/none was answered with 404"`;
+      return String(error).includes(line);
+    });
+  });
+
+  test('to an expired client certificate says that it has expired, and when', async (t) => {
+    const cluster = await startCluster(t);
+    const own = createCertificateAuthority();
+    for (const [notBefore, notAfter, words] of [
+      [
+        '2020-01-01',
+        '2021-02-03',
+        'its client certificate has expired (at 2021-02-03T00:00:00.000Z): see why it is not renewed',
+      ],
+      [
+        '2990-01-01',
+        '2991-01-01',
+        'its client certificate is not valid before 2990-01-01T00:00:00.000Z: see the clocks',
+      ],
+    ] as const) {
+      const dates = { notBefore: new Date(notBefore), notAfter: new Date(notAfter) };
+      // The server asks for certificates of its own authority: one of another that looks like it is as good here.
+      const { certificate, key } = own.issue({ commonName: 'me', client: true, ...dates });
+      const plugin = await startPlugin(t, { clientCertificateData: certificate, clientKeyData: key });
+      const core = startProviders(t, plugin).getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
+      await assert.rejects(core.listNamespace(), (error: unknown) => {
+        assert.ok(String(error).includes(words), String(error));
+        return true;
+      });
+    }
+  });
+});
