@@ -52,13 +52,22 @@ function licences(fileName: string): Plugin {
 
 const output = { dir: 'dist', format: 'esm', sourcemap: true, sourcemapExcludeSources: true } as const;
 
+/** Imports run in their order: an old Node is told of before undici fails in it. */
+function checkNodeFirst({ name, isEntry }: { readonly name: string; readonly isEntry: boolean }): string {
+  if (!isEntry || name === 'chunks/node-version') return '';
+  return `import '${'../'.repeat(name.split('/').length - 1) || './'}chunks/node-version.js';`;
+}
+
 /** What goes into a process that lives for long: one build, so that its parts share what they have in common. */
 const library: RolldownOptions = {
   platform: 'node',
-  input: sourcesOf(entryPoints.filter((file) => !forPlugins.includes(file))),
+  input: {
+    ...sourcesOf(entryPoints.filter((file) => !forPlugins.includes(file))),
+    'chunks/node-version': 'src/node-version.ts',
+  },
   // What package.json lists stays outside.
   external: packages({ ...dependencies, ...peerDependencies }),
-  output: { ...output, chunkFileNames: 'chunks/[name].js' },
+  output: { ...output, chunkFileNames: 'chunks/[name].js', banner: checkNodeFirst },
   plugins: [licences('chunks/LICENSES.txt')],
 };
 

@@ -49,7 +49,7 @@ function readServer(server: string | undefined, path: string, refuse: Refuse): s
   if (server === undefined) return bad('is missing: it must be an https:// URL');
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^\s\\\p{Cc}]+)$/iu.exec(server) ?? [];
   const url = rest === '' || rest.startsWith('/') ? null : URL.parse(server);
-  if (!url || url.hostname === '') return bad('is not an absolute https:// URL');
+  if (!url || url.hostname === '') return bad('is not an absolute https:// URL: write it as https://host:port');
   // The URL is not quoted here: what stands before the @ may be a password.
   if (/^[^/?#]*@/.test(rest)) return bad('holds a user or password: take it out');
   if (rest.includes('?')) return bad('must not have a query');
@@ -71,7 +71,8 @@ function readCertificates(data: string, at: string, refuse: Refuse): string {
 }
 
 function certificatesProblem(base64: string): string | undefined {
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return 'is not base64';
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
+    return 'is not base64: it has to hold the PEM of the authority, encoded as base64';
   const pem = Buffer.from(base64, 'base64').toString('latin1');
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
   if (!blocks) return 'holds no PEM certificate: it must be the base64 of a PEM file';

@@ -157,7 +157,7 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
     return refuse(
       'NO_MATCHING_PROVIDER',
       'status',
-      'is missing: the cluster manager has not published access providers yet',
+      'is missing: the cluster manager has not published access providers yet; see its log if that lasts',
     );
   }
   if (!isObject(status)) return refuse('PROFILE_INVALID', 'status', 'must be an object');
@@ -172,7 +172,11 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
       if (!entry) continue;
       const second = entries.findIndex(({ name }, i) => i > index && name === provider.name);
       if (second > 0) {
-        refuse('PROFILE_INVALID', `${path}[${second}].name`, `"${provider.name}" already stands at ${path}[${index}]`);
+        refuse(
+          'PROFILE_INVALID',
+          `${path}[${second}].name`,
+          `"${provider.name}" already stands at ${path}[${index}]: keep one of the two`,
+        );
       }
       return { provider, entry, path: `${path}[${index}]` };
     }
@@ -229,7 +233,11 @@ function readCluster(
   }
   const result = checkCluster(cluster, at, refuse);
   if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
-    refuse('PROXY_INVALID', `${at}.proxy-url`, 'holds a user or password, and a ClusterProfile holds no secrets');
+    refuse(
+      'PROXY_INVALID',
+      `${at}.proxy-url`,
+      'holds a user or password, and a ClusterProfile holds no secrets: put the login into HTTPS_PROXY of this program',
+    );
   }
   checkAllowed(result, provider, at, refuse);
   const { protocol, hostname } = new URL(result.server);
@@ -255,7 +263,7 @@ function checkAllowed(
     refuse(
       'SERVER_NOT_ALLOWED',
       `${at}.server`,
-      `${new URL(server).origin} is not in ${which}: no credential is sent there`,
+      `${new URL(server).origin} is not in ${which}: no credential is sent there; correct the profile, or the list`,
     );
   }
   if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {

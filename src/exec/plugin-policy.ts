@@ -47,7 +47,8 @@ export async function permissionFor(
   searchPath: string,
 ): Promise<Permission> {
   if (policyType === 'AllowAll') return anyFile;
-  if (policyType === 'DenyAll') return { refusal: 'the plugin policy is DenyAll' };
+  if (policyType === 'DenyAll')
+    return { refusal: 'the plugin policy is DenyAll: allow it with pluginPolicy (--clusterprofile-plugin-policy)' };
   const isPath = command.includes('/');
   const clean = isPath ? normalize(command) : command;
   const refusal = `it is not in the plugin allowlist (${allowlist.map((entry) => entry.command).join(', ')})`;

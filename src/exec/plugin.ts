@@ -268,15 +268,39 @@ function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: 
   if (startError === 'ENOENT')
     throw fail('PLUGIN_NOT_EXECUTABLE', 'its interpreter (the first line after #!) is missing');
   if (startError !== undefined) throw fail('PLUGIN_NOT_EXECUTABLE', `could not be started (${startError})`);
-  if (signal !== undefined) throw fail('PLUGIN_SIGNALED', `was ended by ${signal}`, { signal });
-  if (exitCode !== 0) throw fail('PLUGIN_FAILED', `failed with exit code ${exitCode ?? 'unknown'}`, { exitCode });
+  if (signal !== undefined)
+    throw fail('PLUGIN_SIGNALED', `was ended by ${signal}: ${signalAdvice(signal)}`, { signal });
+  if (exitCode !== 0) {
+    const silent = stderr === '' ? ', and wrote nothing on stderr: run it by hand to see why' : '';
+    throw fail('PLUGIN_FAILED', `failed with exit code ${exitCode ?? 'unknown'}${silent}`, { exitCode });
+  }
   try {
     return decodeExecCredential(ended.stdout, call.acceptedVersions);
   } catch (fault) {
-    if (fault instanceof AnswerFault) throw fail(fault.code, fault.reason, { exitCode });
+    if (fault instanceof AnswerFault) {
+      const advice = faultAdvice[fault.code];
+      throw fail(fault.code, `${fault.reason}${advice === undefined ? '' : `; ${advice}`}`, { exitCode });
+    }
     throw fail('ANSWER_UNPARSABLE', 'gave an answer that could not be read', { exitCode });
   }
 }
+
+function signalAdvice(signal: string): string {
+  return signal === 'SIGKILL'
+    ? 'see whether it was over a limit of memory'
+    : 'see its stderr, and run it by hand to see why';
+}
+
+const tellAuthor = 'see what it is told to get, or tell its author';
+/** What to do about an answer, where the reason does not say it. */
+const faultAdvice: Partial<Readonly<Record<PluginErrorCode, string>>> = {
+  ANSWER_EMPTY: 'it has to print an ExecCredential: see execConfig.command and args',
+  ANSWER_NO_STATUS: tellAuthor,
+  ANSWER_NO_CREDENTIAL: tellAuthor,
+  ANSWER_HALF_PAIR: tellAuthor,
+  ANSWER_KEY_MISMATCH: tellAuthor,
+  ANSWER_FIELD_INVALID: tellAuthor,
+};
 
 function shownStderr({ stdout, stderr, stderrCut }: Ended, secrets: readonly string[]): string {
   return redact(stderr, [...secrets, ...possibleSecrets(stdout, 12)], { isCut: stderrCut });

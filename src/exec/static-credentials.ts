@@ -180,7 +180,7 @@ export class StaticCredentials implements CredentialSupply {
       return await readFile(path, 'utf8');
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-      throw this.#invalid(field, `${path} cannot be read (${code})`);
+      throw this.#invalid(field, `${path} cannot be read (${code}): correct the path, or mount the file`);
     }
   }
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../errors.ts';
+import { type ClusterOfError, RequestError } from '../errors.ts';
 
 const gunzip = promisify(gunzipWithCallback);
 
@@ -30,9 +30,10 @@ export function sendRequest(
   options: Dispatcher.DispatchOptions,
   signal: AbortSignal | undefined,
   maxResponseBytes: number,
+  cluster?: ClusterOfError,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new AnswerHandler(resolve, reject, signal, maxResponseBytes));
+    dispatcher.dispatch(options, new AnswerHandler(resolve, reject, signal, maxResponseBytes, cluster));
   });
 }
 
@@ -41,6 +42,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
   readonly #reject: (error: unknown) => void;
   readonly #signal: AbortSignal | undefined;
   readonly #maxBytes: number;
+  readonly #cluster: ClusterOfError | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Uint8Array[] = [];
   #size = 0;
@@ -58,11 +60,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
     reject: (error: unknown) => void,
     signal: AbortSignal | undefined,
     maxBytes: number,
+    cluster: ClusterOfError | undefined,
   ) {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#signal = signal;
     this.#maxBytes = maxBytes;
+    this.#cluster = cluster;
   }
 
   readonly #onAbort = (): void => {
@@ -129,9 +133,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
       return await gunzip(raw, { maxOutputLength: this.#maxBytes });
     } catch (error) {
       if (error instanceof RangeError) throw this.#tooLarge();
-      throw new RequestError('RESPONSE_INVALID', 'the body of the answer is no gzip, whatever its header says', {
-        cause: error,
-      });
+      const message = 'the body of the answer is no gzip, whatever its header says: see what stands between';
+      throw new RequestError('RESPONSE_INVALID', message, { cause: error }, this.#cluster);
     }
   }
 
@@ -180,6 +183,6 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
     const message =
       `the answer has more than ${this.#maxBytes} bytes, uncompressed: list it in pages (limit, continue), ` +
       'or raise maxResponseBytes';
-    return new RequestError('RESPONSE_TOO_LARGE', message);
+    return new RequestError('RESPONSE_TOO_LARGE', message, {}, this.#cluster);
   }
 }

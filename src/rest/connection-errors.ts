@@ -46,7 +46,10 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
     lostCodes.has(code) ||
     /^(ERR_HTTP2_|UND_ERR_INFO|HPE_)/.test(code)
   )
-    return fail('CONNECTION_LOST', `the connection was lost (${error.message})`);
+    return fail(
+      'CONNECTION_LOST',
+      `the connection was lost (${error.message}): see what stands between, and the server's log`,
+    );
   if (code.startsWith('UND_ERR_')) {
     return new RequestError(
       'REQUEST_INVALID',
@@ -76,7 +79,10 @@ const silent: Message = [
   'CONNECT_TIMEOUT',
   'it does not answer: see whether the server runs, and whether a firewall or a missing proxy is in the way',
 ];
-const slow: Message = ['RESPONSE_TIMEOUT', 'the connection stands, and no answer came in time'];
+const slow: Message = [
+  'RESPONSE_TIMEOUT',
+  'the connection stands, and no answer came in time: see whether the server is busy',
+];
 const expired: Message = [
   'TLS_EXPIRED',
   "the server's certificate is not valid now: renew it, or correct this machine's clock",

@@ -15,6 +15,7 @@ export class Connections implements CredentialHolder {
   /** Given out no more, while their last requests go on. */
   readonly #dropped = new Set<Connection>();
   #sweepAt = Number.POSITIVE_INFINITY;
+  #sweepTimer: NodeJS.Timeout | undefined;
   #closed = false;
   readonly #detach: (() => void) | undefined;
 
@@ -91,8 +92,19 @@ export class Connections implements CredentialHolder {
     this.sweep();
   }
 
-  /** Drops what nobody has used for `idleTimeoutMs`. Called when something happens; no timer keeps the process alive. */
+  /** Drops what nobody has used for `idleTimeoutMs`: when something happens, else by a timer, which does not hold the process. */
   sweep(): void {
+    this.#sweepNow();
+    if (this.#sweepAt === Number.POSITIVE_INFINITY || this.#sweepTimer) return;
+    const later = () => {
+      this.#sweepTimer = undefined;
+      this.sweep();
+    };
+    // A moment later than asked for: a timer may come early. A clock of the caller's may go at another pace: it is asked again.
+    this.#sweepTimer = setTimeout(later, this.#options.idleTimeoutMs + 5).unref();
+  }
+
+  #sweepNow(): void {
     const now = this.#options.clock();
     if (now < this.#sweepAt) return;
     this.#sweepAt = Number.POSITIVE_INFINITY;
@@ -116,6 +128,7 @@ export class Connections implements CredentialHolder {
   /** Gives nothing out any more; requests under way go on, and what they use ends with them. Then calls `ended`. */
   retire(ended: () => void): void {
     this.#closed = true;
+    clearTimeout(this.#sweepTimer);
     this.#detach?.();
     const left = new Set(this.#connections.values());
     if (left.size === 0) ended();
@@ -130,6 +143,7 @@ export class Connections implements CredentialHolder {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#sweepTimer);
     this.#detach?.();
     const all = [...this.#connections.values(), ...this.#dropped];
     this.#dropped.clear();

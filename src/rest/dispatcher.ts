@@ -102,7 +102,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
   originRefusal(origin: string): RequestError {
     // Without path and user: a redirect's target can hold secrets.
     const target = URL.parse(origin)?.origin ?? 'another origin';
-    const only = `the credential and this connection are for ${this.#origin} only`;
+    const only = `the credential and this connection are for ${this.#origin} only; see where the request, or a redirect, leads`;
     return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
   }
 
@@ -215,7 +215,7 @@ function isForeign(handler: object): handler is ForeignHandler {
 function refuseForeign(handler: ForeignHandler): boolean {
   const message =
     "the dispatcher of this config needs the fetch or request of undici 8: Node's own fetch and older versions of undici " +
-    'cannot use it. Import fetch from the package undici';
+    'cannot use it. Call config.fetch, or import fetch from the package undici';
   queueMicrotask(() => handler.onError(new RequestError('FOREIGN_HANDLER', message)));
   return true;
 }

@@ -108,7 +108,7 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
     if (this.#done) return;
     const { requestTimeoutMs } = this.#connection;
     if (requestTimeoutMs !== undefined && !isLongRunning(this.#options)) {
-      const message = `no whole answer within requestTimeoutMs (${requestTimeoutMs} ms)`;
+      const message = `no whole answer within requestTimeoutMs (${requestTimeoutMs} ms): see whether the server is busy, or raise it`;
       const tooSlow = () => this.abort(new ConnectionError('RESPONSE_TIMEOUT', this.#cluster, message));
       this.#timer = setTimeout(tooSlow, requestTimeoutMs).unref();
     }

@@ -31,3 +31,25 @@ function endWith(owner: SocketOwner, socket: Socket): void {
     owner.letGo();
   });
 }
+
+/** Milliseconds that a socket waits for the client that it was opened for. */
+const waitMs = 10_000;
+
+/** A socket that was opened ahead: it is closed where nobody takes it. */
+export class WaitingSocket {
+  readonly #socket: Socket;
+  readonly #timer: NodeJS.Timeout;
+  readonly #ignore = () => undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket.on('error', this.#ignore);
+    this.#timer = setTimeout(() => socket.destroy(), waitMs).unref();
+  }
+
+  /** `undefined` where it has been closed meanwhile. */
+  take(): Socket | undefined {
+    clearTimeout(this.#timer);
+    if (this.#socket.destroyed || this.#socket.readableEnded) return undefined;
+    return this.#socket.off('error', this.#ignore);
+  }
+}

@@ -13,7 +13,7 @@ export function createHttpLibrary(
   dispatcher: Dispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
-  log: Pick<ClusterLog, 'explain'>,
+  log: Pick<ClusterLog, 'cluster' | 'explain'>,
 ): ReturnType<typeof wrapHttpLibrary> {
   return wrapHttpLibrary({ send: (context) => send(context, dispatcher, retries, maxResponseBytes, log) });
 }
@@ -29,7 +29,7 @@ async function send(
   dispatcher: Dispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
-  log: Pick<ClusterLog, 'explain'>,
+  log: Pick<ClusterLog, 'cluster' | 'explain'>,
 ): Promise<ResponseContext> {
   const signal = context.getSignal();
   signal?.throwIfAborted();
@@ -46,9 +46,11 @@ async function send(
   // Anything else is used up by the first try.
   const repeatable = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
   for (let tries = 1; ; tries += 1) {
-    const outcome = await sendRequest(dispatcher, options, signal, maxResponseBytes).catch((error: unknown) => ({
-      error,
-    }));
+    const outcome = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster).catch(
+      (error: unknown) => ({
+        error,
+      }),
+    );
     const pauseMs =
       repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
     if (pauseMs === undefined) return toResponse(outcome, (statusCode) => log.explain(statusCode, options));

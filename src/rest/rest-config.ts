@@ -17,7 +17,7 @@ import {
   ServerConfiguration,
   type User,
 } from '@kubernetes/client-node';
-import { type buildConnector, type Dispatcher, fetch, type RequestInit, type Response } from 'undici';
+import { type Dispatcher, fetch, type RequestInit, type Response } from 'undici';
 import { abortable } from '../abortable.ts';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
@@ -29,6 +29,7 @@ import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
+import { WaitingSocket } from './held-socket.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { RequestRetries } from './request-retries.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
@@ -207,6 +208,18 @@ export class RestConfig extends KubeConfig {
     const credential = await this.#credential(undefined);
     const { authorization } = credential;
     const connect = connection.webSocketConnector(credential);
+    const { protocol, hostname, host, port } = new URL(this.access.cluster.server);
+    const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
+    const dial = () =>
+      new Promise<Socket>((resolve, reject) => {
+        connect(target, (...[error, socket]) => {
+          if (error) return reject(this.#dispatcher.toOwnError(error));
+          this.#dispatcher.track(socket);
+          return resolve(socket);
+        });
+      });
+    // Now, not when the client asks for it: it would wrap the error into an event that does not say what happened.
+    let dialled: WaitingSocket | undefined = new WaitingSocket(await dial());
     let foreign: RequestError | undefined;
     Object.assign(options, {
       headers: {
@@ -214,18 +227,19 @@ export class RestConfig extends KubeConfig {
         ...this.#impersonation,
         ...(authorization ? { Authorization: authorization } : {}),
       },
-      createConnection: (target: { readonly host: string; readonly port: number | string }, done: Connected) => {
-        const { protocol, hostname, host } = new URL(this.access.cluster.server);
-        const port = String(target.port);
-        const asked = `${isIPv6(target.host) ? `[${target.host}]` : target.host}:${port}`;
-        const connected: buildConnector.Callback = (...[error, socket]) => {
-          if (error) return done(this.#dispatcher.toOwnError(error), null);
-          this.#dispatcher.track(socket);
-          return done(null, socket);
-        };
-        if (URL.parse(`${protocol}//${asked}`)?.host === host) connect({ hostname, host, protocol, port }, connected);
-        else {
-          foreign = this.#dispatcher.originRefusal(`${protocol}//${asked}`);
+      createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
+        const wanted = `${protocol}//${isIPv6(asked.host) ? `[${asked.host}]` : asked.host}:${asked.port}`;
+        if (URL.parse(wanted)?.host === host) {
+          const socket = dialled?.take();
+          dialled = undefined;
+          if (socket) done(null, socket);
+          else
+            dial().then(
+              (another) => done(null, another),
+              (error: Error) => done(error, null),
+            );
+        } else {
+          foreign = this.#dispatcher.originRefusal(wanted);
           done(foreign, null);
         }
       },

@@ -1,5 +1,5 @@
 /** Whom TLS connections trust, and as whom they come. */
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import tls, { createSecureContext, type SecureContext } from 'node:tls';
 import type { KeyPair } from '../exec/exec-credential.ts';
 
 /**
@@ -32,13 +32,14 @@ let roots: { readonly node: ReadonlySet<string>; readonly system: readonly strin
 
 /** Node's own roots with `NODE_EXTRA_CA_CERTS`, and the system's, which Go takes. Reading them takes a while: once. */
 function readRoots() {
-  roots ??= { node: new Set(getCACertificates('default')), system: systemRoots() };
+  // Not imported by its name: an old Node would not come to the word that it is too old.
+  roots ??= { node: new Set(tls.getCACertificates('default')), system: systemRoots() };
   return roots;
 }
 
 function systemRoots(): readonly string[] {
   try {
-    return getCACertificates('system');
+    return tls.getCACertificates('system');
   } catch {
     return [];
   }

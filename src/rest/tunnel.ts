@@ -118,12 +118,18 @@ async function askSocks(
     if (/timed out/i.test(text)) throw silent(proxy, timeout);
     if (/authentication/i.test(text)) throw refused(proxy, 407);
     const why = /\b(NotAllowed|NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired)\b/.exec(text)?.[0];
-    throw new RequestError('PROXY_FAILED', `proxy ${proxy}: gave no connection (${why ?? 'SOCKS failure'})`);
+    throw new RequestError(
+      'PROXY_FAILED',
+      `proxy ${proxy}: gave no connection (${why ?? 'SOCKS failure'}): see whether it lets this host and port through`,
+    );
   }
 }
 
 function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
-  return new RequestError('PROXY_TIMEOUT', `proxy ${proxy}: said nothing for ${timeoutMs} ms`);
+  return new RequestError(
+    'PROXY_TIMEOUT',
+    `proxy ${proxy}: said nothing for ${timeoutMs} ms: see whether it runs, and what it waits for`,
+  );
 }
 
 /** What the code of an error says about a proxy; the first that fits. */
@@ -146,7 +152,10 @@ function unreachable(proxy: ProxyServer, error: Error): RequestError {
 
 function refused(proxy: ProxyServer, statusCode: number): RequestError {
   if (statusCode !== 407)
-    return new RequestError('PROXY_FAILED', `proxy ${proxy}: refused the connection with ${statusCode}`);
+    return new RequestError(
+      'PROXY_FAILED',
+      `proxy ${proxy}: refused the connection with ${statusCode}: see whether it lets this host and port through`,
+    );
   const advice = proxy.login ? 'correct the user and password' : 'put a user and password';
   return new RequestError(
     'PROXY_AUTH_REQUIRED',

@@ -123,6 +123,7 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
   const baseServer = new ServerConfiguration(cluster.server, {});
   const httpApi = createHttpLibrary(agent, new RequestRetries({ debug: () => undefined }), 2 ** 29, {
     explain: () => '',
+    cluster: { name: 'bench', server: cluster.server },
   });
   const core =
     library === 'fetch'

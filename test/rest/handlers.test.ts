@@ -79,7 +79,7 @@ describe('a handler of another undici', () => {
     const options: object = { dispatcher: config.dispatcher, method: 'POST', body: '{}' };
     await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces`, options), ({ cause }) => {
       assert.equal(cause.code, 'FOREIGN_HANDLER');
-      assert.match(cause.message, /Import fetch from the package undici/);
+      assert.match(cause.message, /Call config\.fetch, or import fetch from the package undici/);
       return true;
     });
     assert.equal(cluster.stats.requests, 0);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { RequestOptions } from 'node:https';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
@@ -143,6 +144,18 @@ describe('a lease', () => {
     cluster.emit('ADDED', 'after-close');
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
     assert.equal(await list(other), 3);
+  });
+
+  test('that is the last is followed by idleTimeoutMs, and then everything is swept, also where nothing else happens', async (t) => {
+    const { cluster, config, providers } = await startFleet(t, { options: { idleTimeoutMs: 100 } });
+    const response = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    await once(response.body, 'readable');
+    await config.close();
+    await setTimeout(150);
+    assert.match(inspect(providers), /connections: 1, sources: 1/, 'a stream that is under way goes on');
+    response.body.on('error', () => undefined).destroy();
+    await until(t, () => cluster.stats.openConnections === 0);
+    assert.match(inspect(providers), /connections: 0, sources: 0/);
   });
 
   test('that is the last is followed by idleTimeoutMs, and then everything is swept, at the next call', async (t) => {

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Exec, Watch } from '@kubernetes/client-node';
+import { ImageCredentialProviders } from '../../../src/image-credentials/index.ts';
+import type { RestConfig } from '../../../src/index.ts';
+import { loadExecCredentialFromEnv } from '../../../src/plugin/index.ts';
+import { startCluster } from '../../fixtures/fleet.ts';
+import { setEnvironment, temporaryFolder } from '../../fixtures/script.ts';
+import { configWith, type SetUps } from '../set-up.ts';
+
+const missing = { exec: { command: '/usr/bin/gke-auth' } };
+/** A server that has gone. */
+async function down(t: TestContext) {
+  const cluster = await startCluster(t);
+  await cluster.close();
+  return configWith(t, { cluster: { server: cluster.url } });
+}
+
+/** What a watch ends with. */
+const watch = (config: RestConfig) =>
+  new Promise((_, reject) => {
+    new Watch(config).watch('/api/v1/namespaces', {}, () => undefined, reject);
+  });
+
+const exec = (config: RestConfig) => new Exec(config).exec('ns', 'pod', 'main', ['true'], null, null, null, false);
+
+/** Clients beside the generated ones, and the other parts of the package. */
+export const clients: SetUps = {
+  'Watch: the plugin is missing': async (t) => watch(await configWith(t, missing)),
+  'Exec: the plugin is missing': async (t) => exec(await configWith(t, missing)),
+  'Exec: the server is down': async (t) => exec(await down(t)),
+  'config.fetch: the server is down': async (t) => (await down(t)).fetch('/version'),
+  'config.ready(): the plugin is missing': async (t) => (await configWith(t, missing)).ready(),
+  "Node's own fetch on config.dispatcher": async (t) => {
+    const { dispatcher, access } = await configWith(t);
+    // The types forbid it, and JavaScript does not.
+    return fetch(`${access.cluster.server}/version`, { dispatcher } as unknown as RequestInit);
+  },
+  'a plugin that nobody gave anything': (t) => {
+    setEnvironment(t, { KUBERNETES_EXEC_INFO: undefined });
+    return loadExecCredentialFromEnv();
+  },
+  'image credentials: the configuration is not there': async (t) =>
+    ImageCredentialProviders.fromConfigFile(join(await temporaryFolder(t), 'none.yaml'), { binDir: '/usr/libexec' }),
+};
