@@ -271,7 +271,7 @@ function checkAllowed(
     if (!isServerName(tlsServerName, server, names)) {
       // A router that goes by this name would hand the connection to another server, and the profile brings its authority.
       const which = `allowedServerNames of provider ${name} (${list(names)})`;
-      const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there`;
+      const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there; correct the profile, or the list`;
       refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
     }
   }

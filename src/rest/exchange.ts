@@ -394,6 +394,8 @@ export class Exchange implements PooledRequest, Dispatcher.DispatchController {
 
   /** The server goes on refusing the credential. */
   #rejected(statusCode: number, and: string): void {
+    // Who has no credential is known as nobody, and may well be refused.
+    if (!this.#credential?.authorization && !this.#credential?.keyPair) return;
     const why = lifetimeProblem(this.#credential?.keyPair) ?? 'see whether the server knows its issuer and audience';
     this.#log.rejected(`the server refuses the credential (${statusCode}), ${and}: ${why}`);
   }

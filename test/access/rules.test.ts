@@ -33,7 +33,7 @@ describe('allowedServers', () => {
     assert.equal(
       refusal,
       'SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: status.accessProviders[0].cluster.server: https://evil.dev is not in ' +
-        'allowedServers of provider x (https://*.example.com, https://gateway.dev/v1): no credential is sent there',
+        'allowedServers of provider x (https://*.example.com, https://gateway.dev/v1): no credential is sent there; correct the profile, or the list',
     );
     assert.match(String(resolved({ allowedServers: [] }, {})), /^SERVER_NOT_ALLOWED .*\(empty\)/);
   });
@@ -72,7 +72,7 @@ describe('tls-server-name, by which a router may choose another server than the 
       assert.equal(
         resolved({ allowedServers }, { 'tls-server-name': name }),
         `SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: ${at}: "${name}" is neither the host of server nor in ` +
-          'allowedServerNames of provider x (empty): no credential is sent there',
+          'allowedServerNames of provider x (empty): no credential is sent there; correct the profile, or the list',
       );
     }
   });

@@ -29,7 +29,7 @@ const isOwn = (error: Error) => 'code' in error && typeof error.code === 'string
 function withPlaceholders(text: string): string {
   return text
     .replace(/127\.0\.0\.1:(?!1\b)\d+/g, '127.0.0.1:PORT')
-    .replace(/\/tmp\/(?:credential-)?plugin-\w+/g, '/DIR')
+    .replace(/\/tmp\/(?:credential-)?plugin-\w+(?:\/bin)?/g, '/DIR')
     .replaceAll(process.execPath, '/usr/bin/node')
     .replace(/\((?:ENOTFOUND|EAI_AGAIN)\)/g, '(ENOTFOUND)')
     .replace(/"date":"[^"]*"/g, '"date":"TIME"')

@@ -45,14 +45,8 @@ export const configuration: SetUps = {
   },
   'a kubeconfig is not there': () => RestConfig.fromKubeConfig({ path: '/etc/fleet/hub.kubeconfig' }),
   'a kubeconfig has no such context': (t) => contextWith(t, kubeconfig({}), 'stagging'),
-  "a kubeconfig's client certificate is not there": (t) =>
-    contextWith(
-      t,
-      kubeconfig({
-        exec: null,
-        user: { 'client-certificate': '/etc/fleet/tls.crt', 'client-key': '/etc/fleet/tls.key' },
-      }),
-    ),
+  "a kubeconfig's token file is not there": (t) =>
+    contextWith(t, kubeconfig({ exec: null, user: { tokenFile: '/etc/fleet/token' } })),
   'Node is too old': () => {
     const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.20.2'}})`;
     const entry = new URL('../../../dist/index.js', import.meta.url).href;

@@ -38,7 +38,7 @@ export const plugins: SetUps = {
   'it answers without a credential': (t) => listWith(t, { script: print({}) }),
   'its token has a line break': (t) => listWith(t, { answer: { token: 'token-1\n' } }),
   'its certificate has no key': (t) => listWith(t, { script: print({ clientCertificateData: certificate }) }),
-  'its expiry is no time': (t) => listWith(t, { answer: { token: 'token-1', expirationTimestamp: 'tomorrow' } }),
+  'its expiry is no time': (t) => listWith(t, { script: print({ token: 'token-1', expirationTimestamp: 'tomorrow' }) }),
   'an extension that it needs is missing': (t) => {
     setEnvironment(t, { KUBERNETES_SERVICE_HOST: undefined, KUBECONFIG: '/nowhere' });
     return listWith(t, {
