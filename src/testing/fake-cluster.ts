@@ -28,7 +28,7 @@ export interface FakeClusterOptions {
   readonly insecureHttp?: boolean;
   /** Default: `default`, `kube-system`. */
   readonly namespaces?: readonly string[];
-  /** CustomResourceDefinitions that are there from the start, beside those of ClusterProfile and PlacementDecision. */
+  /** CustomResourceDefinitions that are there from the start, beside, or instead of, those of ClusterProfile and PlacementDecision. */
   readonly customResourceDefinitions?: readonly TestObject[];
   /** How many changes of each resource are kept, for watches and lists that ask for an older version. Default: 32,768. */
   readonly history?: number;
@@ -91,10 +91,10 @@ export class FakeCluster {
     }
     this.#options = options;
     this.#tokens = usersOf(options.tokens ?? {});
-    this.#api = new ApiServer({ name, history, clock, authenticate: (token) => this.#tokens.get(token) });
+    this.#api = new ApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
     this.#objects = new Objects(this.#api.state);
     for (const namespace of options.namespaces ?? ['default', 'kube-system']) this.#objects.addNamespace(namespace, {});
-    for (const definition of options.customResourceDefinitions ?? []) this.#objects.add(definition);
+    for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);
     this.#listener = new Listener({
       http2,
       serverNames,
@@ -281,9 +281,7 @@ export class FakeCluster {
       if (username !== undefined) return withGroups({ username, ...(O === undefined ? {} : { groups: [O].flat() }) });
     }
     const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    if (token === undefined) return undefined;
-    const user = this.#tokens.get(token) ?? this.#api.tokens.authenticate(token);
-    return user && withGroups(user);
+    return token === undefined ? undefined : this.#api.authenticate(token)?.user;
   }
 }
 
@@ -291,7 +289,7 @@ const bookmarkEveryMs = 60_000;
 
 function usersOf(tokens: Tokens): ReadonlyMap<string, User> {
   const users = Object.entries(tokens).map(
-    ([token, user]) => [token, withGroups(typeof user === 'string' ? { username: user } : user)] as const,
+    ([token, user]) => [token, typeof user === 'string' ? { username: user } : user] as const,
   );
   return new Map(users);
 }

@@ -2,10 +2,11 @@
 
 import type { ApiState } from './api/api-state.ts';
 import { equal, isObject, type JsonObject, valueAt, without } from './api/json.ts';
-import { prepareKind, readKind } from './api/kinds.ts';
+import { kindProblems, prepareKind, readKind } from './api/kinds.ts';
 import { type GivenMeta, keyOf, present, type StoredObject } from './api/objects.ts';
+import { afterRemoval } from './api/removal.ts';
 import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
-import { afterRemoval, afterWrite } from './api/side-effects.ts';
+import { afterWrite } from './api/write.ts';
 
 /** Which object. */
 export interface ObjectName {
@@ -121,16 +122,20 @@ export class Objects {
     const status = content.status ?? (type.status ? type.initialStatus : undefined);
     const read = readKind(type, { ...content, ...(status === undefined ? {} : { status }), metadata: stored });
     const object = prepareKind(type, read, before);
+    if (type === this.#state.definitions) {
+      const [problem] = kindProblems(type, object, before);
+      if (problem) throw new TypeError(`CustomResourceDefinition ${name}: ${problem.field}: ${problem.message}`);
+    }
     const named = { ...object.metadata, name, uid, creationTimestamp, resourceVersion: '' };
     collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
   }
 
   /** Takes away what is in a namespace. */
   #empty(namespace: string): void {
-    for (const type of this.#state.types()) {
+    for (const type of this.#state.storedTypes()) {
       if (!type.namespaced) continue;
       const collection = this.#state.store.collection(storageKeyOf(type));
-      for (const key of collection.keys()) if (key.startsWith(`${namespace}/`)) collection.delete(key);
+      for (const key of collection.keysIn(namespace)) collection.delete(key);
     }
   }
 

@@ -6,29 +6,42 @@ import { formOf, mediaTypeOf, type Request, type Response, readBody, sendError, 
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { partsOf, targetOf } from './target.ts';
-import { ServiceAccountTokens } from './tokens.ts';
-import { actingAs, type User } from './users.ts';
+import { type Authenticated, issuer, ServiceAccountTokens } from './tokens.ts';
+import { actingAs, type User, withGroups } from './users.ts';
 
 export interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
   readonly name: string;
-  /** Whose token it is, beside those of service accounts. */
-  readonly authenticate: (token: string) => User | undefined;
+  /** Whose token it is, beside those of service accounts. Such a token is for the API server itself. */
+  readonly userOf: (token: string) => User | undefined;
 }
 
 const checks = ['healthz', 'livez', 'readyz'];
 
 export class ApiServer {
   readonly state: ApiState;
-  readonly tokens: ServiceAccountTokens;
+  readonly #tokens: ServiceAccountTokens;
+  readonly #userOf: ApiServerOptions['userOf'];
   readonly #name: string;
   readonly #resources: ResourceRequests;
 
   constructor(options: ApiServerOptions) {
     this.state = new ApiState(options);
-    this.tokens = new ServiceAccountTokens(this.state);
+    this.#tokens = new ServiceAccountTokens(this.state);
+    this.#userOf = options.userOf;
     this.#name = options.name;
-    this.#resources = new ResourceRequests(this.state, this.tokens, options.authenticate);
+    this.#resources = new ResourceRequests(this.state, this.#tokens, (token, audiences) =>
+      this.authenticate(token, audiences),
+    );
+  }
+
+  /** Whose token it is, and for which of these audiences; `undefined` where it is nobody's, or for none of them. */
+  authenticate(token: string, audiences: readonly string[] = [issuer]): Authenticated | undefined {
+    const known = this.#userOf(token);
+    const found = known
+      ? { user: known, audiences: audiences.filter((audience) => audience === issuer) }
+      : this.#tokens.authenticate(token, audiences);
+    return found && found.audiences.length > 0 ? { ...found, user: withGroups(found.user) } : undefined;
   }
 
   /** Answers a request of a user. Whatever goes wrong is a Status. */

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { builtInTypes } from './built-in-types.ts';
-import { customTypes, multiclusterTypes } from './custom-types.ts';
+import { customTypes, established, isEstablished, multiclusterDefinitions } from './custom-types.ts';
+import { valueAt } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
@@ -24,7 +25,14 @@ export class ApiState {
   constructor({ history, clock }: ApiStateOptions) {
     this.store = new Store(history);
     this.clock = clock;
-    this.#serve([...builtInTypes, ...multiclusterTypes]);
+    this.#serve(builtInTypes);
+    for (const definition of multiclusterDefinitions) {
+      const { name = '' } = definition.metadata;
+      const metadata = { ...this.newMeta(this.definitions), name, resourceVersion: '' };
+      const object = { ...definition, metadata };
+      const status = established(object, [], metadata.creationTimestamp);
+      this.define(this.store.collection(storageKeyOf(this.definitions)).put(name, { ...object, status }));
+    }
   }
 
   /** Every kind, in the order in which discovery lists them. */
@@ -50,15 +58,50 @@ export class ApiState {
     return this.#builtIn('apiextensions.k8s.io', 'customresourcedefinitions');
   }
 
-  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before. */
+  /** One version of every kind: what is stored is the same in all of them. */
+  storedTypes(): readonly ResourceType[] {
+    return [...new Map(this.types().map((type) => [storageKeyOf(type), type])).values()];
+  }
+
+  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before; nothing where its names are another's. */
   define(definition: StoredObject): void {
-    const types = customTypes(definition);
-    this.undefine(definition);
+    const types = isEstablished(definition) ? customTypes(definition).filter(({ served }) => served) : [];
+    this.#withdraw(definition);
     this.#serve(types);
+    this.onChange();
   }
 
   /** Serves a CustomResourceDefinition's kind no longer. */
-  undefine({ metadata }: StoredObject): void {
+  undefine(definition: StoredObject): void {
+    this.#withdraw(definition);
+    this.onChange();
+  }
+
+  /** Whether a definition's names are its own. */
+  serves(definition: StoredObject): boolean {
+    return isEstablished(definition);
+  }
+
+  /** Called when kinds have come or gone. */
+  onChange: () => void = () => {};
+
+  /** The definition of a custom kind. */
+  definitionOf({ plural, group }: ResourceType): StoredObject | undefined {
+    return this.find(this.definitions, undefined, `${plural}.${group}`);
+  }
+
+  /** The other definitions of a definition's group that are served. */
+  definedBeside({ metadata, spec }: StoredObject): readonly StoredObject[] {
+    const collection = this.store.collection(storageKeyOf(this.definitions));
+    const group = valueAt(spec, ['group']);
+    return collection
+      .keys()
+      .filter((name) => name !== metadata.name)
+      .flatMap((name) => collection.get(name) ?? [])
+      .filter((other) => valueAt(other, ['spec', 'group']) === group && isEstablished(other));
+  }
+
+  #withdraw({ metadata }: StoredObject): void {
     for (const [path, type] of this.#types) {
       if (!type.custom || `${type.plural}.${type.group}` !== metadata.name) continue;
       this.#types.delete(path);

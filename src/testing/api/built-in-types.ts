@@ -13,6 +13,7 @@ const generation = { generation: true };
 const returned = { returnsDeleted: true };
 const strict = { unconditionalUpdate: false };
 const created = { createOnUpdate: true };
+const orphans = { orphansDependents: true };
 const path = { names: 'path' } as const;
 const short = (...shortNames: readonly string[]) => ({ shortNames });
 const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
@@ -107,6 +108,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       {
         ...short('rc'),
         ...all,
+        ...orphans,
         ...status,
         ...generation,
         ...scale(),
@@ -208,7 +210,12 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   ],
   'batch/v1': [
     ['CronJob', 'cronjobs', 'namespaced', { ...short('cj'), ...all, ...status, ...generation }],
-    ['Job', 'jobs', 'namespaced', { ...all, ...status, ...generation, fields: [selectable('status.successful', '0')] }],
+    [
+      'Job',
+      'jobs',
+      'namespaced',
+      { ...all, ...orphans, ...status, ...generation, fields: [selectable('status.successful', '0')] },
+    ],
   ],
   'certificates.k8s.io/v1': [
     [

@@ -1,9 +1,10 @@
-/** CustomResourceDefinitions: what one says about its kind, and those that every cluster starts with. */
+/** CustomResourceDefinitions: what one says about its kind, what is wrong with one, and those that every cluster starts with. */
 
 import { z } from 'zod';
-import type { Json } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
+import type { GivenObject, StoredObject } from './objects.ts';
 import { type ResourceType, resourceType, type ScalePaths, selectable } from './resource-type.ts';
-import { type Cause, cause, invalid } from './status.ts';
+import { type Cause, cause, invalid, notImplemented } from './status.ts';
 
 const definition = z.object({
   metadata: z.object({ name: z.string() }),
@@ -18,6 +19,7 @@ const definition = z.object({
       shortNames: z.array(z.string()).optional(),
       categories: z.array(z.string()).optional(),
     }),
+    conversion: z.object({ strategy: z.string() }).optional(),
     versions: z
       .array(
         z.object({
@@ -43,6 +45,11 @@ const definition = z.object({
   }),
 });
 
+type Definition = z.output<typeof definition>;
+
+/** Holds a definition until no object is left. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
+
 /** `.spec.replicas` as a list of fields. */
 const fieldsOf = (jsonPath: string) => jsonPath.split('.').filter((field) => field !== '');
 
@@ -54,28 +61,81 @@ const scaleOf = ({ specReplicasPath, statusReplicasPath, labelSelectorPath }: Sc
   ...(labelSelectorPath === undefined ? {} : { selector: fieldsOf(labelSelectorPath) }),
 });
 
-/** The kinds that a CustomResourceDefinition serves, one for each version. Throws a 422 that names each wrong field. */
-export function customTypes(object: Json): readonly ResourceType[] {
+/** A definition as a client sends it, with the names and the conversion that it need not say. */
+export function readDefinition(object: GivenObject): GivenObject {
+  const spec = valueAt(object, ['spec']);
+  const names = valueAt(object, ['spec', 'names']);
+  if (!isObject(spec) || !isObject(names)) return object;
+  const { kind } = names;
+  const usual = typeof kind === 'string' ? { singular: kind.toLowerCase(), listKind: `${kind}List` } : {};
+  return { ...object, spec: { conversion: { strategy: 'None' }, ...spec, names: { ...usual, ...names } } };
+}
+
+/** Throws a 422 that names each wrong field, and a 501 for what is not done. */
+function parse(object: Json): Definition {
   const parsed = definition.safeParse(object);
+  if (parsed.success) {
+    if ((parsed.data.spec.conversion?.strategy ?? 'None') !== 'None') {
+      throw notImplemented('spec.conversion of a CustomResourceDefinition other than None: it converts no objects');
+    }
+    return parsed.data;
+  }
   const name = z.object({ metadata: z.object({ name: z.string() }) }).safeParse(object);
-  const refuse = (causes: readonly Cause[]) =>
-    invalid(
-      { group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' },
-      name.success ? name.data.metadata.name : '',
-      causes,
-    );
-  if (!parsed.success) {
-    throw refuse(parsed.error.issues.map(({ path, message }) => cause.invalid(path.join('.'), '', message)));
+  const causes = parsed.error.issues.map(({ path, message }) => cause.invalid(path.join('.'), '', message));
+  throw refused(name.success ? name.data.metadata.name : '', causes);
+}
+
+const refused = (name: string, causes: readonly Cause[]) =>
+  invalid({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }, name, causes);
+
+/** What is wrong with a definition, or with its change. Throws a 422 or 501 for one that cannot be read. */
+export function definitionProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
+  const { metadata, spec } = parse(object);
+  const { group, names, scope, versions } = spec;
+  const causes: Cause[] = [];
+  const check = (good: boolean, problem: Cause) => {
+    if (!good) causes.push(problem);
+  };
+  const full = `${names.plural}.${group}`;
+  check(
+    metadata.name === full,
+    cause.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'),
+  );
+  check(group.includes('.'), cause.invalid('spec.group', group, 'should be a domain with at least one dot'));
+  const approved = /(^|\.)(k8s|kubernetes)\.io$/.test(group)
+    ? object.metadata.annotations?.['api-approved.kubernetes.io']
+    : 'unapproved';
+  const approval = 'metadata.annotations[api-approved.kubernetes.io]';
+  check(approved !== undefined, cause.required(approval, 'protected groups must have approval annotation'));
+  check(
+    approved === undefined || approved.startsWith('unapproved') || URL.canParse(approved),
+    cause.invalid(approval, approved, 'must be a URL, or begin with unapproved'),
+  );
+  const stored = versions.filter(({ storage }) => storage);
+  const one = 'must have exactly one version marked as storage version';
+  check(stored.length === 1, cause.invalid('spec.versions', versions, one));
+  check(
+    new Set(versions.map(({ name }) => name)).size === versions.length,
+    cause.invalid('spec.versions', versions, 'must contain unique version names'),
+  );
+  for (const [path, now] of [
+    [['spec', 'scope'], scope],
+    [['spec', 'names', 'kind'], names.kind],
+  ] as const) {
+    const was = before && valueAt(before, path);
+    check(was === undefined || was === now, cause.invalid(path.join('.'), now, 'field is immutable'));
   }
-  const { metadata, spec } = parsed.data;
+  return causes;
+}
+
+/** The kinds of a CustomResourceDefinition, one for each version, those first that are served. */
+export function customTypes(object: Json): readonly CustomType[] {
+  const { spec } = parse(object);
   const { group, names, scope } = spec;
-  if (metadata.name !== `${names.plural}.${group}`) {
-    throw refuse([cause.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group')]);
-  }
   return spec.versions
-    .filter(({ served }) => served)
-    .map(({ name: version, subresources = {}, selectableFields = [] }) =>
-      resourceType({
+    .toSorted((one, other) => Number(other.served) - Number(one.served))
+    .map(({ name: version, served, subresources = {}, selectableFields = [] }) => ({
+      ...resourceType({
         group,
         version,
         kind: names.kind,
@@ -93,24 +153,109 @@ export function customTypes(object: Json): readonly ResourceType[] {
         unconditionalUpdate: false,
         fields: selectableFields.map(({ jsonPath }) => selectable(fieldsOf(jsonPath).join('.'))),
       }),
-    );
+      served,
+    }));
 }
 
-/** KEP-4322 and KEP-5313: every cluster has these kinds from the start; a CustomResourceDefinition may define them anew. */
-export const multiclusterTypes: readonly ResourceType[] = [
-  ['ClusterProfile', 'clusterprofiles'],
-  ['PlacementDecision', 'placementdecisions'],
-].map(([kind = '', plural = '']) =>
-  resourceType({
-    group: 'multicluster.x-k8s.io',
-    version: 'v1alpha1',
-    kind,
-    plural,
-    namespaced: true,
-    custom: true,
-    status: kind === 'ClusterProfile',
-    statusKeeps: 'metadata',
-    generation: true,
-    unconditionalUpdate: false,
+export interface CustomType extends ResourceType {
+  readonly served: boolean;
+}
+
+const conditionsOf = ({ status }: StoredObject): readonly JsonObject[] => {
+  const conditions = valueAt(status, ['conditions']);
+  return isList(conditions) ? conditions.filter(isObject) : [];
+};
+
+/** Whether a definition's kind is served: its names are its own. */
+export const isEstablished = (object: StoredObject): boolean =>
+  conditionsOf(object).some(({ type, status }) => type === 'Established' && status === 'True');
+
+/** The names that a kind is known by within its group. */
+function namesOf(names: Json | undefined): readonly string[] {
+  const { plural, singular, shortNames = [] } = isObject(names) ? names : {};
+  return [plural, singular, ...(isList(shortNames) ? shortNames : [])].map(String);
+}
+
+const kindsOf = (names: Json | undefined) => [valueAt(names, ['kind']), valueAt(names, ['listKind'])].map(String);
+
+/** Which name of a definition is one of another's in its group. */
+function conflictOf(names: Json | undefined, others: readonly StoredObject[]): readonly [string, string] | undefined {
+  for (const other of others) {
+    const taken = valueAt(other.status, ['acceptedNames']);
+    const resource = namesOf(names).find((name) => namesOf(taken).includes(name));
+    if (resource !== undefined) return ['Plural', resource];
+    const kind = kindsOf(names).find((name) => kindsOf(taken).includes(name));
+    if (kind !== undefined) return ['Kind', kind];
+  }
+  return undefined;
+}
+
+/** The status of a definition beside the others of its group that are served. */
+export function established(object: StoredObject, others: readonly StoredObject[], now: string): JsonObject {
+  const { spec } = parse(object);
+  const names = valueAt(object, ['spec', 'names']);
+  const conflict = isEstablished(object) ? undefined : conflictOf(names, others);
+  const no = (reason: string, message: string) => ({ status: 'False', reason, message });
+  const yes = (reason: string, message: string) => ({ status: 'True', reason, message });
+  const stored = valueAt(object.status, ['storedVersions']);
+  const storage = spec.versions.filter((version) => version.storage).map(({ name }) => name);
+  return {
+    conditions: withConditions(object, now, {
+      NamesAccepted: conflict
+        ? no(`${conflict[0]}Conflict`, `"${conflict[1]}" is already in use`)
+        : yes('NoConflicts', 'no conflicts found'),
+      Established: conflict
+        ? no('NotAccepted', 'not all names are accepted')
+        : yes('InitialNamesAccepted', 'the initial names have been accepted'),
+    }),
+    acceptedNames: !conflict && isObject(names) ? names : { plural: '', kind: '' },
+    storedVersions: [...new Set([...(isList(stored) ? stored : []), ...storage])],
+  };
+}
+
+/** The status of a definition that is being deleted. */
+export const terminating = (object: StoredObject, now: string): JsonObject => ({
+  ...(isObject(object.status) ? object.status : {}),
+  conditions: withConditions(object, now, {
+    Terminating: {
+      status: 'True',
+      reason: 'InstanceDeletionPending',
+      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will be initiated soon',
+    },
+  }),
+});
+
+/** Conditions keep the time at which their status began. */
+function withConditions(
+  object: StoredObject,
+  now: string,
+  changed: Readonly<Record<string, JsonObject>>,
+): readonly JsonObject[] {
+  const there = conditionsOf(object);
+  const kept = there.filter(({ type }) => !Object.hasOwn(changed, String(type)));
+  const set = Object.entries(changed).map(([type, condition]) => {
+    const before = there.find((one) => one.type === type && one.status === condition.status);
+    return before ?? without({ type, lastTransitionTime: now, ...condition });
+  });
+  return [...kept, ...set];
+}
+
+const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+/** KEP-4322 and KEP-5313: every cluster starts with these definitions. */
+export const multiclusterDefinitions: readonly GivenObject[] = [
+  ['ClusterProfile', 'clusterprofiles', { subresources: { status: {} } }],
+  ['PlacementDecision', 'placementdecisions', {}],
+].map(([kind = '', plural, more]) =>
+  readDefinition({
+    metadata: { name: `${String(plural)}.multicluster.x-k8s.io` },
+    spec: {
+      group: 'multicluster.x-k8s.io',
+      scope: 'Namespaced',
+      names: { kind, plural },
+      versions: [
+        { name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: anything }, ...Object(more) },
+      ],
+    },
   }),
 );

@@ -3,21 +3,22 @@
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
-import { timestamp } from './metadata.ts';
-import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
+import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
+import { numberOf } from './query.ts';
+import { type RemovalOptions, remove } from './removal.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { afterRemoval, endNamespace } from './side-effects.ts';
-import { badRequest, cause, conflict, invalid, notFound, notImplemented } from './status.ts';
+import { badRequest, cause, conflict, forbidden, invalid, notFound, notImplemented } from './status.ts';
 
-export interface DeleteOptions {
-  readonly dryRun: boolean;
+export interface DeleteOptions extends RemovalOptions {
+  /** `Background`, or what the kind does. */
+  readonly propagationPolicy: string | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
 
 const optionsSchema = z.object({
   dryRun: z.array(z.string()).nullish(),
-  gracePeriodSeconds: z.number().nullish(),
+  gracePeriodSeconds: z.int().nullish(),
   orphanDependents: z.boolean().nullish(),
   propagationPolicy: z.string().nullish(),
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
@@ -31,7 +32,7 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   }
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
-  const { dryRun, orphanDependents, propagationPolicy, preconditions } = parsed.data;
+  const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, preconditions } = parsed.data;
   const causes = [
     ...((orphanDependents ?? null) !== null && (propagationPolicy ?? null) !== null
       ? [
@@ -55,11 +56,14 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
     ...((dryRun ?? []).some((value) => value !== 'All') ? [cause.notSupported('dryRun', String(dryRun), ['All'])] : []),
   ];
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', causes);
-  if ((propagationPolicy ?? 'Background') !== 'Background' || (orphanDependents ?? null) !== null) {
+  const leaves = orphanDependents === true || (propagationPolicy ?? 'Background') !== 'Background';
+  if (leaves) {
     throw notImplemented('a deletion in the foreground, or one that leaves orphans: it has no garbage collector');
   }
   return {
     dryRun: (dryRun ?? []).length > 0,
+    propagationPolicy: propagationPolicy ?? (orphanDependents === false ? 'Background' : undefined),
+    gracePeriodSeconds: gracePeriodSeconds ?? undefined,
     uid: preconditions?.uid ?? undefined,
     resourceVersion: preconditions?.resourceVersion ?? undefined,
   };
@@ -69,12 +73,13 @@ function fromQuery(query: URLSearchParams): JsonObject {
   const orphan = query.get('orphanDependents');
   return {
     dryRun: query.getAll('dryRun'),
+    gracePeriodSeconds: numberOf(query, 'gracePeriodSeconds') ?? null,
     propagationPolicy: query.get('propagationPolicy'),
     orphanDependents: orphan === null ? null : orphan !== 'false' && orphan !== '0',
   };
 }
 
-/** Deletes an object, or marks it where a finalizer holds it. What comes back is sent. */
+/** Deletes an object, or marks it where something holds it. What comes back is sent. */
 export function deleteObject(
   state: ApiState,
   type: ResourceType,
@@ -82,20 +87,19 @@ export function deleteObject(
   name: string,
   options: DeleteOptions,
 ): KubernetesObject | JsonObject {
-  const collection = state.store.collection(storageKeyOf(type));
-  const key = keyOf(namespace, name);
-  const object = collection.get(key);
+  if (type === state.namespaces && immortal.includes(name)) {
+    throw forbidden(type, name, 'this namespace may not be deleted');
+  }
+  const object = state.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
   if (!object) throw notFound(type, name);
   checkPreconditions(type, object, options);
-  if (type === state.namespaces) return present(type, deleteNamespace(state, object, options.dryRun));
-  if ((object.metadata.finalizers ?? []).length > 0) {
-    if (object.metadata.deletionTimestamp !== undefined) return present(type, object);
-    const marked = markDeleted(state, object);
-    return present(type, options.dryRun ? marked : collection.put(key, marked));
+  if (type.orphansDependents && options.propagationPolicy === undefined) {
+    throw notImplemented(
+      `a deletion of a ${type.kind} that leaves orphans, which is what it means without propagationPolicy: send propagationPolicy=Background`,
+    );
   }
-  const gone = options.dryRun ? object : (collection.delete(key) ?? object);
-  if (!options.dryRun) afterRemoval(state, type, object);
-  if (type.returnsDeleted) return present(type, gone);
+  const { object: last, gone } = remove(state, type, object, options);
+  if (type.returnsDeleted || !gone) return present(type, last);
   return {
     kind: 'Status',
     apiVersion: 'v1',
@@ -105,28 +109,8 @@ export function deleteObject(
   };
 }
 
-/** A namespace ends once all that is in it has gone. */
-function deleteNamespace(state: ApiState, namespace: StoredObject, dryRun: boolean): StoredObject {
-  if (namespace.metadata.deletionTimestamp !== undefined) return namespace;
-  const marked = withMeta(
-    { ...namespace, status: { ...(isObject(namespace.status) ? namespace.status : {}), phase: 'Terminating' } },
-    { deletionTimestamp: timestamp(state.clock()) },
-  );
-  if (dryRun) return marked;
-  const stored = state.store.collection(storageKeyOf(state.namespaces)).put(namespace.metadata.name, marked);
-  endNamespace(state, namespace.metadata.name);
-  return stored;
-}
-
-/** The object under deletion: its finalizers have to go before it does. */
-export function markDeleted(state: ApiState, object: StoredObject): StoredObject {
-  const { generation } = object.metadata;
-  return withMeta(object, {
-    deletionTimestamp: timestamp(state.clock()),
-    deletionGracePeriodSeconds: 0,
-    ...(generation === undefined ? {} : { generation: generation + 1 }),
-  });
-}
+/** Nobody may delete these namespaces. */
+const immortal = ['default', 'kube-system', 'kube-public'];
 
 /** Kubernetes calls the object by its kind here, and a namespace's own handler by its plural. */
 function checkPreconditions(type: ResourceType, { metadata }: StoredObject, options: DeleteOptions): void {

@@ -1,8 +1,10 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and what may not change. */
 
+import { definitionProblems, readDefinition } from './custom-types.ts';
 import { equal, isList, isObject, type Json, type JsonObject, valueAt, without, withValueAt } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { scaleProblems } from './scale.ts';
 import { badRequest, type Cause, cause } from './status.ts';
 
 interface KindRules {
@@ -11,6 +13,8 @@ interface KindRules {
   /** Puts an object into the form in which it is kept; `before` is there in an update. */
   readonly prepare?: (object: GivenObject, before: GivenObject | undefined) => GivenObject;
   readonly problems?: (object: GivenObject, before: GivenObject | undefined) => readonly Cause[];
+  /** Seconds that an object has left when it is deleted; some are asked for, or not. */
+  readonly grace?: (object: GivenObject, asked: number | undefined) => number;
 }
 
 const replicas: KindRules = {
@@ -22,6 +26,8 @@ const rules: Readonly<Record<string, KindRules>> = {
   'namespaces.': { prepare: prepareNamespace },
   'secrets.': { read: readSecret, problems: secretProblems },
   'configmaps.': { problems: (object, before) => immutableProblems(object, before, ['data', 'binaryData']) },
+  'customresourcedefinitions.apiextensions.k8s.io': { read: readDefinition, problems: definitionProblems },
+  'pods.': { grace: podGrace },
   'leases.coordination.k8s.io': { read: readLease, problems: leaseProblems },
   'deployments.apps': replicas,
   'replicasets.apps': replicas,
@@ -40,7 +46,21 @@ export function prepareKind(type: ResourceType, object: GivenObject, before?: Gi
 }
 
 export function kindProblems(type: ResourceType, object: GivenObject, before?: GivenObject): readonly Cause[] {
-  return rules[storageKeyOf(type)]?.problems?.(object, before) ?? [];
+  return [...scaleProblems(type, object), ...(rules[storageKeyOf(type)]?.problems?.(object, before) ?? [])];
+}
+
+/** Seconds that an object has left when it is deleted; `undefined` for the kinds that go at once. */
+export function graceSeconds(type: ResourceType, object: GivenObject, asked: number | undefined): number | undefined {
+  return rules[storageKeyOf(type)]?.grace?.(object, asked);
+}
+
+/** A pod on a node has the time that it says, or is given: its kubelet ends it, and then deletes it with 0. */
+function podGrace(pod: GivenObject, asked: number | undefined): number {
+  const own = valueAt(pod, ['spec', 'terminationGracePeriodSeconds']);
+  const phase = valueAt(pod, ['status', 'phase']);
+  if (!valueAt(pod, ['spec', 'nodeName']) || phase === 'Failed' || phase === 'Succeeded') return 0;
+  const seconds = asked ?? (typeof own === 'number' ? own : 30);
+  return seconds < 0 ? 1 : seconds;
 }
 
 const setAt = (object: GivenObject, path: readonly string[], value: Json | undefined): GivenObject => ({

@@ -29,7 +29,8 @@ const flagOf = (query: URLSearchParams, name: string) => {
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
 };
 
-function numberOf(query: URLSearchParams, name: string): number | undefined {
+/** A number of the query. Throws a 400. */
+export function numberOf(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
   if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);

@@ -12,8 +12,8 @@ import { patched, readPatch } from './patch-object.ts';
 import { listOptionsOf, writeOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import { type ResourceType, type ScalePaths, storageKeyOf } from './resource-type.ts';
-import { review, reviewTypes } from './reviews.ts';
-import { scaled, scaleOf, scaleType } from './scale.ts';
+import { type Reviewer, review, reviewTypes } from './reviews.ts';
+import { scaled, scaleOf, scaleType, shownScale } from './scale.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
 import type { ServiceAccountTokens } from './tokens.ts';
@@ -49,13 +49,22 @@ const shortestWatchMs = 1_800_000;
 export class ResourceRequests {
   readonly #state: ApiState;
   readonly #tokens: ServiceAccountTokens;
-  readonly #authenticate: (token: string) => User | undefined;
+  readonly #authenticate: Reviewer['authenticate'];
   readonly #watches = new Set<Watch>();
 
-  constructor(state: ApiState, tokens: ServiceAccountTokens, authenticate: (token: string) => User | undefined) {
+  constructor(state: ApiState, tokens: ServiceAccountTokens, authenticate: Reviewer['authenticate']) {
     this.#state = state;
     this.#tokens = tokens;
     this.#authenticate = authenticate;
+    state.onChange = () => this.#endWatchesOfGone();
+  }
+
+  /** A watch of a kind that is no longer served ends. */
+  #endWatchesOfGone(): void {
+    for (const watch of this.#watches) {
+      const { group, version, plural } = watch.type;
+      if (!this.#state.type(group, version, plural)) watch.end();
+    }
   }
 
   bookmark(): void {
@@ -88,9 +97,7 @@ export class ResourceRequests {
 
   #review(kind: string, { method, body, mediaType, user }: Call): Reply {
     if (method !== 'POST') throw methodNotAllowed();
-    const authenticate = (token: string, audiences: readonly string[]) =>
-      this.#authenticate(token) ?? this.#tokens.authenticate(token, audiences);
-    const reviewer = { clock: this.#state.clock, authenticate };
+    const reviewer = { clock: this.#state.clock, authenticate: this.#authenticate };
     return { code: 201, body: review(kind, parseBody(body, mediaType), user, reviewer) };
   }
 
@@ -198,7 +205,7 @@ export class ResourceRequests {
     if (method === 'GET') {
       const object = this.#state.find(type, target.namespace, name);
       if (!object) throw notFound(type, name);
-      return shownAs(object);
+      return { code: 200, body: present(scaleType, shownScale(type, paths, object)) };
     }
     const { change, ...options } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
     const scale = (before: StoredObject | undefined) => {

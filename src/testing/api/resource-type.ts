@@ -50,6 +50,8 @@ export interface ResourceType {
   readonly unconditionalUpdate: boolean;
   /** A DELETE answers with the object that was there; else with a Status. */
   readonly returnsDeleted: boolean;
+  /** Without a policy, a DELETE leaves what belongs to the object. */
+  readonly orphansDependents: boolean;
   /** All objects of a namespace can be deleted at once. */
   readonly deleteCollection: boolean;
   readonly names: NameRule;
@@ -82,6 +84,7 @@ export function resourceType(
     createOnUpdate: false,
     unconditionalUpdate: true,
     returnsDeleted: false,
+    orphansDependents: false,
     deleteCollection: true,
     names: 'subdomain',
     notDone: [],

@@ -5,13 +5,13 @@ import type { Json, JsonObject } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { resourceType } from './resource-type.ts';
 import { badRequest } from './status.ts';
-import { issuer, userInfo } from './tokens.ts';
+import { type Authenticated, issuer, userInfo } from './tokens.ts';
 import type { User } from './users.ts';
 
 export interface Reviewer {
   readonly clock: () => number;
-  /** Whose token it is. */
-  authenticate(token: string, audiences: readonly string[]): User | undefined;
+  /** Whose token it is, and for which of these audiences. */
+  authenticate(token: string, audiences: readonly string[]): Authenticated | undefined;
 }
 
 const reviewType = (kind: string) =>
@@ -42,7 +42,7 @@ export function review(kind: string, body: Json, user: User, { clock, authentica
   const asked = audiences?.length ? audiences : [issuer];
   const found = authenticate(token, asked);
   const status = found
-    ? { authenticated: true, user: userInfo(found), audiences: asked }
+    ? { authenticated: true, user: userInfo(found.user), audiences: found.audiences }
     : { user: {}, error: 'invalid bearer token' };
   return { ...answer, metadata: {}, spec: { token, ...(audiences ? { audiences } : {}) }, status };
 }

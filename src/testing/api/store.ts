@@ -55,6 +55,11 @@ export class Collection {
     return this.#sorted;
   }
 
+  /** The keys of a namespace, in the order of a list. */
+  keysIn(namespace: string): readonly string[] {
+    return this.keys().filter((key) => key.startsWith(`${namespace}/`));
+  }
+
   /** Keys and objects as they were at a version that is not older than `oldest`. */
   at(version: number): { readonly keys: readonly string[]; get(key: string): StoredObject | undefined } {
     const since = this.positionAfter(version) - this.#forgotten;
@@ -88,7 +93,10 @@ export class Collection {
     const before = this.#objects.get(key);
     const stored = this.#store.stamp(object);
     this.#objects.set(key, stored);
-    if (!before) this.#sorted = undefined;
+    if (!before) {
+      this.#sorted = undefined;
+      this.#store.count(key, 1);
+    }
     this.#changed({ version: this.#store.version, key, before, object: stored, deleted: false });
     return stored;
   }
@@ -100,6 +108,7 @@ export class Collection {
     const stored = this.#store.stamp(before);
     this.#objects.delete(key);
     this.#sorted = undefined;
+    this.#store.count(key, -1);
     this.#changed({ version: this.#store.version, key, before, object: stored, deleted: true });
     return stored;
   }
@@ -130,6 +139,8 @@ export class Store {
   /** How many changes of each resource are kept. */
   readonly history: number;
   readonly #collections = new Map<string, Collection>();
+  /** How many objects are in each namespace. */
+  readonly #sizes = new Map<string, number>();
   #version = 0;
   #compacted = 0;
 
@@ -146,6 +157,21 @@ export class Store {
     const found = this.#collections.get(key) ?? new Collection(this, this.#compacted);
     this.#collections.set(key, found);
     return found;
+  }
+
+  /** How many objects are in a namespace. */
+  sizeOf(namespace: string): number {
+    return this.#sizes.get(namespace) ?? 0;
+  }
+
+  /** An object with this key has come, or gone. */
+  count(key: string, change: 1 | -1): void {
+    const slash = key.indexOf('/');
+    if (slash < 0) return;
+    const namespace = key.slice(0, slash);
+    const size = this.sizeOf(namespace) + change;
+    if (size === 0) this.#sizes.delete(namespace);
+    else this.#sizes.set(namespace, size);
   }
 
   /** The object under the next version. */

@@ -6,8 +6,9 @@ import type { ApiState } from './api-state.ts';
 import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { resourceType } from './resource-type.ts';
-import { badRequest, cause, invalid, notFound, notImplemented } from './status.ts';
+import { badRequest, cause, conflict, invalid, notFound, notImplemented } from './status.ts';
 import type { User } from './users.ts';
+import { checkName } from './write.ts';
 
 /** What the API server's own tokens are for. */
 export const issuer = 'https://kubernetes.default.svc';
@@ -36,6 +37,12 @@ const claimsSchema = z.object({
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
+/** Whose token it is, and for whom it is. */
+export interface Authenticated {
+  readonly user: User;
+  readonly audiences: readonly string[];
+}
+
 export class ServiceAccountTokens {
   readonly #state: ApiState;
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -51,8 +58,11 @@ export class ServiceAccountTokens {
     const account = this.#state.find(type, namespace, name);
     if (!account) throw notFound(type, name);
     const { spec: given, metadata } = readObject(requestType, body);
-    if (metadata.name !== undefined && metadata.name !== name) {
-      throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+    checkName(type, namespace, name, { name, ...metadata });
+    const { uid } = account.metadata;
+    if (metadata.uid !== undefined && metadata.uid !== uid) {
+      const why = `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`;
+      throw conflict({ group: requestType.group, plural: requestType.kind }, name, why);
     }
     const spec = specSchema.safeParse(given ?? {});
     if (!spec.success) throw badRequest(`TokenRequest cannot be read: ${z.prettifyError(spec.error)}`);
@@ -88,8 +98,11 @@ export class ServiceAccountTokens {
     };
   }
 
-  /** Whose token it is; `undefined` for one that is not ours, has expired, is for somebody else, or whose account has gone. */
-  authenticate(token: string, audiences: readonly string[] = [issuer]): User | undefined {
+  /**
+   * Whose token it is, and for which of these audiences; `undefined` for one that is not ours, has expired, is for none of them,
+   * or whose account has gone.
+   */
+  authenticate(token: string, audiences: readonly string[]): Authenticated | undefined {
     const [header = '', payload = '', signature = ''] = token.split('.');
     const key = { key: this.#keys.publicKey, dsaEncoding: 'ieee-p1363' } as const;
     const signed = Buffer.from(`${header}.${payload}`);
@@ -98,13 +111,14 @@ export class ServiceAccountTokens {
     const { namespace, serviceaccount } = claims['kubernetes.io'];
     const account = this.#state.find(this.#accounts(), namespace, serviceaccount.name);
     if (account?.metadata.uid !== serviceaccount.uid || claims.exp * 1_000 <= this.#state.clock()) return undefined;
-    if (!claims.aud.some((audience) => audiences.includes(audience))) return undefined;
-    return {
+    const shared = audiences.filter((audience) => claims.aud.includes(audience));
+    if (shared.length === 0) return undefined;
+    const user = {
       username: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
       uid: serviceaccount.uid,
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
       extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] },
     };
+    return { user, audiences: shared };
   }
 
   #sign(claims: object): string {

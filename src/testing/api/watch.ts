@@ -77,6 +77,10 @@ export class Watch {
     this.#position = this.#collection.end;
   }
 
+  get type(): ResourceType {
+    return this.#settings.type;
+  }
+
   start(stream: WatchStream): void {
     const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
     const since = this.#since;

@@ -2,13 +2,15 @@
 
 import { randomInt } from 'node:crypto';
 import type { ApiState } from './api-state.ts';
+import { established } from './custom-types.ts';
 import { equal, type JsonObject, without } from './json.ts';
 import { kindProblems, prepareKind } from './kinds.ts';
-import { checkMeta } from './metadata.ts';
+import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
+import { afterRemoval, mayGo } from './removal.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { afterRemoval, afterWrite } from './side-effects.ts';
 import {
+  ApiError,
   alreadyExists,
   badRequest,
   cause,
@@ -46,6 +48,10 @@ export function createObject(
   dryRun: boolean,
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
+  if (type.custom && state.definitionOf(type)?.metadata.deletionTimestamp !== undefined) {
+    const message = 'create not allowed while custom resource definition is terminating';
+    throw new ApiError(405, 'MethodNotAllowed', message, { kind: type.plural, group: type.group });
+  }
   const { generateName } = given.metadata;
   const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
   const system = state.newMeta(type);
@@ -94,7 +100,8 @@ export function updateObject(
   const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
   checkMeta(type, object.metadata, before.metadata, kindProblems(type, object, before));
   if (equal(object, before)) return { object: before, created: false };
-  if (isFinished(object, before)) {
+  // The last thing that held an object that is being deleted has gone.
+  if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
     if (!update.dryRun) {
       collection.delete(key);
       afterRemoval(state, type, before);
@@ -105,9 +112,13 @@ export function updateObject(
   return { object: update.dryRun ? final : collection.put(key, final), created: false };
 }
 
-/** The last finalizer of an object that is being deleted has gone. */
-function isFinished({ metadata }: StoredObject, before: StoredObject): boolean {
-  return before.metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+/** The object as it is to be stored, before it is: a definition is served from now on. */
+export function afterWrite(state: ApiState, type: ResourceType, object: StoredObject, dryRun: boolean): StoredObject {
+  if (type !== state.definitions) return object;
+  const status = established(object, state.definedBeside(object), timestamp(state.clock()));
+  const served = { ...object, status };
+  if (!dryRun) state.define(served);
+  return served;
 }
 
 function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {

@@ -60,4 +60,159 @@ describe('a CustomResourceDefinition', () => {
     );
     assert.equal((await send('POST', path, { metadata: { name: 'a.b' }, spec: {} })).code, 422);
   });
+
+  const changed = (name: string, spec: object, metadata: object = {}) => {
+    const { spec: usual, ...rest } = definition('Namespaced');
+    return { ...rest, metadata: { name, ...metadata }, spec: { ...usual, ...spec } };
+  };
+  const version = (name: string, storage: boolean) => ({ name, served: true, storage });
+
+  test('is filled in with the names, the conversion and the stored versions that it does not say', async (t) => {
+    const { send } = await startApi(t);
+    const { body } = await send('POST', path, definition('Cluster'));
+    const names = { kind: 'Widget', listKind: 'WidgetList', plural: 'widgets', singular: 'widget' };
+    assert.deepEqual(
+      [body.spec.names, body.status.acceptedNames, body.spec.conversion, body.status.storedVersions],
+      [names, names, { strategy: 'None' }, ['v1']],
+    );
+    const moved = [version('v1', false), version('v2', true)];
+    const { metadata, spec } = body;
+    const { body: next } = await send('PUT', `${path}/widgets.example.com`, {
+      metadata,
+      spec: { ...spec, versions: moved },
+    });
+    assert.deepEqual(next.status.storedVersions, ['v1', 'v2']);
+    assert.deepEqual(next.status.conditions, body.status.conditions, 'which began before');
+  });
+
+  for (const [what, name, spec, metadata, code, field] of [
+    [
+      'two storage versions',
+      'widgets.example.com',
+      { versions: [version('v1', true), version('v2', true)] },
+      {},
+      422,
+      'spec.versions',
+    ],
+    ['no storage version', 'widgets.example.com', { versions: [version('v1', false)] }, {}, 422, 'spec.versions'],
+    [
+      'a version twice',
+      'widgets.example.com',
+      { versions: [version('v1', true), version('v1', false)] },
+      {},
+      422,
+      'spec.versions',
+    ],
+    ['a group without a dot', 'widgets.example', { group: 'example' }, {}, 422, 'spec.group'],
+    [
+      'a group of Kubernetes',
+      'widgets.x.k8s.io',
+      { group: 'x.k8s.io' },
+      {},
+      422,
+      'metadata.annotations[api-approved.kubernetes.io]',
+    ],
+    [
+      'an approval that is none',
+      'widgets.k8s.io',
+      { group: 'k8s.io' },
+      { 'api-approved.kubernetes.io': 'yes' },
+      422,
+      'metadata.annotations[api-approved.kubernetes.io]',
+    ],
+    [
+      'an approval',
+      'widgets.k8s.io',
+      { group: 'k8s.io' },
+      { 'api-approved.kubernetes.io': 'https://example.com/1' },
+      201,
+      undefined,
+    ],
+    ['a webhook that converts', 'widgets.example.com', { conversion: { strategy: 'Webhook' } }, {}, 501, undefined],
+  ] as const) {
+    test(`with ${what} is answered with ${code}`, async (t) => {
+      const { cluster, send } = await startApi(t);
+      const given = changed(name, spec, { annotations: metadata });
+      const { code: answered, body } = await send('POST', path, given);
+      assert.deepEqual([answered, body.details?.causes?.[0].field], [code, field]);
+      if (code !== 201) assert.throws(() => cluster.add(given));
+    });
+  }
+
+  test('never changes its scope or its kind', async (t) => {
+    const { cluster, send } = await startApi(t);
+    await send('POST', path, definition('Cluster'));
+    const merge = { 'content-type': 'application/merge-patch+json' };
+    for (const spec of [{ scope: 'Namespaced' }, { names: { kind: 'Other' } }]) {
+      assert.equal((await send('PATCH', `${path}/widgets.example.com`, { spec }, merge)).code, 422);
+    }
+    assert.throws(() => cluster.set(definition('Namespaced')), /spec.scope: .*field is immutable/);
+  });
+
+  test("with another's names is not served, until the other goes", async (t) => {
+    const { send } = await startApi(t);
+    await send('POST', path, definition('Namespaced'));
+    const names = { kind: 'Widget', plural: 'others' };
+    const { code, body } = await send('POST', path, changed('others.example.com', { names }));
+    const conditions = ({ status }: { status: { conditions: { type: string; status: string }[] } }) =>
+      status.conditions.map(({ type, status: is }) => `${type} ${is}`);
+    assert.deepEqual([code, conditions(body)], [201, ['NamesAccepted False', 'Established False']]);
+    const others = '/apis/example.com/v1/namespaces/default/others';
+    assert.equal((await send('GET', others)).code, 404);
+    await send('DELETE', `${path}/widgets.example.com`);
+    assert.equal((await send('GET', others)).code, 200);
+    const { body: now } = await send('GET', `${path}/others.example.com`);
+    assert.deepEqual(conditions(now), ['NamesAccepted True', 'Established True']);
+  });
+
+  test('that is deleted serves its objects until the last finalizer has gone, and takes no others', async (t) => {
+    const { send, watch } = await startApi(t);
+    await send('POST', path, definition('Namespaced'));
+    const widgets = '/apis/example.com/v1/namespaces/default/widgets';
+    await send('POST', widgets, widget('free', 'red'));
+    const held = widget('held', 'red');
+    await send('POST', widgets, { ...held, metadata: { ...held.metadata, finalizers: ['example.com/x'] } });
+    const events = await watch(widgets);
+    assert.deepEqual(await events.names(2), ['ADDED free', 'ADDED held']);
+    const { code, body } = await send('DELETE', `${path}/widgets.example.com`);
+    const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
+    assert.deepEqual([code, body.kind, body.metadata.finalizers], [200, 'CustomResourceDefinition', [cleanup]]);
+    assert.ok(body.metadata.deletionTimestamp);
+    assert.equal(body.status.conditions.at(-1).type, 'Terminating');
+    assert.deepEqual(await events.names(2), ['DELETED free', 'MODIFIED held']);
+    assert.equal((await send('POST', widgets, widget('late', 'red'))).code, 405);
+    const { body: list } = await send('GET', widgets);
+    assert.deepEqual(
+      list.items.map((item: typeof body) => [item.metadata.name, item.metadata.generation]),
+      [['held', 2]],
+    );
+    const merge = { 'content-type': 'application/merge-patch+json' };
+    await send('PATCH', `${widgets}/held`, { metadata: { finalizers: null } }, merge);
+    assert.deepEqual(await events.names(2), ['DELETED held', 'end']);
+    assert.equal((await send('GET', `${path}/widgets.example.com`)).code, 404);
+    assert.equal((await send('GET', widgets)).code, 404);
+  });
+
+  test('that a test takes away takes its objects along, and ends their watches', async (t) => {
+    const { cluster, watch } = await startApi(t, { customResourceDefinitions: [definition('Namespaced')] });
+    const events = await watch('/apis/example.com/v1/widgets');
+    cluster.add(widget('w', 'red'));
+    cluster.delete(definition('Namespaced'));
+    assert.deepEqual(await events.names(3), ['ADDED w', 'DELETED w', 'end']);
+    cluster.add(definition('Namespaced'));
+    assert.deepEqual(cluster.list({ apiVersion: 'example.com/v1', kind: 'Widget' }), []);
+  });
+
+  test('of ClusterProfile is there from the start, and its kind goes with it', async (t) => {
+    const { send } = await startApi(t);
+    const { body } = await send('GET', path);
+    assert.deepEqual(
+      body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+      ['clusterprofiles.multicluster.x-k8s.io', 'placementdecisions.multicluster.x-k8s.io'],
+    );
+    const profiles = '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles';
+    assert.equal((await send('GET', profiles)).code, 200);
+    await send('DELETE', `${path}/clusterprofiles.multicluster.x-k8s.io`);
+    assert.equal((await send('GET', profiles)).code, 404);
+  });
 });

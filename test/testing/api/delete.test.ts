@@ -83,3 +83,158 @@ describe('a DELETE', () => {
     assert.equal((await send('DELETE', '/api/v1/configmaps')).code, 405);
   });
 });
+
+describe('a namespace that is deleted', () => {
+  const namespaces = '/api/v1/namespaces';
+  const merge = { 'content-type': 'application/merge-patch+json' };
+  const held = (name: string) => ({ metadata: { name, finalizers: ['example.com/x'] } });
+
+  test('stays while something is in it, whatever is written to it, and takes nothing new', async (t) => {
+    const { send } = await startApi(t);
+    await send('POST', namespaces, { metadata: { name: 'n' } });
+    await send('POST', `${namespaces}/n/configmaps`, { metadata: { name: 'free' } });
+    await send('POST', `${namespaces}/n/configmaps`, held('a'));
+    assert.equal((await send('DELETE', `${namespaces}/n`)).body.status.phase, 'Terminating');
+    assert.equal((await send('GET', `${namespaces}/n/configmaps/free`)).code, 404);
+    for (const [path, body] of [
+      [`${namespaces}/n`, { metadata: { labels: { a: 'b' } } }],
+      [`${namespaces}/n`, { metadata: { finalizers: ['example.com/y'] } }],
+      [`${namespaces}/n`, { spec: { finalizers: [] } }],
+      [`${namespaces}/n/status`, { status: { conditions: [] } }],
+    ] as const) {
+      await send('PATCH', path, body, merge);
+      const { code, body: there } = await send('GET', `${namespaces}/n`);
+      assert.deepEqual([code, there.status.phase, there.spec.finalizers], [200, 'Terminating', ['kubernetes']]);
+    }
+    assert.equal((await send('POST', `${namespaces}/n/configmaps`, { metadata: { name: 'x' } })).code, 403);
+    await send('PATCH', `${namespaces}/n/configmaps/a`, { metadata: { finalizers: null } }, merge);
+    assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
+  });
+
+  test('stays for its own finalizers once it is empty', async (t) => {
+    const { send } = await startApi(t);
+    await send('POST', namespaces, held('n'));
+    await send('DELETE', `${namespaces}/n`);
+    const { body } = await send('GET', `${namespaces}/n`);
+    assert.deepEqual([body.status.phase, body.spec.finalizers ?? []], ['Terminating', []]);
+    await send('PATCH', `${namespaces}/n`, { metadata: { finalizers: null } }, merge);
+    assert.equal((await send('GET', `${namespaces}/n`)).code, 404);
+  });
+
+  test('is none of those that nobody may delete', async (t) => {
+    const { cluster, send } = await startApi(t);
+    for (const name of ['default', 'kube-system']) {
+      assert.equal((await send('DELETE', `${namespaces}/${name}`)).code, 403);
+      assert.equal((await send('DELETE', `${namespaces}/${name}?dryRun=All`)).code, 403);
+    }
+    cluster.emit('DELETED', 'kube-system');
+    assert.equal((await send('GET', `${namespaces}/kube-system`)).code, 404, 'but a test may');
+  });
+
+  test('ends in a time that grows with what is in it, and no faster', async (t) => {
+    const measure = async (count: number) => {
+      const { cluster, send } = await startApi(t);
+      await send('POST', namespaces, { metadata: { name: 'n' } });
+      const finalizers = ['example.com/x'];
+      const metadata = (index: number) => ({ namespace: 'n', name: `c-${index}`, finalizers });
+      cluster.add(Array.from({ length: count }, (_, index) => configMap('', { metadata: metadata(index) })));
+      await send('DELETE', `${namespaces}/n`);
+      // The same requests in both: what grows is what else is there.
+      const began = performance.now();
+      for (let index = 0; index < 100; index++) {
+        await send('PATCH', `${namespaces}/n/configmaps/c-${index}`, { metadata: { finalizers: null } }, merge);
+      }
+      return performance.now() - began;
+    };
+    await measure(100);
+    const [few, many] = [await measure(200), await measure(8_000)];
+    assert.ok(many < 8 * few + 200, `${many} ms beside ${few} ms`);
+  });
+});
+
+describe('a pod that is deleted', () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = (spec: object, metadata: object = {}, status: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', ...metadata },
+    spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+    status,
+  });
+  const now = Date.UTC(2026, 0, 1);
+
+  for (const [what, given, options, grace] of [
+    ['without a node', pod({}), undefined, 0],
+    ['on a node', pod({ nodeName: 'n' }), undefined, 30],
+    ['on a node, with a time of its own', pod({ nodeName: 'n', terminationGracePeriodSeconds: 5 }), undefined, 5],
+    ['on a node, in a time that was asked for', pod({ nodeName: 'n' }), { gracePeriodSeconds: 7 }, 7],
+    ['on a node, in less than no time', pod({ nodeName: 'n' }), { gracePeriodSeconds: -1 }, 1],
+    ['on a node, at once', pod({ nodeName: 'n' }), { gracePeriodSeconds: 0 }, 0],
+    ['that has succeeded', pod({ nodeName: 'n' }, {}, { phase: 'Succeeded' }), undefined, 0],
+    ['that has failed', pod({ nodeName: 'n' }, {}, { phase: 'Failed' }), { gracePeriodSeconds: 9 }, 0],
+  ] as const) {
+    test(`${what} has ${grace} seconds left`, async (t) => {
+      const { cluster, send, watch } = await startApi(t, { clock: () => now });
+      cluster.add(given);
+      const events = await watch(pods);
+      assert.deepEqual(await events.names(1), ['ADDED p']);
+      const { code, body } = await send('DELETE', `${pods}/p`, options);
+      const { deletionGracePeriodSeconds, deletionTimestamp, generation } = body.metadata;
+      assert.deepEqual([code, body.kind, deletionGracePeriodSeconds, generation], [200, 'Pod', grace, 2]);
+      assert.equal(Date.parse(deletionTimestamp), now + grace * 1_000);
+      assert.deepEqual(await events.names(1), ['MODIFIED p']);
+      if (grace === 0) assert.deepEqual(await events.names(1), ['DELETED p']);
+      assert.equal((await send('GET', `${pods}/p`)).code, grace === 0 ? 404 : 200);
+    });
+  }
+
+  test('has its time made shorter, never longer, and goes when its node says so', async (t) => {
+    const { cluster, send } = await startApi(t, { clock: () => now });
+    cluster.add(pod({ nodeName: 'n' }, { finalizers: ['example.com/x'] }));
+    const remove = async (query: string) => {
+      const { metadata } = (await send('DELETE', `${pods}/p${query}`)).body;
+      const left = (Date.parse(metadata.deletionTimestamp) - now) / 1_000;
+      return [metadata.deletionGracePeriodSeconds, left, metadata.generation];
+    };
+    assert.deepEqual(await remove(''), [30, 30, 2]);
+    assert.deepEqual(await remove('?gracePeriodSeconds=60'), [30, 30, 2]);
+    assert.deepEqual(await remove('?gracePeriodSeconds=10&dryRun=All'), [10, 10, 2]);
+    assert.deepEqual(await remove('?gracePeriodSeconds=10'), [10, 10, 2]);
+    const merge = { 'content-type': 'application/merge-patch+json' };
+    await send('PATCH', `${pods}/p`, { metadata: { finalizers: null } }, merge);
+    assert.equal((await send('GET', `${pods}/p`)).code, 200, 'it has time left');
+    assert.deepEqual(await remove('?gracePeriodSeconds=0'), [0, 0, 2]);
+    assert.equal((await send('GET', `${pods}/p`)).code, 404);
+  });
+
+  test('with its namespace, or all at once, has its time too', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add([pod({ nodeName: 'n' }), pod({ nodeName: 'n' }, { namespace: 'other' })]);
+    await send('DELETE', pods);
+    await send('DELETE', '/api/v1/namespaces/other');
+    const other = '/api/v1/namespaces/other';
+    for (const path of [`${pods}/p`, `${other}/pods/p`]) {
+      assert.equal((await send('GET', path)).body.metadata.deletionGracePeriodSeconds, 30);
+      await send('DELETE', `${path}?gracePeriodSeconds=0`);
+    }
+    assert.equal((await send('GET', other)).code, 404);
+  });
+});
+
+describe('a Job or a ReplicationController', () => {
+  test('is not deleted without a word of what becomes of its pods, which Kubernetes leaves', async (t) => {
+    const { cluster, send } = await startApi(t);
+    for (const [apiVersion, kind, path] of [
+      ['batch/v1', 'Job', '/apis/batch/v1/namespaces/default/jobs'],
+      ['v1', 'ReplicationController', '/api/v1/namespaces/default/replicationcontrollers'],
+    ] as const) {
+      cluster.add({ apiVersion, kind, metadata: { name: 'j' } });
+      for (const target of [`${path}/j`, path, `${path}/j?orphanDependents=true`]) {
+        const { code, body } = await send('DELETE', target);
+        assert.equal(code, 501);
+        assert.match(body.message, /orphans/);
+      }
+      assert.equal((await send('DELETE', `${path}/j`, { propagationPolicy: 'Background' })).code, 200);
+    }
+  });
+});

@@ -100,6 +100,17 @@ describe('a TokenRequest', () => {
     assert.equal((await send('GET', tokens)).code, 405);
     assert.equal((await send('POST', tokens, { spec: { boundObjectRef: { kind: 'Pod' } } })).code, 501);
   });
+
+  test('is for the account that it names', async (t) => {
+    const { cluster, send } = await startApi(t);
+    cluster.add(account);
+    const uid = cluster.get(account)?.metadata.uid;
+    const mint = async (metadata: object) => (await send('POST', tokens, { metadata, spec: {} })).code;
+    assert.equal(await mint({ name: 'bot', namespace: 'default', uid }), 201);
+    assert.equal(await mint({ uid: 'another' }), 409);
+    assert.equal(await mint({ namespace: 'other' }), 400);
+    assert.equal(await mint({ name: 'other' }), 400);
+  });
 });
 
 describe('a TokenReview', () => {
@@ -111,8 +122,16 @@ describe('a TokenReview', () => {
       (await send('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec })).body;
     const { status } = await review({ token: body.status.token, audiences: ['vault', 'x'] });
     assert.deepEqual([status.authenticated, status.user.username], [true, 'system:serviceaccount:default:bot']);
+    assert.deepEqual(status.audiences, ['vault'], 'those that it is for, of those that were asked for');
+    const groups = ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'];
+    assert.deepEqual(status.user.groups, groups);
     assert.equal((await review({ token: body.status.token })).status.authenticated, undefined);
     assert.equal((await review({ token: 't' })).status.user.username, 'me');
+    // Any other token is for the API server itself.
+    const other = (await review({ token: 't', audiences: ['vault'] })).status;
+    assert.deepEqual([other.authenticated, other.user, other.error], [undefined, {}, 'invalid bearer token']);
+    const own = 'https://kubernetes.default.svc';
+    assert.deepEqual((await review({ token: 't', audiences: ['vault', own] })).status.audiences, [own]);
     assert.equal((await review({})).code, 400);
   });
 });
