@@ -285,11 +285,12 @@ assert.deepEqual([CPC_FAULTS_A, CPC_FAULTS_B], ['process', 'profile']);
 stopped = true;
 await informer.stop();
 await Promise.all(callers);
-// Sockets for short requests come and go with the load: without it there is the one for everything.
+// Sockets for short requests come and go with the load. Those on HTTP/2, two for more than a hundred requests at once and one that
+// takes the place of another, stay for 90 s.
 const calm = performance.now() + 30_000;
 const open = () => ({ connections: cluster.stats.openConnections, descriptors: descriptors() - idle });
-while (open().connections > 1 || open().descriptors > 4) {
-  assert.ok(performance.now() < calm, `nobody asks, and there are ${inspect(open())} more than before`);
+while (open().connections > 3 || open().descriptors > 10) {
+  assert.ok(performance.now() < calm, `nobody asks, and there are ${inspect(open())}`);
   await pause(100);
 }
 const grown = heap() - before.heap;
