@@ -9,15 +9,17 @@ import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 /** A cluster that knows no token, and a plugin that hands out client certificates. */
-async function startCertified(t: TestContext, more: { token?: string; http2?: boolean } = {}) {
-  const { http2 = true, ...token } = more;
+async function startCertified(t: TestContext, more: { token?: string; http2?: boolean; drainTimeoutMs?: number } = {}) {
+  const { http2 = true, drainTimeoutMs, ...token } = more;
   const cluster = await startCluster(t, { tokens: { own: 'by-own-token' }, http2 });
   const issue = (commonName: string) => {
     const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
     return { clientCertificateData: certificate, clientKeyData: key, ...token };
   };
   const plugin = await startPlugin(t, issue('first'));
-  const config = startProviders(t, plugin).getConfig(profileFor(cluster));
+  const config = startProviders(t, plugin, drainTimeoutMs === undefined ? {} : { drainTimeoutMs }).getConfig(
+    profileFor(cluster),
+  );
   const core = config.makeApiClient(CoreV1Api);
   /** The next request runs the plugin, which answers with a certificate of another name. */
   const rotate = async (commonName: string) => {
@@ -44,6 +46,16 @@ describe('a client certificate', () => {
       await until(t, () => cluster.stats.openConnections <= 1);
     });
   }
+
+  test('that is replaced leaves its streams drainTimeoutMs, and then ends them', async (t) => {
+    const { cluster, config, core, rotate } = await startCertified(t, { drainTimeoutMs: 200 });
+    const watch = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
+    await once(watch.body, 'readable');
+    await rotate('second');
+    await core.listNamespace();
+    assert.equal(watch.body.destroyed, false, 'it goes on for a while');
+    await assert.rejects(watch.body.text(), { code: 'CONFIG_CLOSED' });
+  });
 
   test('may come with a token: both are sent', async (t) => {
     const { cluster, core } = await startCertified(t, { token: 'beside' });

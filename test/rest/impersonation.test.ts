@@ -54,4 +54,17 @@ describe('impersonation', () => {
       ],
     );
   });
+
+  test('is added to a request that has an Authorization header of its own, too', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    const config = load(t, { cluster: clusterOf(cluster), user: { as: 'jane' }, exec: { command: plugin.command } });
+    const seen: SeenRequest['headers'][] = [];
+    cluster.onRequest = ({ headers }) => seen.push(headers);
+    const response = await config.fetch('/version', { headers: { authorization: 'Bearer own', connection: 'close' } });
+    await response.text();
+    const [headers = {}] = seen;
+    assert.deepEqual([headers.authorization, headers['impersonate-user']], ['Bearer own', 'jane']);
+    assert.equal(await plugin.runs(), 0);
+  });
 });

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 describe('a 401', () => {
   test('refreshes the credential once and replays the request once', async (t) => {
@@ -185,4 +192,32 @@ describe('a failing plugin', () => {
     assert.ok(runs >= 1 && runs <= 4, `${runs} runs`);
     assert.equal(cluster.stats.requests, 0);
   });
+});
+
+test('a 401 with a body of more than 256 KiB goes to the caller as it comes, and is not replayed; the next request has the new token', async (t) => {
+  const authority = createCertificateAuthority();
+  const issued = authority.issue({ commonName: 'api', ipAddresses: ['127.0.0.1'] });
+  const server = createServer({ cert: issued.certificate, key: issued.key }, ({ headers }, response) => {
+    const isNew = headers.authorization === 'Bearer new';
+    response.writeHead(isNew ? 200 : 401).end(isNew ? '' : 'x'.repeat(300 * 1024));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  t.after(() => server.close());
+  const answer = (token: string) => print({ token });
+  const { command, folder } = await shellPlugin(
+    t,
+    `if [ "$(wc -l < "$DIR/runs")" -eq 1 ]; then\n${answer('old')}\nelse\n${waitForGo}\n${answer('new')}\nfi`,
+  );
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const cluster = {
+    server: `https://127.0.0.1:${port}`,
+    'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
+  };
+  const profile = { status: { accessProviders: [{ name: 'fake', cluster }] } };
+  const config = startProviders(t, { command }).getConfig(profile);
+  const refused = await config.fetch('/');
+  assert.equal(refused.status, 401);
+  assert.equal((await refused.text()).length, 300 * 1024);
+  await writeFile(join(folder, 'go'), '');
+  await until(t, async () => (await config.fetch('/')).status === 200);
 });
