@@ -409,7 +409,7 @@ describe('many runs', () => {
       const plugin = await shellPlugin(t, `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`);
       const program = `
         import { existsSync } from 'node:fs';
-        import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+        import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
         const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
         const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
         new CredentialProviders([{ name: 'a', execConfig }]).getConfig({ status }).ready().catch(() => {});
@@ -424,7 +424,7 @@ describe('many runs', () => {
     const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
     const program = `
       import { existsSync } from 'node:fs';
-      import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+      import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
       const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
       const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
       const providers = new CredentialProviders([{ name: 'a', execConfig }]);

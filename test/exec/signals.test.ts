@@ -10,7 +10,7 @@ import { shellPlugin } from '../fixtures/script.ts';
 const program = (command: string, folder: string, whileItRuns: string) => `
   import { existsSync, readFileSync } from 'node:fs';
   import { setImmediate } from 'node:timers/promises';
-  import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+  import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
   const count = () => ['SIGTERM', 'SIGINT', 'SIGHUP'].map((name) => process.listenerCount(name)).join();
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}' };
   const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };

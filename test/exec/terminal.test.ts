@@ -7,7 +7,7 @@ import { ended, print, shellPlugin, temporaryFolder } from '../fixtures/script.t
 
 /** The beginning of a program: providers and a run of their own for each access type. */
 const makeProviders = (command: string, calls: number) => `
-  import { CredentialProviders } from '${new URL('../../src/index.ts', import.meta.url)}';
+  import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}', interactiveMode: 'IfAvailable' };
   const cluster = { server: 'https://127.0.0.1:1' };
   const fleet = Array.from({ length: ${calls} }, (_, index) => {

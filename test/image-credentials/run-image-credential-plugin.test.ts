@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { v1 } from '../fixtures/image-plugins.ts';
 
-const module = new URL('../../src/image-credentials/index.ts', import.meta.url).href;
+const module = new URL('../../dist/image-credentials/index.js', import.meta.url).href;
 
 describe('runImageCredentialPlugin', () => {
   function run(handler: string, input: string) {

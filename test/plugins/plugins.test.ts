@@ -44,7 +44,7 @@ async function answer(
 /** The same as a process. */
 function run(name: keyof typeof programs, { args = [], config, server = 'https://h' }: Given, kubeconfig = '/nowhere') {
   const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: false, cluster: { server, config } } };
-  const program = fileURLToPath(new URL(`../../src/plugins/${name}.ts`, import.meta.url));
+  const program = fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
   const env = { KUBECONFIG: kubeconfig, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
   return execa(process.execPath, [program, ...args], { env, reject: false });
 }

@@ -248,7 +248,7 @@ describe('without an authority in the profile', () => {
     const plugin = await startPlugin(t);
     const program = `
       import { request } from 'undici';
-      import { CredentialProviders } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)};
+      import { CredentialProviders } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
       const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: ${JSON.stringify(plugin.command)} };
       const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger: { warn() {} } });
       const outcomes = {};
