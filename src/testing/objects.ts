@@ -1,12 +1,12 @@
 /** What a test does to the objects of a cluster without asking its API: no admission, no status subresource, no finalizers. */
 
 import type { ApiState } from './api/api-state.ts';
-import { equal, isObject, type JsonObject, valueAt, without } from './api/json.ts';
+import { isObject, type JsonObject, without } from './api/json.ts';
 import { kindProblems, prepareKind, readKind } from './api/kinds.ts';
-import { type GivenMeta, keyOf, present, type StoredObject } from './api/objects.ts';
+import { type GivenMeta, type GivenObject, keyOf, present, type StoredObject } from './api/objects.ts';
 import { afterRemoval } from './api/removal.ts';
 import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
-import { afterWrite } from './api/write.ts';
+import { afterWrite, isNewGeneration } from './api/write.ts';
 
 /** Which object. */
 export interface ObjectName {
@@ -115,10 +115,8 @@ export class Objects {
     // What is kept is JSON, and nobody else's.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
     const meta: GivenMeta = isObject(metadata) ? metadata : {};
-    const kept = before && { ...before.metadata, ...generationAfter(content, before) };
-    const system = { ...this.#state.newMeta(type), ...kept, ...meta };
-    const { uid = '', creationTimestamp = '' } = system;
-    const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation: system.generation });
+    const { uid = '', creationTimestamp = '', generation } = { ...this.#state.newMeta(type), ...before?.metadata, ...meta };
+    const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation });
     const status = content.status ?? (type.status ? type.initialStatus : undefined);
     const read = readKind(type, { ...content, ...(status === undefined ? {} : { status }), metadata: stored });
     const object = prepareKind(type, read, before);
@@ -126,7 +124,8 @@ export class Objects {
       const [problem] = kindProblems(type, object, before);
       if (problem) throw new TypeError(`CustomResourceDefinition ${name}: ${problem.field}: ${problem.message}`);
     }
-    const named = { ...object.metadata, name, uid, creationTimestamp, resourceVersion: '' };
+    const next = before && meta.generation === undefined ? generationAfter(type, object, before) : {};
+    const named = { ...object.metadata, ...next, name, uid, creationTimestamp, resourceVersion: '' };
     collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
   }
 
@@ -167,13 +166,20 @@ export class Objects {
 
 const nameOf = ({ kind }: ObjectName, { namespace, name }: Place) => `${kind} ${keyOf(namespace, name)}`;
 
-/** As the API counts it: changes of what is neither metadata nor status. */
-function generationAfter(content: JsonObject, before: StoredObject): { readonly generation?: number } {
+/** As the API counts it: a status that a test writes along with the rest counts for nothing. */
+function generationAfter(
+  type: ResourceType,
+  object: GivenObject,
+  before: StoredObject,
+): { readonly generation?: number } {
   const { generation } = before.metadata;
   if (generation === undefined) return {};
-  const fields = new Set([...Object.keys(content), ...Object.keys(before)]);
-  const changed = [...fields].some(
-    (field) => field !== 'metadata' && field !== 'status' && !equal(content[field], valueAt(before, [field])),
+  const { status: _, ...rest } = before;
+  const { status: __, ...given } = object;
+  const changed = isNewGeneration(
+    type,
+    { ...given, metadata: object.metadata },
+    { ...rest, metadata: before.metadata },
   );
   return { generation: changed ? generation + 1 : generation };
 }

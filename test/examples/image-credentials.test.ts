@@ -47,6 +47,26 @@ describe('examples/image-credentials', () => {
     assert.deepEqual(await pulled('eu.example.dev/team/app'), [['eu.example.dev/team', 'us', 't3am'], any]);
   });
 
+  test('has a plugin that refuses a line that it cannot use, without a word of what stands in it', async (t) => {
+    const folder = await temporaryFolder(t);
+    const env = { REGISTRY_LOGINS: join(folder, 'logins') };
+    const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
+    const input = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: 'r.io/a' });
+    const plugin = join(root, 'examples/image-credentials/plugins/registry-login.ts');
+    for (const [line, message] of [
+      ['r.io s3cret', /line 3 is not: pattern user password$/],
+      ['r.io me s3 cret', /line 3 is not: pattern user password$/],
+      ['https://r.io me s3cret', /line 3: write the host alone/],
+      ['index.docker.io/v1/ me s3cret', /line 3: write the host alone, such as registry.example.dev, or docker.io$/],
+    ] as const) {
+      await writeFile(env.REGISTRY_LOGINS, `# pattern user password\n\n${line}\n`);
+      const { stdout, stderr, exitCode } = await execa(process.execPath, [plugin], { input, env, reject: false });
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /s3/);
+    }
+  });
+
   test('has a demo that pulls with both kinds of login', async () => {
     const { stdout } = await execa(process.execPath, [join(root, 'examples/image-credentials/demo.ts')]);
     assert.match(stdout, /basic\/app .*pulled: basic auth as puller, 7 bytes, digest right/);

@@ -9,12 +9,19 @@ const registryOf = (name: string) => name.split('/', 1)[0] ?? '';
 await runImageCredentialPlugin(async ({ image }) => {
   const path = process.env.REGISTRY_LOGINS;
   if (!path) throw new Error('REGISTRY_LOGINS is not set: name the file with the logins');
-  const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const lines = (await readFile(path, 'utf8')).split('\n').flatMap((line, index) => {
+    if (/^\s*(#|$)/.test(line)) return [];
+    const words = line.trim().split(/\s+/);
+    // A line that is passed over is a pull that fails for no reason. The line itself holds a password.
+    if (words.length !== 3) throw new Error(`${path}: line ${index + 1} is not: pattern user password`);
+    if (/^https?:|^index\.docker\.io/.test(line.trim())) {
+      throw new Error(`${path}: line ${index + 1}: write the host alone, such as registry.example.dev, or docker.io`);
+    }
+    return [words];
+  });
   // Every login of the registry, not only this image's: `Registry` says that the answer is good for its other images too.
   // A plugin that asks for one image at a time answers with `Image`.
-  const logins = lines.filter(
-    ([pattern = '', , password]) => password !== undefined && matchImage(registryOf(pattern), registryOf(image)),
-  );
+  const logins = lines.filter(([pattern = '']) => matchImage(registryOf(pattern), registryOf(image)));
   return {
     auth: Object.fromEntries(
       logins.map(([pattern, username = '', password = '']) => [pattern, { username, password }]),

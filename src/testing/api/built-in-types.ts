@@ -15,6 +15,12 @@ const strict = { unconditionalUpdate: false };
 const created = { createOnUpdate: true };
 const orphans = { orphansDependents: true };
 const path = { names: 'path' } as const;
+const content = (...fields: readonly string[]) => ({ content: fields });
+/** Numbers that a status always has. */
+const counts = (...fields: readonly string[]) => {
+  const zeros = Object.fromEntries(fields.map((field) => [field, 0]));
+  return { initialStatus: zeros, statusDefaults: zeros };
+};
 const short = (...shortNames: readonly string[]) => ({ shortNames });
 const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
   scale: {
@@ -45,11 +51,20 @@ const eventFields = [
   selectable('type'),
 ];
 
+const storageClassContent = [
+  ...['provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode'],
+  'allowedTopologies',
+];
+const eventContent = [
+  ...['involvedObject', 'reason', 'message', 'source', 'firstTimestamp', 'lastTimestamp', 'count', 'type', 'eventTime'],
+  ...['series', 'action', 'related', 'reportingComponent', 'reportingInstance'],
+];
+
 const groups: Readonly<Record<string, readonly Row[]>> = {
   v1: [
-    ['ConfigMap', 'configmaps', 'namespaced', short('cm')],
-    ['Endpoints', 'endpoints', 'namespaced', { ...short('ep'), ...created }],
-    ['Event', 'events', 'namespaced', { ...short('ev'), ...created, fields: eventFields }],
+    ['ConfigMap', 'configmaps', 'namespaced', { ...short('cm'), ...content('data', 'binaryData', 'immutable') }],
+    ['Endpoints', 'endpoints', 'namespaced', { ...short('ep'), ...created, ...content('subsets') }],
+    ['Event', 'events', 'namespaced', { ...short('ev'), ...created, ...content(...eventContent), fields: eventFields }],
     ['LimitRange', 'limitranges', 'namespaced', { ...short('limits'), ...created }],
     [
       'Namespace',
@@ -100,7 +115,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
         notDone: [...streams, 'binding', 'ephemeralcontainers', 'eviction', 'resize'],
       },
     ],
-    ['PodTemplate', 'podtemplates', 'namespaced', { ...generation, ...returned }],
+    ['PodTemplate', 'podtemplates', 'namespaced', { ...generation, ...returned, ...content('template') }],
     [
       'ReplicationController',
       'replicationcontrollers',
@@ -112,12 +127,18 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
         ...status,
         ...generation,
         ...scale(),
+        ...counts('replicas'),
         fields: [selectable('status.replicas', '0')],
       },
     ],
     ['ResourceQuota', 'resourcequotas', 'namespaced', { ...short('quota'), ...status, ...returned }],
-    ['Secret', 'secrets', 'namespaced', { fields: [selectable('type')] }],
-    ['ServiceAccount', 'serviceaccounts', 'namespaced', { ...short('sa'), ...returned }],
+    ['Secret', 'secrets', 'namespaced', { ...content('data', 'type', 'immutable'), fields: [selectable('type')] }],
+    [
+      'ServiceAccount',
+      'serviceaccounts',
+      'namespaced',
+      { ...short('sa'), ...returned, ...content('secrets', 'imagePullSecrets', 'automountServiceAccountToken') },
+    ],
     [
       'Service',
       'services',
@@ -147,7 +168,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'MutatingWebhookConfiguration',
       'mutatingwebhookconfigurations',
       'cluster',
-      { ...extensions, ...strict, ...generation },
+      { ...extensions, ...strict, ...generation, ...content('webhooks') },
     ],
     [
       'ValidatingAdmissionPolicy',
@@ -165,7 +186,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'ValidatingWebhookConfiguration',
       'validatingwebhookconfigurations',
       'cluster',
-      { ...extensions, ...strict, ...generation },
+      { ...extensions, ...strict, ...generation, ...content('webhooks') },
     ],
   ],
   'apiextensions.k8s.io/v1': [
@@ -173,17 +194,36 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'CustomResourceDefinition',
       'customresourcedefinitions',
       'cluster',
-      { ...extensions, ...short('crd', 'crds'), ...generation, ...strict, ...statusOnly },
+      { ...extensions, ...short('crd', 'crds'), ...generation, ...strict, ...statusOnly, qualifiedFinalizers: false },
     ],
   ],
   'apps/v1': [
-    ['ControllerRevision', 'controllerrevisions', 'namespaced'],
-    ['DaemonSet', 'daemonsets', 'namespaced', { ...short('ds'), ...all, ...status, ...generation }],
+    ['ControllerRevision', 'controllerrevisions', 'namespaced', content('data', 'revision')],
+    [
+      'DaemonSet',
+      'daemonsets',
+      'namespaced',
+      {
+        ...short('ds'),
+        ...all,
+        ...status,
+        ...generation,
+        ...counts('currentNumberScheduled', 'numberMisscheduled', 'desiredNumberScheduled', 'numberReady'),
+      },
+    ],
     [
       'Deployment',
       'deployments',
       'namespaced',
-      { ...short('deploy'), ...all, ...status, statusKeeps: 'labels', ...generation, ...scale('matchLabels') },
+      {
+        ...short('deploy'),
+        ...all,
+        ...status,
+        statusKeeps: 'labels',
+        ...generation,
+        generationCounts: 'annotations',
+        ...scale('matchLabels'),
+      },
     ],
     [
       'ReplicaSet',
@@ -195,6 +235,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
         ...status,
         ...generation,
         ...scale('matchLabels'),
+        ...counts('replicas'),
         fields: [selectable('status.replicas', '0')],
       },
     ],
@@ -202,7 +243,14 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'StatefulSet',
       'statefulsets',
       'namespaced',
-      { ...short('sts'), ...all, ...status, ...generation, ...scale('matchLabels') },
+      {
+        ...short('sts'),
+        ...all,
+        ...status,
+        ...generation,
+        ...scale('matchLabels'),
+        ...counts('replicas', 'availableReplicas'),
+      },
     ],
   ],
   'autoscaling/v2': [
@@ -226,7 +274,14 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   'coordination.k8s.io/v1': [['Lease', 'leases', 'namespaced', { ...created, ...strict }]],
-  'discovery.k8s.io/v1': [['EndpointSlice', 'endpointslices', 'namespaced', generation]],
+  'discovery.k8s.io/v1': [
+    [
+      'EndpointSlice',
+      'endpointslices',
+      'namespaced',
+      { ...generation, generationCounts: 'labels', ...content('addressType', 'endpoints', 'ports') },
+    ],
+  ],
   'flowcontrol.apiserver.k8s.io/v1': [
     ['FlowSchema', 'flowschemas', 'cluster', { ...statusOnly, ...generation }],
     ['PriorityLevelConfiguration', 'prioritylevelconfigurations', 'cluster', { ...statusOnly, ...generation }],
@@ -243,20 +298,33 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['NetworkPolicy', 'networkpolicies', 'namespaced', { ...short('netpol'), ...generation }],
     ['ServiceCIDR', 'servicecidrs', 'cluster', statusOnly],
   ],
-  'node.k8s.io/v1': [['RuntimeClass', 'runtimeclasses', 'cluster']],
+  'node.k8s.io/v1': [
+    ['RuntimeClass', 'runtimeclasses', 'cluster', { ...created, ...content('handler', 'overhead', 'scheduling') }],
+  ],
   'policy/v1': [
     [
       'PodDisruptionBudget',
       'poddisruptionbudgets',
       'namespaced',
-      { ...short('pdb'), ...status, ...generation, ...strict },
+      {
+        ...short('pdb'),
+        ...status,
+        ...generation,
+        ...strict,
+        ...counts('disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'),
+      },
     ],
   ],
   'rbac.authorization.k8s.io/v1': [
-    ['ClusterRoleBinding', 'clusterrolebindings', 'cluster', { ...path, ...created }],
-    ['ClusterRole', 'clusterroles', 'cluster', { ...path, ...created }],
-    ['RoleBinding', 'rolebindings', 'namespaced', { ...path, ...created }],
-    ['Role', 'roles', 'namespaced', { ...path, ...created }],
+    [
+      'ClusterRoleBinding',
+      'clusterrolebindings',
+      'cluster',
+      { ...path, ...created, ...content('subjects', 'roleRef') },
+    ],
+    ['ClusterRole', 'clusterroles', 'cluster', { ...path, ...created, ...content('rules', 'aggregationRule') }],
+    ['RoleBinding', 'rolebindings', 'namespaced', { ...path, ...created, ...content('subjects', 'roleRef') }],
+    ['Role', 'roles', 'namespaced', { ...path, ...created, ...content('rules') }],
   ],
   'resource.k8s.io/v1': [
     ['DeviceClass', 'deviceclasses', 'cluster', { ...generation, ...returned }],
@@ -269,14 +337,31 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       { ...generation, ...returned, fields: [selectable('spec.nodeName'), selectable('spec.driver')] },
     ],
   ],
-  'scheduling.k8s.io/v1': [['PriorityClass', 'priorityclasses', 'cluster', { ...short('pc'), ...generation }]],
+  'scheduling.k8s.io/v1': [
+    [
+      'PriorityClass',
+      'priorityclasses',
+      'cluster',
+      { ...short('pc'), ...generation, ...content('value', 'globalDefault', 'description', 'preemptionPolicy') },
+    ],
+  ],
   'storage.k8s.io/v1': [
     ['CSIDriver', 'csidrivers', 'cluster', { ...returned, ...strict }],
     ['CSINode', 'csinodes', 'cluster', { ...returned, ...strict }],
-    ['CSIStorageCapacity', 'csistoragecapacities', 'namespaced', strict],
-    ['StorageClass', 'storageclasses', 'cluster', { ...short('sc'), ...returned }],
+    [
+      'CSIStorageCapacity',
+      'csistoragecapacities',
+      'namespaced',
+      { ...strict, ...content('nodeTopology', 'storageClassName', 'capacity', 'maximumVolumeSize') },
+    ],
+    ['StorageClass', 'storageclasses', 'cluster', { ...short('sc'), ...returned, ...content(...storageClassContent) }],
     ['VolumeAttachment', 'volumeattachments', 'cluster', { ...statusOnly, ...returned, ...strict }],
-    ['VolumeAttributesClass', 'volumeattributesclasses', 'cluster', { ...short('vac'), ...returned }],
+    [
+      'VolumeAttributesClass',
+      'volumeattributesclasses',
+      'cluster',
+      { ...short('vac'), ...returned, ...content('driverName', 'parameters') },
+    ],
   ],
 };
 

@@ -1,7 +1,8 @@
 /** What single kinds do with their objects beyond what all do: defaults, derived fields, and what may not change. */
 
 import { definitionProblems, readDefinition } from './custom-types.ts';
-import { equal, isList, isObject, type Json, type JsonObject, valueAt, without, withValueAt } from './json.ts';
+import { equal, isList, type Json, type JsonObject, valueAt, withValueAt } from './json.ts';
+import { configMapProblems, readConfigMap, readSecret, secretProblems } from './kind-data.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { scaleProblems } from './scale.ts';
@@ -23,9 +24,12 @@ const replicas: KindRules = {
 };
 
 const rules: Readonly<Record<string, KindRules>> = {
-  'namespaces.': { prepare: prepareNamespace },
+  'namespaces.': { prepare: prepareNamespace, problems: phaseProblems },
   'secrets.': { read: readSecret, problems: secretProblems },
-  'configmaps.': { problems: (object, before) => immutableProblems(object, before, ['data', 'binaryData']) },
+  'configmaps.': { read: readConfigMap, problems: configMapProblems },
+  'events.': { problems: eventProblems },
+  'rolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
+  'clusterrolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
   'customresourcedefinitions.apiextensions.k8s.io': { read: readDefinition, problems: definitionProblems },
   'pods.': { grace: podGrace },
   'leases.coordination.k8s.io': { read: readLease, problems: leaseProblems },
@@ -80,44 +84,26 @@ function prepareNamespace(object: GivenObject, before: GivenObject | undefined):
   );
 }
 
-/** `stringData` is written and never read. */
-function readSecret({ stringData, ...object }: GivenObject): GivenObject {
-  const data: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(isObject(object.data) ? object.data : {})) {
-    if (typeof value !== 'string' || !/^[A-Za-z0-9+/\r\n]*={0,2}$/.test(value)) {
-      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: data.${key} is not base64`);
-    }
-    data[key] = value;
-  }
-  for (const [key, value] of Object.entries(isObject(stringData) ? stringData : {})) {
-    if (typeof value !== 'string') {
-      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: stringData.${key} is not a string`);
-    }
-    data[key] = Buffer.from(value).toString('base64');
-  }
-  const type = object.type === undefined || object.type === '' ? 'Opaque' : object.type;
-  const kept = Object.keys(data).length === 0 ? undefined : data;
-  return { ...without({ ...object, data: kept, type }), metadata: object.metadata };
+/** A namespace is active until it is deleted, and never again. */
+function phaseProblems({ status, metadata }: GivenObject): readonly Cause[] {
+  const phase = valueAt(status, ['phase']);
+  const [wrong, when] = metadata.deletionTimestamp === undefined ? ['Terminating', 'empty'] : ['Active', 'not empty'];
+  const right = wrong === 'Active' ? 'Terminating' : 'Active';
+  return phase === undefined || phase === right
+    ? []
+    : [cause.invalid('status.Phase', phase, `may only be '${right}' if \`deletionTimestamp\` is ${when}`)];
 }
 
-function secretProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
-  const changed =
-    before && before.type !== object.type ? [cause.invalid('type', object.type, 'field is immutable')] : [];
-  return [...changed, ...immutableProblems(object, before, ['data'])];
+/** An event is in the namespace of what it is about; one about what is in none is in `default`. */
+function eventProblems({ involvedObject, metadata }: GivenObject): readonly Cause[] {
+  const about = valueAt(involvedObject, ['namespace']) ?? '';
+  if (about === metadata.namespace || (about === '' && metadata.namespace === 'default')) return [];
+  return [cause.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
 }
 
-/** Nothing changes an immutable object's data, or makes it mutable. */
-function immutableProblems(
-  object: GivenObject,
-  before: GivenObject | undefined,
-  fields: readonly string[],
-): readonly Cause[] {
-  if (before?.immutable !== true) return [];
-  const message = 'field is immutable when `immutable` is set';
-  return [
-    ...(object.immutable === true ? [] : [cause.forbidden('immutable', message)]),
-    ...fields.filter((field) => !equal(object[field], before[field])).map((field) => cause.forbidden(field, message)),
-  ];
+function roleRefProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
+  if (!before || equal(object.roleRef, before.roleRef)) return [];
+  return [cause.invalid('roleRef', object.roleRef, 'cannot change roleRef')];
 }
 
 /** Times of a Lease are in microseconds, with all six digits: a server takes no others. */

@@ -11,14 +11,25 @@ import { badRequest, type Cause, cause, invalid } from './status.ts';
 /** `null` is as good as absent in Kubernetes. */
 const optional = <T extends z.ZodType>(type: T) =>
   type.nullish().transform((value) => (value === null ? undefined : value));
-const texts = optional(z.record(z.string(), z.string()));
-const ownerReference = z.looseObject({
+/** A `null` is an empty text in Kubernetes. */
+const texts = optional(
+  z.record(
+    z.string(),
+    z
+      .string()
+      .nullable()
+      .transform((value) => value ?? ''),
+  ),
+);
+const ownerReference = z.object({
   apiVersion: z.string().default(''),
   kind: z.string().default(''),
   name: z.string().default(''),
   uid: z.string().default(''),
+  controller: optional(z.boolean()),
+  blockOwnerDeletion: optional(z.boolean()),
 });
-const metadataSchema = z.looseObject({
+const metadataSchema = z.object({
   name: optional(z.string()),
   generateName: optional(z.string()),
   namespace: optional(z.string()),
@@ -34,6 +45,7 @@ const metadataSchema = z.looseObject({
   ownerReferences: optional(z.array(ownerReference)),
 });
 
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 const annotationsLimit = 256 * 1024;
 
 /**
@@ -72,7 +84,10 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   }
   const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
-  return readKind(type, { metadata, ...(type.custom ? without(rest) : withoutNulls(rest)) });
+  if (type.custom) return readKind(type, { metadata, ...without(rest) });
+  const object = readKind(type, { metadata, ...withoutNulls(rest) });
+  const known = type.content.flatMap((field) => (object[field] === undefined ? [] : [[field, object[field]] as const]));
+  return { ...Object.fromEntries(known), metadata: object.metadata };
 }
 
 /** A built-in kind has no null: it is the same as a field that is not there. */
@@ -87,9 +102,9 @@ function withoutNulls(object: JsonObject): JsonObject {
 
 /** Metadata in one form: what is empty is not there, nobody owns an object twice. */
 function tidyMeta(given: JsonObject): GivenMeta {
-  const { ownerReferences, selfLink: _, managedFields: __, ...meta } = given as GivenMeta; // its schema has been checked
+  const { ownerReferences, ...meta } = given as GivenMeta; // its schema has been checked
   const owners = new Map<string, OwnerReference>();
-  for (const owner of ownerReferences ?? []) owners.set(JSON.stringify(owner), owner);
+  for (const owner of ownerReferences ?? []) owners.set(JSON.stringify(owner), without(owner));
   const empty = (value: Json | undefined) =>
     value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
   const all = owners.size === 0 ? meta : { ...meta, ownerReferences: [...owners.values()] };
@@ -124,7 +139,12 @@ function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
   }
   if (size > annotationsLimit) causes.push(cause.tooLong('metadata.annotations', annotationsLimit));
   causes.push(...ownerProblems(meta.ownerReferences ?? []));
-  for (const finalizer of meta.finalizers ?? []) check('metadata.finalizers', finalizer, labelKeyProblem(finalizer));
+  for (const [index, finalizer] of (meta.finalizers ?? []).entries()) {
+    check('metadata.finalizers', finalizer, labelKeyProblem(finalizer));
+    const own = !type.qualifiedFinalizers || finalizer.includes('/') || standardFinalizers.includes(finalizer);
+    const problem = own ? undefined : 'name is neither a standard finalizer name nor is it fully qualified';
+    check(`metadata.finalizers[${index}]`, finalizer, problem);
+  }
   return causes;
 }
 
@@ -135,6 +155,9 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
       .filter((field) => owner[field] === '')
       .map((field) => cause.invalid(`${at}.${field}`, '', 'must not be empty')),
   );
+  const banned = owners.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Event');
+  for (const owner of banned)
+    causes.push(cause.invalid(at, owner, '/v1, Kind=Event is disallowed from being an owner'));
   const controllers = owners.filter(({ controller }) => controller === true);
   if (controllers.length > 1) causes.push(cause.invalid(at, owners, 'only one reference can be the controller'));
   return causes;

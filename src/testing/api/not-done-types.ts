@@ -5,6 +5,7 @@ export const notDoneTypes: ReadonlyMap<string, string> = new Map([
   ['bindings.', 'there is no scheduler'],
   ['componentstatuses.', 'there are no components'],
   ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
+  ['horizontalpodautoscalers.autoscaling', 'they are served as v2 only, and not converted'],
   ['events.events.k8s.io', 'events are served as v1 only'],
   ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
   ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],

@@ -1,12 +1,12 @@
 /** A PATCH: which kind of patch its content type says, and what it makes of an object. */
 
 import { parseJson, parseYaml } from './http.ts';
-import { isObject, type Json } from './json.ts';
+import { isList, isObject, type Json } from './json.ts';
 import { readObject } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import type { ResourceType } from './resource-type.ts';
-import { ApiError, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
+import { ApiError, badRequest, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
 import { strategicMerge } from './strategic-merge.ts';
 
 const jsonType = 'application/json-patch+json';
@@ -49,6 +49,9 @@ export function patched(type: ResourceType, name: string, patch: Patch, before: 
     const given = patch.content();
     const content = isObject(given) ? given : {};
     const metadata = isObject(content.metadata) ? content.metadata : {};
+    const { apiVersion = '', kind = '' } = content;
+    if (!apiVersion || !kind) throw badRequest(`invalid object type: ${String(apiVersion)}, Kind=${String(kind)}`);
+    if (isList(metadata.managedFields)) throw badRequest('metadata.managedFields must be nil');
     return readObject(type, { ...content, metadata: { name, ...metadata } });
   }
   const object = present(type, before);

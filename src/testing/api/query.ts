@@ -122,7 +122,12 @@ export function writeOptionsOf(
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
     causes.push(cause.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   }
+  const fieldManager = query.get('fieldManager') ?? '';
+  if (fieldManager.length > 128) causes.push(cause.tooLong('fieldManager', 128));
+  if (/\p{C}/u.test(fieldManager)) {
+    causes.push(cause.invalid('fieldManager', fieldManager, 'should only contain printable characters'));
+  }
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', causes);
   if (validation === 'Strict') throw notImplemented('fieldValidation=Strict, because it knows no schemas');
-  return { dryRun: dryRun.length > 0, fieldManager: query.get('fieldManager') ?? '', force: flagOf(query, 'force') };
+  return { dryRun: dryRun.length > 0, fieldManager, force: flagOf(query, 'force') };
 }

@@ -41,9 +41,15 @@ export interface ResourceType {
   readonly statusKeeps: 'nothing' | 'labels' | 'ownerReferences' | 'metadata';
   /** What a new object's status is. */
   readonly initialStatus?: JsonObject;
+  /** What a status says where it was not told. */
+  readonly statusDefaults?: JsonObject;
   readonly scale?: ScalePaths;
   /** `metadata.generation` counts the changes of what is neither metadata nor status. */
   readonly generation: boolean;
+  /** What of the metadata it counts too. */
+  readonly generationCounts?: 'annotations' | 'labels';
+  /** The fields that an object of a built-in kind has beside its metadata: others are dropped. */
+  readonly content: readonly string[];
   /** A PUT makes what is not there. */
   readonly createOnUpdate: boolean;
   /** A PUT needs no `resourceVersion`. */
@@ -55,6 +61,8 @@ export interface ResourceType {
   /** All objects of a namespace can be deleted at once. */
   readonly deleteCollection: boolean;
   readonly names: NameRule;
+  /** A finalizer has a prefix, or is one of Kubernetes' own. */
+  readonly qualifiedFinalizers: boolean;
   readonly fields: readonly SelectableField[];
   /** Subresources that a real API server has, and this one does not. */
   readonly notDone: readonly string[];
@@ -87,7 +95,9 @@ export function resourceType(
     orphansDependents: false,
     deleteCollection: true,
     names: 'subdomain',
+    qualifiedFinalizers: !given.custom,
     notDone: [],
+    content: given.status ? ['spec', 'status'] : ['spec'],
     ...given,
     fields: [
       selectable('metadata.name'),

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import type { ApiState } from './api-state.ts';
 import { established } from './custom-types.ts';
-import { equal, type JsonObject, without } from './json.ts';
+import { equal, isObject, type JsonObject, without } from './json.ts';
 import { kindProblems, prepareKind } from './kinds.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
@@ -88,7 +88,12 @@ export function updateObject(
     if (update.part === 'status' || !(update.mayCreate || type.createOnUpdate)) throw notFound(type, name);
     const given = update.change(undefined);
     checkName(type, namespace, name, given.metadata);
-    if (given.metadata.uid !== undefined) throw uidConflict(type, name, given.metadata.uid, '');
+    const { uid } = given.metadata;
+    if (uid !== undefined && update.mayCreate) {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw conflict(type, name, why);
+    }
+    if (uid !== undefined) throw uidConflict(type, name, uid, '');
     return { object: createObject(state, type, namespace, given, update.dryRun), created: true };
   }
   const given = update.change(before);
@@ -125,12 +130,23 @@ function objectWrite(type: ResourceType, given: GivenObject, before: StoredObjec
   const meta = systemMeta(given.metadata, before);
   const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }, before), before);
   const { metadata: _, ...content } = prepared;
-  const { metadata: __, ...contentBefore } = before;
-  const changed = type.generation && !equal(content, contentBefore);
-  const generation = changed ? (before.metadata.generation ?? 0) + 1 : before.metadata.generation;
+  const generation = isNewGeneration(type, prepared, before)
+    ? (before.metadata.generation ?? 0) + 1
+    : before.metadata.generation;
   const { name, uid, resourceVersion, creationTimestamp } = meta;
   const metadata = { ...prepared.metadata, name, uid, resourceVersion, creationTimestamp, generation };
   return { ...content, metadata: without(metadata) };
+}
+
+/** Whether an object has changed in what its generation counts. */
+export function isNewGeneration(type: ResourceType, object: GivenObject, before: StoredObject): boolean {
+  const { generation, generationCounts: counted } = type;
+  if (!generation) return false;
+  const { metadata, ...content } = object;
+  const { metadata: metadataBefore, ...contentBefore } = before;
+  return (
+    !equal(content, contentBefore) || (counted !== undefined && !equal(metadata[counted], metadataBefore[counted]))
+  );
 }
 
 function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
@@ -145,7 +161,9 @@ function statusWrite(type: ResourceType, given: GivenObject, before: StoredObjec
           ...(type.statusKeeps === 'ownerReferences' ? { ownerReferences } : {}),
         });
   const { status: _, ...rest } = before;
-  const status = given.status ?? (type.custom ? undefined : {});
+  const status = type.custom
+    ? given.status
+    : { ...type.statusDefaults, ...(isObject(given.status) ? given.status : {}) };
   return { ...rest, ...(status === undefined ? {} : { status }), metadata: kept };
 }
 

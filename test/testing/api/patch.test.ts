@@ -8,16 +8,21 @@ describe('a JSON patch', () => {
   const data = { a: '1', 'b/c': '2' };
   const finalizers = ['example.com/x', 'example.com/y'];
   const patches: readonly (readonly [what: string, patch: unknown, code: number, data?: object])[] = [
-    ['add', [{ op: 'add', path: '/data/d', value: '3' }], 200, { ...data, d: '3' }],
-    ['replace', [{ op: 'replace', path: '/data/b~1c', value: '3' }], 200, { a: '1', 'b/c': '3' }],
-    ['replace of what is not there', [{ op: 'replace', path: '/data/d', value: '3' }], 200, { ...data, d: '3' }],
-    ['remove', [{ op: 'remove', path: '/data/a' }], 200, { 'b/c': '2' }],
-    ['remove of what is not there', [{ op: 'remove', path: '/data/d' }], 422],
+    ['add', [{ op: 'add', path: '/metadata/annotations/d', value: '3' }], 200, { ...data, d: '3' }],
+    ['replace', [{ op: 'replace', path: '/metadata/annotations/b~1c', value: '3' }], 200, { a: '1', 'b/c': '3' }],
+    [
+      'replace of what is not there',
+      [{ op: 'replace', path: '/metadata/annotations/d', value: '3' }],
+      200,
+      { ...data, d: '3' },
+    ],
+    ['remove', [{ op: 'remove', path: '/metadata/annotations/a' }], 200, { 'b/c': '2' }],
+    ['remove of what is not there', [{ op: 'remove', path: '/metadata/annotations/d' }], 422],
     [
       'test',
       [
-        { op: 'test', path: '/data/a', value: '1' },
-        { op: 'remove', path: '/data/a' },
+        { op: 'test', path: '/metadata/annotations/a', value: '1' },
+        { op: 'remove', path: '/metadata/annotations/a' },
       ],
       200,
       { 'b/c': '2' },
@@ -25,24 +30,34 @@ describe('a JSON patch', () => {
     [
       'test that fails',
       [
-        { op: 'remove', path: '/data/a' },
-        { op: 'test', path: '/data/b~1c', value: '3' },
+        { op: 'remove', path: '/metadata/annotations/a' },
+        { op: 'test', path: '/metadata/annotations/b~1c', value: '3' },
       ],
       422,
     ],
     [
       'test for nothing',
       [
-        { op: 'test', path: '/data/d', value: null },
-        { op: 'remove', path: '/data/a' },
+        { op: 'test', path: '/metadata/annotations/d', value: null },
+        { op: 'remove', path: '/metadata/annotations/a' },
       ],
       200,
       { 'b/c': '2' },
     ],
-    ['move', [{ op: 'move', from: '/data/a', path: '/data/d' }], 200, { 'b/c': '2', d: '1' }],
-    ['copy', [{ op: 'copy', from: '/data/a', path: '/data/d' }], 200, { ...data, d: '1' }],
+    [
+      'move',
+      [{ op: 'move', from: '/metadata/annotations/a', path: '/metadata/annotations/d' }],
+      200,
+      { 'b/c': '2', d: '1' },
+    ],
+    [
+      'copy',
+      [{ op: 'copy', from: '/metadata/annotations/a', path: '/metadata/annotations/d' }],
+      200,
+      { ...data, d: '1' },
+    ],
     ['a path through nothing', [{ op: 'add', path: '/no/d', value: '3' }], 422],
-    ['an operation that is none', [{ op: 'change', path: '/data/a', value: '3' }], 422],
+    ['an operation that is none', [{ op: 'change', path: '/metadata/annotations/a', value: '3' }], 422],
     ['no list', { data: { a: '3' } }, 400],
     ['no path', [{ op: 'add', value: '3' }], 422],
     ['no operation', ['add'], 400],
@@ -54,10 +69,10 @@ describe('a JSON patch', () => {
   test('does what Kubernetes does with it', async (t) => {
     const { cluster, send } = await startApi(t);
     for (const [what, patch, code, expected] of patches) {
-      cluster.set(configMap('a', { data, metadata: { name: 'a', finalizers } }));
+      cluster.set(configMap('a', { metadata: { name: 'a', finalizers, annotations: data } }));
       const { body, ...answer } = await send('PATCH', `${configMaps}/a`, patch, as('json-patch+json'));
       assert.equal(answer.code, code, `${what}: ${JSON.stringify(body)}`);
-      const { data: stored } = (await send('GET', `${configMaps}/a`)).body;
+      const { annotations: stored } = (await send('GET', `${configMaps}/a`)).body.metadata;
       assert.deepEqual(stored, expected ?? data, what);
     }
     const last = [{ op: 'remove', path: '/metadata/finalizers/-1' }];

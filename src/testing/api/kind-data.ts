@@ -1,0 +1,129 @@
+/** ConfigMaps and Secrets: their keys, what their values are, how large they are, and what a type of Secret has to hold. */
+
+import { equal, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
+import type { GivenObject } from './objects.ts';
+import { badRequest, type Cause, cause } from './status.ts';
+
+const mostBytes = 1024 * 1024;
+const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}$/;
+
+const entriesOf = (value: Json | undefined) => Object.entries(isObject(value) ? value : {});
+
+const unreadable = (kind: string, what: string) =>
+  badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${what}`);
+
+function checkTexts(kind: string, field: string, values: Json | undefined, isBase64: boolean): void {
+  if (values !== undefined && !isObject(values)) throw unreadable(kind, `${field} is not an object`);
+  for (const [key, value] of entriesOf(values)) {
+    if (typeof value !== 'string') throw unreadable(kind, `${field}.${key} is not a string`);
+    if (isBase64 && !base64.test(value)) throw unreadable(kind, `${field}.${key} is not base64`);
+  }
+}
+
+/** Throws a 400 for values that are no texts. */
+export function readConfigMap(object: GivenObject): GivenObject {
+  checkTexts('ConfigMap', 'data', object.data, false);
+  checkTexts('ConfigMap', 'binaryData', object.binaryData, true);
+  return object;
+}
+
+/** `stringData` is written and never read. */
+export function readSecret({ stringData, ...object }: GivenObject): GivenObject {
+  checkTexts('Secret', 'data', object.data, true);
+  checkTexts('Secret', 'stringData', stringData, false);
+  const texts = entriesOf(stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')]);
+  const data = Object.fromEntries([...entriesOf(object.data), ...texts]);
+  const type = object.type === undefined || object.type === '' ? 'Opaque' : object.type;
+  const kept = Object.keys(data).length === 0 ? undefined : data;
+  return { ...without({ ...object, data: kept, type }), metadata: object.metadata };
+}
+
+function keyProblems(field: string, values: Json | undefined): readonly Cause[] {
+  return entriesOf(values).flatMap(([key]) => {
+    const good = /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== '.' && !key.startsWith('..');
+    const detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+    return good ? [] : [cause.invalid(`${field}[${key}]`, key, detail)];
+  });
+}
+
+const sizeOf = (values: Json | undefined, encoding: 'utf8' | 'base64') =>
+  entriesOf(values).reduce((size, [, value]) => size + Buffer.byteLength(String(value), encoding), 0);
+
+export function configMapProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
+  const { data, binaryData } = object;
+  const size = sizeOf(data, 'utf8') + sizeOf(binaryData, 'base64');
+  const twice = entriesOf(data).filter(([key]) => isObject(binaryData) && Object.hasOwn(binaryData, key));
+  return [
+    ...keyProblems('data', data),
+    ...keyProblems('binaryData', binaryData),
+    ...twice.map(([key]) => cause.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')),
+    ...(size > mostBytes ? [cause.tooLong('[]', mostBytes)] : []),
+    ...immutableProblems(object, before, ['data', 'binaryData']),
+  ];
+}
+
+export function secretProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
+  const { data } = object;
+  const changed =
+    before && before.type !== object.type ? [cause.invalid('type', object.type, 'field is immutable')] : [];
+  return [
+    ...changed,
+    ...keyProblems('data', data),
+    ...(sizeOf(data, 'base64') > mostBytes ? [cause.tooLong('data', mostBytes)] : []),
+    ...typeProblems(object),
+    ...immutableProblems(object, before, ['data']),
+  ];
+}
+
+/** What a Secret of one of Kubernetes' own types has to hold. */
+function typeProblems({ type, data, metadata }: GivenObject): readonly Cause[] {
+  const has = (key: string) => valueAt(data, [key]) !== undefined;
+  const required = (...keys: readonly string[]) =>
+    keys.filter((key) => !has(key)).map((key) => cause.required(`data[${key}]`, ''));
+  const jsonOf = (key: string) => {
+    const text = Buffer.from(String(valueAt(data, [key]) ?? ''), 'base64').toString('utf8');
+    return has(key) && !isJsonObject(text)
+      ? [cause.invalid(`data[${key}]`, '<secret contents redacted>', 'is no JSON')]
+      : [];
+  };
+  switch (type) {
+    case 'kubernetes.io/tls':
+      return required('tls.crt', 'tls.key');
+    case 'kubernetes.io/ssh-auth':
+      return required('ssh-privatekey');
+    case 'kubernetes.io/basic-auth':
+      return has('username') || has('password') ? [] : required('username', 'password');
+    case 'kubernetes.io/dockercfg':
+      return [...required('.dockercfg'), ...jsonOf('.dockercfg')];
+    case 'kubernetes.io/dockerconfigjson':
+      return [...required('.dockerconfigjson'), ...jsonOf('.dockerconfigjson')];
+    case 'kubernetes.io/service-account-token': {
+      const account = 'kubernetes.io/service-account.name';
+      return metadata.annotations?.[account] ? [] : [cause.required(`metadata.annotations[${account}]`, '')];
+    }
+    default:
+      return [];
+  }
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** Nothing changes an immutable object's data, or makes it mutable. */
+function immutableProblems(
+  object: JsonObject,
+  before: JsonObject | undefined,
+  fields: readonly string[],
+): readonly Cause[] {
+  if (before?.immutable !== true) return [];
+  const message = 'field is immutable when `immutable` is set';
+  return [
+    ...(object.immutable === true ? [] : [cause.forbidden('immutable', message)]),
+    ...fields.filter((field) => !equal(object[field], before[field])).map((field) => cause.forbidden(field, message)),
+  ];
+}
