@@ -115,7 +115,11 @@ export class Objects {
     // What is kept is JSON, and nobody else's.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
     const meta: GivenMeta = isObject(metadata) ? metadata : {};
-    const { uid = '', creationTimestamp = '', generation } = { ...this.#state.newMeta(type), ...before?.metadata, ...meta };
+    const {
+      uid = '',
+      creationTimestamp = '',
+      generation,
+    } = { ...this.#state.newMeta(type), ...before?.metadata, ...meta };
     const stored = without({ ...meta, name, namespace, uid, creationTimestamp, generation });
     const status = content.status ?? (type.status ? type.initialStatus : undefined);
     const read = readKind(type, { ...content, ...(status === undefined ? {} : { status }), metadata: stored });
