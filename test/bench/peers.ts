@@ -7,7 +7,7 @@ import {
   type RequestContext,
   ServerConfiguration,
 } from '@kubernetes/client-node';
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
 import { createHttpLibrary } from '../../src/rest/http-library.ts';
 import { RequestRetries } from '../../src/rest/request-retries.ts';
@@ -89,10 +89,14 @@ export interface BarePeer {
 }
 
 /** This package's `config.dispatcher`. */
-export function ourDispatcher(cluster: BenchCluster, { command }: TestPlugin): BarePeer {
+export function ourDispatcher(
+  cluster: BenchCluster,
+  { command }: Pick<TestPlugin, 'command'>,
+): BarePeer & { readonly dispatcher: Dispatcher } {
   const { providers, config } = providersFor(cluster, command);
-  const send = async () => (await request(listUrl(cluster), { dispatcher: config.dispatcher })).body.text();
-  return { name: 'config.dispatcher', send, close: () => providers.close() };
+  const { dispatcher } = config;
+  const send = async () => (await request(listUrl(cluster), { dispatcher })).body.text();
+  return { name: 'config.dispatcher', send, dispatcher, close: () => providers.close() };
 }
 
 /** undici itself, with a token that is already there. */

@@ -1,4 +1,4 @@
-// npm run bench:e2e: requests to a real kube-apiserver, ours beside client-go's exec path and client-node's ExecAuth.
+// npm run bench:e2e: requests and watches on a real kube-apiserver, ours beside client-go's exec path and client-node's ExecAuth.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { execa } from 'execa';
 import { writePlugin } from '../../src/testing/index.ts';
 import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
 import { heading, median, report, time } from '../bench/report.ts';
+import { benchWatches } from './bench-watches.ts';
 import { CannotBuild, findPrograms, goBuild, startControlPlane } from './control-plane.ts';
 import { serviceAccount } from './fixture.ts';
 
@@ -34,6 +35,29 @@ async function measure(peer: Peer | BarePeer, requests: number, workers: number)
   const sorted = latencies.toSorted((a, b) => a - b);
   const [p50 = Number.NaN, p99 = Number.NaN] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)]);
   return { seconds, cpu: (user + system) / requests, p50, p99 };
+}
+
+/** 50 requests at once of what has just been started: the run of the plugin and the first connection are in it. */
+async function benchColdStart(cluster: BenchCluster, kubeconfig: string): Promise<void> {
+  heading('a cold start: 50 requests at once on kube-apiserver');
+  const requests = 50;
+  const seconds: number[] = [];
+  const mine: number[] = [];
+  for (let round = 0; round < 6; round++) {
+    const { stdout } = await execa(goClient, [kubeconfig, String(requests), String(requests), '1']);
+    const measured: Round = JSON.parse(stdout);
+    const peer = ours(cluster, plugin);
+    const took = (await measure(peer, requests, requests)).seconds;
+    await peer.close();
+    // The first round warms the programs up.
+    if (round === 0) continue;
+    seconds.push(measured.seconds * requests * 1_000);
+    mine.push(took * requests * 1_000);
+  }
+  const value = median(mine);
+  const figure = { bench: 'e2e-cold', unit: 'ms' };
+  report({ ...figure, what: 'client-go: until all are answered', value: median(seconds) });
+  report({ ...figure, what: 'ours: until all are answered', value, ratio: value / median(seconds), peer: 'client-go' });
 }
 
 /** The control plane's programs, and the client that stands on client-go. */
@@ -72,9 +96,9 @@ try {
     }),
   );
   const peers = [ours(cluster, plugin), ourDispatcher(cluster, plugin), execAuth(cluster, plugin)];
-  for (const workers of [1, 32]) {
+  for (const workers of [1, 8, 32] as const) {
     heading(`${workers} ${workers === 1 ? 'caller' : 'callers'} listing namespaces on kube-apiserver`);
-    const requests = workers === 1 ? 1_000 : 6_400;
+    const requests = { 1: 1_000, 8: 3_200, 32: 6_400 }[workers];
     const results = new Map<string, Round[]>();
     const add = (name: string, round: Round) => results.set(name, [...(results.get(name) ?? []), round]);
     for (let round = 0; round < 6; round++) {
@@ -112,6 +136,8 @@ try {
     }
   }
   await Promise.all(peers.map((peer) => peer.close()));
+  await benchColdStart(cluster, kubeconfig);
+  await benchWatches(cluster, plugin, goClient, kubeconfig);
 } finally {
   await plane.close();
   await plugin.remove();

@@ -1,4 +1,5 @@
 // Lists namespaces through client-go's exec authenticator: bench KUBECONFIG REQUESTS WORKERS ROUNDS, a line of JSON for each round.
+// Watches a namespace: bench KUBECONFIG watches COUNT NAMESPACE, a line of JSON.
 package main
 
 import (
@@ -41,6 +42,10 @@ func main() {
 	// The client's own limit of five requests a second is no part of the comparison.
 	config.QPS = -1
 	client := kubernetes.NewForConfigOrDie(config)
+	if os.Args[2] == "watches" {
+		watches(client, number(3), os.Args[4])
+		return
+	}
 	requests, workers, rounds := number(2), number(3), number(4)
 	for round := 0; round < rounds; round++ {
 		began, used := time.Now(), cpu()
