@@ -121,7 +121,7 @@ export type ErrorCode =
   | FleetErrorCode
   | ImageErrorCode;
 
-/** The longest message with text of a profile or of a server in it, and the longest field of an error, in bytes. */
+/** The longest line of a message, and the longest field of an error, in bytes. */
 const maxMessageBytes = 4 * 1024;
 const maxFieldBytes = 1024;
 
@@ -135,6 +135,14 @@ export abstract class CredentialsError extends Error {
   readonly retryable: boolean = false;
   /** Milliseconds until a retry can make a difference, where that is known. */
   readonly retryAfterMs: number | undefined = undefined;
+
+  /**
+   * Profiles, servers and plugins have their words in messages, and none may forge a line of a log, or fill one. So a message is
+   * one line, and only `moreLines` begin another.
+   */
+  constructor(message: string, { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {}) {
+    super([message, ...moreLines].map((line) => printable(line, maxMessageBytes)).join('\n'), options);
+  }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== 'object' || value === null) return false;
@@ -179,9 +187,10 @@ export class ConfigurationError extends CredentialsError {
       const at = `${file === undefined ? '' : `${file}: `}${line === undefined ? '' : `line ${line}: `}`;
       return `${at}${path === '' ? '' : `${path}: `}${message}`;
     });
-    super(
-      lines.length === 1 ? `${where}: ${lines[0]}` : `${where}: ${lines.length} problems:\n  ${lines.join('\n  ')}`,
-    );
+    const isOne = lines.length === 1;
+    super(`${where}: ${isOne ? lines[0] : `${lines.length} problems:`}`, {
+      moreLines: isOne ? [] : lines.map((line) => `  ${line}`),
+    });
     this.code = code;
     this.problems = problems;
   }
@@ -199,8 +208,7 @@ export class ProfileError extends CredentialsError {
   readonly provider: string | undefined;
 
   constructor(code: ProfileErrorCode, profile: string, path: string, message: string, provider?: string) {
-    // Names and fields are the profile's writer's: none may forge a line of a log, or fill one.
-    super(printable(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`, maxMessageBytes));
+    super(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
     this.code = code;
     this.profile = printable(profile, maxFieldBytes);
     this.path = printable(path, maxFieldBytes);
@@ -214,6 +222,8 @@ export interface PluginFailure {
   /** Opens the message: `access provider google`. */
   readonly origin: string;
   readonly command: string;
+  /** How to install the plugin, where it is missing: the operator's words, in lines of their own. */
+  readonly installHint?: string | undefined;
   /** Exit code, where the plugin ended by itself. */
   readonly exitCode?: number | undefined;
   /** Signal that ended the plugin, for example `SIGKILL`. */
@@ -267,9 +277,15 @@ export class PluginError extends CredentialsError {
     retryAfterMs?: number,
     cluster?: ClusterOfError,
   ) {
-    const tail = failure.stderr ? `\nstderr: ${failure.stderr}` : '';
+    const { installHint, stderr } = failure;
     const where = cluster ? `${cluster.name}, ${cluster.server}: ` : '';
-    super(`${where}${failure.origin}: plugin ${failure.command}: ${reason}${tail}`);
+    super(`${where}${failure.origin}: plugin ${failure.command}: ${reason}`, {
+      moreLines: [
+        ...(installHint ? installHint.split('\n') : []),
+        // Each line says whose it is.
+        ...(stderr ? stderr.split('\n').map((line) => `stderr: ${line}`) : []),
+      ],
+    });
     this.code = code;
     this.reason = reason;
     this.retryable = passingPluginErrors.has(code);
@@ -313,7 +329,7 @@ export class ConnectionError extends CredentialsError {
   readonly server: string;
 
   constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
-    super(printable(`${cluster.name}, ${cluster.server}: ${message}`, maxMessageBytes), options);
+    super(`${cluster.name}, ${cluster.server}: ${message}`, options);
     this.code = code;
     this.retryable = passingConnectionErrors.has(code);
     this.profile = cluster.profile;
@@ -408,7 +424,7 @@ export class FleetError extends CredentialsError {
     this.code = code;
     this.cluster = cluster;
     this.statusCode = statusCode;
-    this.reason = reason;
+    this.reason = reason === undefined ? undefined : printable(reason, maxFieldBytes);
     this.retryAfterMs = retryAfterMs;
     this.retryable = code !== 'CLUSTER_NOT_FOUND' && code !== 'FLEET_CLOSED';
   }

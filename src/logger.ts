@@ -1,4 +1,5 @@
 import { callSafely } from './callbacks.ts';
+import { printable } from './printable.ts';
 
 /**
  * Where this package reports what no caller is told. Fields come first, as pino has it; console prints them in front of the
@@ -28,22 +29,47 @@ export function warnOnStderr(message: string): void {
 }
 
 function say(message: string): void {
-  console.warn(`clusterprofile-credentials: ${message}`);
+  console.warn(`clusterprofile-credentials: ${oneLine(message, maxMessageBytes)}`);
+}
+
+/** The longest message that a logger is given, and the longest text of a field, in bytes. */
+const maxMessageBytes = 8 * 1024;
+const maxFieldBytes = 1024;
+
+/** The one door to every logger: what profiles, servers and plugins wrote may neither forge a line of a log nor fill it. */
+function oneLine(text: string, maxBytes: number): string {
+  const near = text.length <= 2 * maxBytes ? text : `${text.slice(0, maxBytes)}${text.slice(-maxBytes)}`;
+  // What has several lines, such as a plugin's stderr, can still be read.
+  return printable(near.replaceAll('\n', '\\n'), maxBytes);
+}
+
+function withPlainTexts(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === 'string' ? oneLine(value, maxFieldBytes) : value,
+    ]),
+  );
 }
 
 const safeLoggers = new WeakMap<Logger, Logger>();
 
-/** A caller's logger that never throws. The same for the same logger: what has been said once is remembered for it. */
+/** A caller's logger that never throws, and is given one line at a time. The same for the same logger. */
 export function safeLogger(logger: Logger): Logger {
   const known = safeLoggers.get(logger);
   if (known) return known;
   const tell = (level: 'debug' | 'info' | 'warn') => (fields: object, message: string) =>
-    callSafely(`the logger's ${level}`, () => logger[level]?.(fields, message), warnOnStderr);
+    callSafely(
+      `the logger's ${level}`,
+      () => logger[level]?.(withPlainTexts(fields), oneLine(message, maxMessageBytes)),
+      warnOnStderr,
+    );
   const safe: Logger = {
     warn: tell('warn'),
     ...(logger.info ? { info: tell('info') } : {}),
     ...(logger.debug ? { debug: tell('debug') } : {}),
   };
   safeLoggers.set(logger, safe);
+  safeLoggers.set(safe, safe);
   return safe;
 }

@@ -86,7 +86,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a plugin that gives no credential': {
     comes: ({ answer }) => answer({ exitCode: 3, stderr: 'the issuer is away' }),
     passes: ({ answer }) => answer(token),
-    warning: /access provider fake: plugin \S+: failed with exit code 3\nstderr: the issuer is away/,
+    warning: /access provider fake: plugin \S+: failed with exit code 3\\nstderr: the issuer is away/,
     passed: /there is a credential again$/,
   },
   'a refresh ahead of expiry that fails': {

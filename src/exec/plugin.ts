@@ -343,12 +343,9 @@ function cannotRun(call: PluginCall, problem: string, path: string): PluginError
     return failure(call, 'PLUGIN_NOT_EXECUTABLE', `${path} is ${problem}: ${advice}`);
   }
   const where = call.exec.command.includes('/') ? 'there is no such file' : 'it is in no folder of PATH';
-  const hint = call.exec.installHint ? `\n${redact(call.exec.installHint)}` : '';
-  return failure(
-    call,
-    'PLUGIN_NOT_FOUND',
-    `was not found (${where}): install it, or correct execConfig.command${hint}`,
-  );
+  const installHint = redact(call.exec.installHint ?? '');
+  const reason = `was not found (${where}): install it, or correct execConfig.command`;
+  return failure(call, 'PLUGIN_NOT_FOUND', reason, { installHint });
 }
 
 /** KEP-541: whether the plugin gets the terminal. Looked at anew for each run. */

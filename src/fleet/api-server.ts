@@ -84,7 +84,7 @@ export function readStatus(status: unknown): {
   if (typeof value !== 'object' || value === null) return {};
   const { reason, message, code } = value as Record<string, unknown>; // each is looked at below
   return {
-    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof reason === 'string' ? { reason: reason.slice(0, 200) } : {}),
     ...(typeof message === 'string' ? { message: message.slice(0, 2_000) } : {}),
     ...(typeof code === 'number' ? { code } : {}),
   };

@@ -1,6 +1,6 @@
 /** The reflector alone, for any KubeConfig. */
 import type { KubeConfig } from '@kubernetes/client-node';
-import { defaultLogger, type Logger } from '../../logger.ts';
+import { defaultLogger, type Logger, safeLogger } from '../../logger.ts';
 import { ApiServer } from '../api-server.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
@@ -37,7 +37,7 @@ export async function* reflect<T extends KubernetesObject = KubernetesObject>(
     server,
     discovery: new Discovery(server, clock),
     clock,
-    logger,
+    logger: safeLogger(logger),
     fields: { server: server.url },
     random: Math.random,
   };

@@ -1,5 +1,6 @@
 /** Why a reflector has to begin again, and what that takes. Pure. */
 import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
+import { printable } from '../../printable.ts';
 import { readStatus } from '../api-server.ts';
 import { MalformedResponse } from './malformed.ts';
 
@@ -36,7 +37,7 @@ export class WatchEnded extends Error {
 
   constructor(status: unknown) {
     const { code = 0, reason, message = reason ?? 'no message' } = readStatus(status);
-    super(`the watch ended with an error: ${message}`);
+    super(printable(`the watch ended with an error: ${message}`, 4_096));
     this.statusCode = code === 0 && (reason === 'Expired' || reason === 'Gone') ? 410 : code;
   }
 }
