@@ -179,7 +179,7 @@ export class CredentialProviders {
       let next: readonly ConfiguredProvider[];
       try {
         if ('code' in reading) throw unreadable(path, reading.code);
-        next = joinProviders(fromFlags, { path, text: checkWhole(reading.text, path) });
+        next = joinProviders(fromFlags, { path, text: reading.text });
         if (hardened) checkHardened(next, `provider file ${path}`);
       } catch (error) {
         const message = error instanceof Error ? error.message : 'cannot be read';
@@ -214,9 +214,10 @@ export class CredentialProviders {
 
   #pluginCall(access: ResolvedAccess): PluginCall {
     const { provider, cluster, exec } = access;
-    const acceptedVersions = this.#find(access)?.acceptedVersions ?? [exec.apiVersion];
+    const { acceptedVersions = [exec.apiVersion], execConfig: configured = exec } = this.#find(access) ?? {};
     const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
-    return { provider, origin: `access provider ${provider}`, exec, acceptedVersions, cluster: execCluster };
+    const origin = `access provider ${provider}`;
+    return { provider, origin, exec, configured, acceptedVersions, cluster: execCluster };
   }
 }
 
@@ -305,14 +306,4 @@ function unreadable(path: string, code: string): ConfigurationError {
   const message =
     code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
   return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
-}
-
-/**
- * YAML that was cut off is YAML too, with rules missing: a full disk leaves such a file. It seldom ends with a line break.
- * JSON that was cut off is none.
- */
-function checkWhole(text: string, path: string): string {
-  if (text === '' || text.endsWith('\n') || /^\s*[{[]/.test(text)) return text;
-  const message = 'does not end with a line break, as if it had been cut off: write it whole, and rename it into place';
-  throw new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, [{ path: '', message }]);
 }

@@ -60,6 +60,37 @@ describe("a profile's text on a plugin's stderr", () => {
   });
 });
 
+test("a profile's variables and arguments are no secrets, and blank no word of a diagnosis; the operator's are", async (t) => {
+  const diagnosis = 'dial tcp: lookup sts.example.dev: no such host; certificate signed by unknown authority';
+  const plugin = await shellPlugin(t, `echo "${diagnosis}; $OWN" >&2; exit 1`);
+  const execConfig = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: plugin.command,
+    env: [{ name: 'OWN', value: 'the operator knows' }],
+  } as const;
+  const provider = {
+    name: 'g',
+    execConfig,
+    profileSourcedEnvVarsPolicy: 'Replace',
+    profileSourcedCLIArgsPolicy: 'Append',
+    allowedEnvVars: ['X_*'],
+  } as const;
+  const providers = new CredentialProviders([provider], { logger: { warn: () => {} } });
+  t.after(() => providers.close());
+  const words = ['no such host', 'certificate', 'signed by unknown authority', 'dial tcp', 'sts.example.dev', 'lookup'];
+  const variables = Object.fromEntries(words.map((word, index) => [`X_${index}_TOKEN`, word]));
+  const prefix = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-';
+  const extensions = [
+    { name: `${prefix}envs`, extension: variables },
+    { name: `${prefix}args`, extension: words.flatMap((word) => ['--token', word]) },
+  ];
+  const cluster = { server: 'https://127.0.0.1:1', extensions };
+  const config = providers.getConfig({ status: { accessProviders: [{ name: 'g', cluster }] } });
+  const error: unknown = await config.ready().catch((reason: unknown) => reason);
+  assert.ok(error instanceof PluginError);
+  assert.equal(error.stderr, `${diagnosis}; [redacted]`);
+});
+
 describe('a message of an error', () => {
   test('is one line, but for the lines that the error itself makes', () => {
     const error = new ConfigurationError('PROVIDER_FILE_INVALID', `file ${forged}`, [

@@ -1,7 +1,8 @@
 /** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
-import { hash, X509Certificate } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ParsedCluster } from './cluster-profile.ts';
 import type { Refuse } from './extensions.ts';
+import { readCertificates } from './pem.ts';
 import { withoutLastSlashes } from './url-pattern.ts';
 
 export interface ResolvedCluster {
@@ -27,7 +28,7 @@ export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse)
   if (tlsServerName !== undefined && !/^[^\s/:@\\\p{Cc}]+$/u.test(tlsServerName)) {
     refuse('CLUSTER_INVALID', `${at}.tls-server-name`, 'must be a host name, without port or path');
   }
-  const certificateAuthorityData = ca === undefined ? undefined : readCertificates(ca, at, refuse);
+  const certificateAuthorityData = ca === undefined ? undefined : readAuthority(ca, at, refuse);
   if (proxyUrl !== undefined) checkProxy(proxyUrl, `${at}.proxy-url`, refuse);
   return {
     server: readServer(cluster.server, `${at}.server`, refuse),
@@ -60,11 +61,8 @@ function readServer(server: string | undefined, path: string, refuse: Refuse): s
   return `${url.protocol}//${withoutLastSlashes(rest)}`;
 }
 
-/** No bundle of a system has more; each takes a while to read. */
-const maxCertificates = 500;
-
 /** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
-function readCertificates(data: string, at: string, refuse: Refuse): string {
+function readAuthority(data: string, at: string, refuse: Refuse): string {
   const base64 = data.replace(/[\r\n]/g, '');
   const problem = remembered(base64, certificatesProblem);
   return problem ? refuse('CA_INVALID', `${at}.certificate-authority-data`, problem) : base64;
@@ -73,20 +71,8 @@ function readCertificates(data: string, at: string, refuse: Refuse): string {
 function certificatesProblem(base64: string): string | undefined {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
     return 'is not base64: it has to hold the PEM of the authority, encoded as base64';
-  const pem = Buffer.from(base64, 'base64').toString('latin1');
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (!blocks) return 'holds no PEM certificate: it must be the base64 of a PEM file';
-  if (blocks.length > maxCertificates) {
-    return `holds ${blocks.length} certificates: keep those that sign the server's own, ${maxCertificates} at most`;
-  }
-  for (const [index, block] of blocks.entries()) {
-    try {
-      new X509Certificate(block);
-    } catch {
-      return `certificate ${index + 1} of ${blocks.length} cannot be read`;
-    }
-  }
-  return undefined;
+  const reading = readCertificates(Buffer.from(base64, 'base64').toString('latin1'));
+  return 'problem' in reading ? reading.problem : undefined;
 }
 
 /** What was found wrong with a text, by its digest: controllers resolve the same profiles again and again. */

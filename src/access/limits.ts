@@ -35,7 +35,9 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
     if (Buffer.byteLength(cluster[field] ?? '') > limit) tooLong(field, limit);
   }
   if (spend(maxExtensionBytes, cluster.extensions) < 0) {
-    const message = `are more than ${maxExtensionBytes} bytes of JSON together: publish less, or a reference to it`;
+    const message =
+      `are more than ${maxExtensionBytes} bytes of JSON together, or nested deeper than ${maxDepth} levels: ` +
+      'publish less, or a reference to it';
     refuse('PROFILE_TOO_LARGE', `${at}.extensions`, message);
   }
 }
@@ -61,13 +63,13 @@ export function checkItem(item: string, path: string, refuse: Refuse): void {
 
 /**
  * What is left of a number of bytes after a value as JSON, escapes not counted; below 0 as soon as it is too much. What is
- * nested deeper than any JSON here may be is not looked at: a value that holds itself ends there.
+ * nested deeper than any JSON here may be is too much, and with it a value that holds itself.
  */
 function spend(left: number, value: unknown, depth = 0): number {
   if (typeof value === 'string') return left - Buffer.byteLength(value) - 2;
   if (typeof value !== 'object' || value === null) return left - String(value).length;
   let rest = left - 2;
-  if (depth > maxDepth) return rest;
+  if (depth > maxDepth) return -1;
   if (Array.isArray(value)) {
     for (const item of value) {
       if (rest < 0) break;

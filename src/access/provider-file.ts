@@ -18,6 +18,18 @@ export function parseProviderFile(text: string, path: string): readonly Configur
     'providers' in parsed
       ? []
       : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, line: lineOf(keys), message }));
-  if ('providers' in parsed && twice.length === 0) return parsed.providers;
-  throw invalid([...twice, ...problems]);
+  const cutOff = isCutOff(text) ? [{ path: '', message: cutOffMessage }] : [];
+  if ('providers' in parsed && twice.length + cutOff.length === 0) return parsed.providers;
+  throw invalid([...twice, ...problems, ...cutOff]);
+}
+
+const cutOffMessage =
+  'does not end with a line break, as if it had been cut off: write it whole, and rename it into place';
+
+/**
+ * YAML that was cut off is YAML too, with rules missing: a full disk leaves such a file. It seldom ends with a line break.
+ * JSON that was cut off is none.
+ */
+function isCutOff(text: string): boolean {
+  return text.trim() !== '' && !text.endsWith('\n') && !/^\s*[{[]/.test(text);
 }

@@ -50,24 +50,49 @@ export function possibleSecrets(stdout: string, leastLength: number): readonly s
   return [...new Set([...values, ...words])].slice(0, 1_000);
 }
 
-/** A part of a secret that is twice as long as this, less one, is found wherever it stands. */
-const pieceLength = 8;
+/** What a text and a secret have in common is hidden from so many characters on, and shorter secrets where they are whole. */
+const pieceLength = 15;
 /** Secrets that are shorter stand in ordinary words too. */
 const shortest = 8;
 /** The forms of longer ones would take more time than they are worth. */
 const longestWithForms = 65_536;
-/** A piece that stands in more places repeats itself, and is found from its neighbours. */
-const mostPlaces = 64;
+/** The most of all secrets in all their forms that is looked for, in characters: more would hold the process up. */
+const mostCharacters = 512 * 1024;
 
-/** Replaces every secret, whole or in part: a plugin may print one cut off, wrapped, escaped or encoded. */
+/**
+ * Replaces every secret, whole or in part: a plugin may print one cut off, wrapped, escaped or encoded. Takes time for the length of
+ * the text and of the secrets, and not for the product of the two; of a text with more secrets than can be looked for nothing is shown.
+ */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   if (text === '') return text;
-  const forms = [...new Set(secrets.flatMap(formsOf))].sort((one, other) => other.length - one.length);
-  let shown = text;
-  for (const form of forms) {
-    shown = form.length < shortest ? replaceWord(shown, form) : shown.replaceAll(form, '[redacted]');
+  let left = mostCharacters;
+  const forms = new Set<string>();
+  for (const secret of new Set(secrets)) {
+    for (const form of left < secret.length ? [] : formsOf(secret)) {
+      if (!forms.has(form)) left -= form.length;
+      forms.add(form);
+    }
+    if (left < secret.length) return '[redacted: there are too many possible secrets to look for]';
   }
-  return hideParts(shown, forms);
+  const hidden = new Uint8Array(text.length);
+  hideWhole(
+    text,
+    [...forms].filter(({ length }) => length < pieceLength),
+    hidden,
+  );
+  hidePieces(
+    text,
+    [...forms].filter(({ length }) => length >= pieceLength),
+    hidden,
+  );
+  let shown = '';
+  let done = 0;
+  for (let at = hidden.indexOf(1); at >= 0; at = hidden.indexOf(1, done)) {
+    const end = hidden.indexOf(0, at);
+    shown += `${text.slice(done, at)}[redacted]`;
+    done = end < 0 ? text.length : end;
+  }
+  return shown + text.slice(done);
 }
 
 function formsOf(secret: string): readonly string[] {
@@ -83,46 +108,31 @@ function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/** Replaces a short secret where it stands alone: it may be a part of any word. */
-function replaceWord(text: string, secret: string): string {
-  let shown = '';
-  let done = 0;
-  for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + secret.length)) {
-    if (/\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + secret.length] ?? '')) continue;
-    shown += `${text.slice(done, at)}[redacted]`;
-    done = at + secret.length;
-  }
-  return shown + text.slice(done);
-}
-
-/** Replaces what a text and a secret have in common from 15 characters on. */
-function hideParts(text: string, secrets: readonly string[]): string {
-  const long = secrets.filter((secret) => secret.length >= 2 * pieceLength);
-  if (long.length === 0) return text;
-  const places = new Map<string, number[]>();
-  for (let at = 0; at + pieceLength <= text.length; at++) {
-    const piece = text.slice(at, at + pieceLength);
-    const known = places.get(piece);
-    if (!known) places.set(piece, [at]);
-    else if (known.length < mostPlaces) known.push(at);
-  }
-  const hidden = new Uint8Array(text.length);
-  for (const secret of long) {
-    for (let from = 0; from + pieceLength <= secret.length; from += pieceLength) {
-      for (const at of places.get(secret.slice(from, from + pieceLength)) ?? []) {
-        if (hidden[at] && hidden[at + pieceLength - 1]) continue;
-        let [start, end] = [at, at + pieceLength];
-        for (let i = from; start > 0 && i > 0 && text[start - 1] === secret[i - 1]; i--) start -= 1;
-        for (let i = from + pieceLength; end < text.length && i < secret.length && text[end] === secret[i]; i++)
-          end += 1;
-        if (end - start >= 2 * pieceLength - 1) hidden.fill(1, start, end);
-      }
+/** Marks short secrets: those that may be a part of any word where they stand alone. */
+function hideWhole(text: string, secrets: readonly string[], hidden: Uint8Array): void {
+  for (let length = 1; length < pieceLength; length++) {
+    const known = new Set(secrets.filter((secret) => secret.length === length));
+    if (known.size === 0) continue;
+    for (let at = 0; at + length <= text.length; at++) {
+      if (!known.has(text.slice(at, at + length))) continue;
+      const isInWord = /\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + length] ?? '');
+      if (length >= shortest || !isInWord) hidden.fill(1, at, at + length);
     }
   }
-  let shown = '';
-  for (let at = 0; at < text.length; at++) {
-    if (!hidden[at]) shown += text[at];
-    else if (!hidden[at - 1]) shown += '[redacted]';
+}
+
+/** Marks what a text and a secret have in common: pieces of one length, each looked up once. */
+function hidePieces(text: string, secrets: readonly string[], hidden: Uint8Array): void {
+  const pieces = new Map<string, boolean>();
+  for (let at = 0; at + pieceLength <= text.length; at++) pieces.set(text.slice(at, at + pieceLength), false);
+  if (pieces.size === 0) return;
+  for (const secret of secrets) {
+    for (let at = 0; at + pieceLength <= secret.length; at++) {
+      const piece = secret.slice(at, at + pieceLength);
+      if (pieces.has(piece)) pieces.set(piece, true);
+    }
   }
-  return shown;
+  for (let at = 0; at + pieceLength <= text.length; at++) {
+    if (pieces.get(text.slice(at, at + pieceLength))) hidden.fill(1, at, at + pieceLength);
+  }
 }

@@ -36,6 +36,11 @@ export interface PluginCall {
   /** Whose plugin this is, for messages: `access provider google`. */
   readonly origin: string;
   readonly exec: ResolvedExec;
+  /**
+   * What of `exec` the operator configured; all of it, unless it is said here. The rest is a profile's, which holds no secrets and
+   * must not blank a diagnosis.
+   */
+  readonly configured?: Pick<ResolvedExec, 'args' | 'env'>;
   readonly acceptedVersions: readonly ApiVersion[];
   /** Only where `provideClusterInfo` is true. */
   readonly cluster: ExecCluster | undefined;
@@ -176,14 +181,14 @@ async function run(
   previous: Previous,
   timeoutMs: number | undefined,
 ): Promise<Credential> {
-  const { exec, cluster } = call;
+  const { exec, cluster, configured = exec } = call;
   const { response, secrets: earlier } = previous;
   const interactive = timeoutMs === undefined;
   const secrets = [
     ...earlier,
     ...loginOf(cluster?.['proxy-url']),
-    ...secretsOfEnvironment(exec.env, process.env),
-    ...secretsOfArguments(exec.args),
+    ...secretsOfEnvironment(configured.env, process.env),
+    ...secretsOfArguments(configured.args),
   ];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });

@@ -14,7 +14,7 @@ export const usage = `Usage: kubeconfig-secretreader [--namespace NAME] [--name 
 A credential plugin (KEP-541), run by a Kubernetes client. Reads a kubeconfig from data[key] of Secret namespace/name, as the
 profile's extension client.authentication.k8s.io/exec says: { name, key, namespace, context }; the last two may be left out.
 Takes a token, client-certificate-data with client-key-data, or both. They are given for the kubeconfig's own server only: its
-URL, tls-server-name and certificate-authority-data have to be the profile's.
+URL, tls-server-name and certificate-authority-data have to be the profile's, and a proxy-url of the profile has to be its own.
 ${pinUsage}
   --any-server        do not compare them; needs --name or --label`;
 
@@ -35,6 +35,7 @@ const kubeconfigSchema = z.object({
             'tls-server-name': text,
             'insecure-skip-tls-verify': z.boolean().nullish(),
             'certificate-authority-data': text,
+            'proxy-url': text,
           })
           .nullish(),
       }),

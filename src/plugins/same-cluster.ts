@@ -2,7 +2,7 @@
  * Whether a kubeconfig's credential may be sent to a profile's server. Who writes a profile chooses its server, and could
  * name a Secret of somebody else: a credential goes where its kubeconfig says, and nowhere else.
  */
-import { X509Certificate } from 'node:crypto';
+import { readCertificates } from '../access/pem.ts';
 
 /** A cluster, in the names of kubeconfigs and of `spec.cluster`. */
 export interface Cluster {
@@ -10,6 +10,7 @@ export interface Cluster {
   readonly 'tls-server-name'?: string | null | undefined;
   readonly 'insecure-skip-tls-verify'?: boolean | null | undefined;
   readonly 'certificate-authority-data'?: string | null | undefined;
+  readonly 'proxy-url'?: string | null | undefined;
 }
 
 /** Why it may not, as the rest of a sentence about the kubeconfig, or `undefined`. */
@@ -21,13 +22,20 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   if (name(profile) !== name(kubeconfig)) {
     return `is for a server named ${name(kubeconfig)}, and the profile's tls-server-name is ${name(profile)}`;
   }
+  const proxy = profile['proxy-url'];
+  // A proxy sees who is called, and plays the server for whoever does not look.
+  if (proxy && addressOf(proxy)?.text !== addressOf(kubeconfig['proxy-url'])?.text) {
+    return `names ${kubeconfig['proxy-url'] ? 'another' : 'no'} proxy, and the profile has a proxy-url`;
+  }
   if (kubeconfig['insecure-skip-tls-verify']) return undefined;
   if (profile['insecure-skip-tls-verify']) return 'verifies its server, and the profile has insecure-skip-tls-verify';
-  const authority = kubeconfig['certificate-authority-data'];
-  if (!authority) return undefined;
-  const known = new Set(certificatesOf(authority));
-  const trusted = certificatesOf(profile['certificate-authority-data'] ?? '');
-  if (trusted.length > 0 && trusted.every((certificate) => known.has(certificate))) return undefined;
+  const [known, trusted] = [authoritiesOf(kubeconfig), authoritiesOf(profile)];
+  if (trusted === 'unreadable') return "cannot be compared with the profile's certificate-authority-data";
+  // None means those of the system, whoever says it.
+  if (known === undefined && trusted === undefined) return undefined;
+  if (known === undefined) return 'names no authority, and the profile has certificate-authority-data';
+  if (known !== 'unreadable' && trusted && [...trusted].every((certificate) => known.has(certificate)))
+    return undefined;
   return "trusts another authority than the profile's certificate-authority-data";
 }
 
@@ -35,19 +43,15 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
 function addressOf(server: string | null | undefined): { readonly text: string; readonly host: string } | undefined {
   const url = URL.parse(server ?? '');
   if (!url?.host) return undefined;
-  return { text: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, host: url.hostname };
+  // A proxy's scheme may be one that has no origin.
+  return { text: `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`, host: url.hostname };
 }
 
-/** Each certificate's digest; of what is no certificate the text. */
-function certificatesOf(data: string): readonly string[] {
-  const text = Buffer.from(data, 'base64').toString('latin1');
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) return data === '' ? [] : [data];
-  return blocks.map((block) => {
-    try {
-      return new X509Certificate(block).fingerprint256;
-    } catch {
-      return block;
-    }
-  });
+/** The digest of each certificate; `undefined` where there is none. */
+function authoritiesOf(cluster: Cluster): ReadonlySet<string> | 'unreadable' | undefined {
+  const data = cluster['certificate-authority-data'];
+  if (!data) return undefined;
+  const reading = readCertificates(Buffer.from(data, 'base64').toString('latin1'));
+  if ('problem' in reading) return 'unreadable';
+  return new Set(reading.certificates.map(({ fingerprint256 }) => fingerprint256));
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Json } from '../../src/access/json.ts';
 import { caData } from '../fixtures/ca.ts';
 import {
   argsExtension,
@@ -21,11 +22,28 @@ describe('a profile may say', () => {
     const text = 'x'.repeat(130_000);
     const three = ['a', 'b', 'c'].map((name) => ({ name, extension: { text } }));
     const error = refused({ server, extensions: three }, 'PROFILE_TOO_LARGE', '.extensions');
-    assert.match(error.message, /are more than 262144 bytes of JSON together: publish less/);
+    assert.match(
+      error.message,
+      /are more than 262144 bytes of JSON together, or nested deeper than 256 levels: publish less/,
+    );
     assert.equal(resolveCluster({ server, extensions: three.slice(1) }).ignored.length, 2);
     refused(withExtension(execExtension, 'é'.repeat(140_000)), 'PROFILE_TOO_LARGE', '.extensions');
     refused(withExtension(execExtension, { ['k'.repeat(262_144)]: 1 }), 'PROFILE_TOO_LARGE', '.extensions');
     refused(withExtension(execExtension, new Array(200_000).fill(1)), 'PROFILE_TOO_LARGE', '.extensions');
+  });
+
+  test('no more below any depth: what nests deeper is refused, not left uncounted', () => {
+    const nest = (depth: number, leaf: Json): Json => (depth === 0 ? leaf : { a: nest(depth - 1, leaf) });
+    const text = 'x'.repeat(300_000);
+    for (const name of [execExtension, 'other']) {
+      for (const depth of [0, 1, 250, 254, 255, 256, 257, 300, 2_000]) {
+        refused(withExtension(name, nest(depth, text)), 'PROFILE_TOO_LARGE', '.extensions');
+      }
+      const holdsItself: { a?: Json } = {};
+      holdsItself.a = [holdsItself];
+      refused(withExtension(name, holdsItself), 'PROFILE_TOO_LARGE', '.extensions');
+      assert.ok(resolveCluster(withExtension(name, nest(250, 'x'))));
+    }
   });
 
   test('1,000 arguments and 1,000 variables', () => {
@@ -64,7 +82,7 @@ describe('a profile may say', () => {
     assert.ok(resolveCluster({ server, 'certificate-authority-data': bundle(500) }));
     const cluster = { server, 'certificate-authority-data': bundle(501) };
     const error = refused(cluster, 'CA_INVALID', '.certificate-authority-data');
-    assert.match(error.message, /holds 501 certificates: keep those that sign the server's own, 500 at most/);
+    assert.match(error.message, /holds more than 500 certificates: keep those that sign the server's own, 500 at most/);
   });
 
   test('1,000 extensions, which are counted before they are read', () => {

@@ -62,7 +62,7 @@ describe('a provider file', () => {
 
   test('has defaults: no cluster information, no interaction, policies Ignore, TLS verified', () => {
     const [provider] = parseProviderFile(
-      'providers: [{name: a, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]',
+      'providers: [{name: a, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: x}}]\n',
       'p',
     );
     assert.deepEqual(provider, {
@@ -83,7 +83,19 @@ describe('a provider file', () => {
   });
 
   test('may list no provider', () => {
-    assert.deepEqual(parseProviderFile('providers: []', 'p'), []);
+    assert.deepEqual(parseProviderFile('providers: []\n', 'p'), []);
+  });
+
+  test('that was cut off is refused: YAML has to end with a line break, and JSON that was cut off is none', () => {
+    assert.deepEqual(parseProviderFile(JSON.stringify(JSON.parse(json)), 'p'), parseProviderFile(yaml, 'p'));
+    for (let end = yaml.length - 1; end > 0; end--) {
+      if (yaml[end - 1] === '\n') continue;
+      assert.throws(() => parseProviderFile(yaml.slice(0, end), 'p'), ConfigurationError, yaml.slice(0, end));
+      assert.throws(() => parseProviderFile(json.slice(0, end), 'p'), ConfigurationError);
+    }
+    const [problem, ...others] = problemsOf(yaml.slice(0, yaml.indexOf('\n  profileSourcedEnvVarsPolicy')));
+    assert.match(problem?.message ?? '', /^does not end with a line break, as if it had been cut off: write it whole/);
+    assert.deepEqual(others, []);
   });
 
   test('reports every problem at once, with line and path', () => {

@@ -187,6 +187,29 @@ describe('the time that it takes to redact', () => {
       assert.ok(ratio < most, `${piece}: ${ratio.toFixed(1)} times what is linear`);
     }
   });
+  test('grows with the secrets and the text, not with their product: V8 searches for one as long as that', () => {
+    const ratio = growth(
+      (size) => {
+        const text = 'x'.repeat(size);
+        const secrets = Array.from(
+          { length: size / 128 },
+          (_, i) => `aZ${String(i).padStart(4, '0')}${'x'.repeat(194)}`,
+        );
+        return () => redact(text, secrets);
+      },
+      length,
+      factor,
+    );
+    assert.ok(ratio < most, `${ratio.toFixed(1)} times what is linear`);
+  });
+
+  test('has an end: of a text with more secrets than can be looked for nothing is shown', () => {
+    const secrets = Array.from({ length: 1_000 }, (_, i) => `${i}-${'x'.repeat(1_000)}`);
+    assert.equal(redact('a plain text', secrets), '[redacted: there are too many possible secrets to look for]');
+    assert.equal(redact('a plain text', ['x'.repeat(1_000_000)]).includes('plain'), false);
+    assert.equal(redact('a plain text', secrets.slice(0, 80)), 'a plain text');
+  });
+
   for (const [index, one] of pieces.entries()) {
     test(`grows with the text and not with its square, where it repeats ${JSON.stringify(one)} and another`, () => {
       for (const two of [...pieces, ...pieces].slice(index, index + 4)) {

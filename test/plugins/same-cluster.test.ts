@@ -6,6 +6,9 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const [one, two] = [createCertificateAuthority(), createCertificateAuthority()].map((ca) => ca.certificate);
 const [ca, other, both] = [base64(`${one}`), base64(`${two}`), base64(`# comment\n${one}\n${two}`)];
+const proxy = 'http://proxy:3128';
+/** OpenSSL takes these for certificates, too. */
+const renamed = (label: string) => base64(`${one}\n${two?.replaceAll('CERTIFICATE', label)}`);
 const server = 'https://spoke-1.example.dev:6443';
 const authority = (data: string) => ({ server, 'certificate-authority-data': data });
 
@@ -16,7 +19,9 @@ describe("a kubeconfig's credential", () => {
     ['the same authority', authority(ca), authority(ca)],
     ['the same authority in another spelling', authority(base64(`\n${one}\n\n`)), authority(ca)],
     ['fewer authorities', authority(ca), authority(both)],
-    ['an authority where the kubeconfig has none', authority(ca), { server }],
+    ['no authority where the kubeconfig has none', { server }, { server }],
+    ["the kubeconfig's proxy", { server, 'proxy-url': proxy }, { server, 'proxy-url': 'http://u:p@proxy:3128/' }],
+    ['no proxy where the kubeconfig has one', { server }, { server, 'proxy-url': proxy }],
     ['the same server name', { server, 'tls-server-name': 'A' }, { server, 'tls-server-name': 'a' }],
     ['its own host as server name', { server, 'tls-server-name': 'spoke-1.example.dev' }, { server }],
     [
@@ -47,7 +52,24 @@ describe("a kubeconfig's credential", () => {
     ['another authority', authority(other), authority(ca), /trusts another authority/],
     ['one authority more', authority(both), authority(ca), /trusts another authority/],
     ['no authority', { server }, authority(ca), /trusts another authority/],
-    ['an authority that is none', authority('x'), authority(ca), /trusts another authority/],
+    ['an authority where the kubeconfig has none', authority(ca), { server }, /names no authority, and/],
+    ['an authority that is none', authority('x'), authority(ca), /cannot be compared with/],
+    ['a kubeconfig whose authority is none', authority(ca), authority('x'), /trusts another authority/],
+    ['one more, of another name in PEM', authority(renamed('X509 CERTIFICATE')), authority(ca), /cannot be compared/],
+    ['one more, of a third name', authority(renamed('TRUSTED CERTIFICATE')), authority(ca), /cannot be compared/],
+    ['a proxy where the kubeconfig has none', { server, 'proxy-url': proxy }, { server }, /names no proxy, and/],
+    [
+      'a proxy where the kubeconfig verifies nothing',
+      { server, 'proxy-url': proxy },
+      { server, 'insecure-skip-tls-verify': true },
+      /names no proxy, and/,
+    ],
+    [
+      'another proxy',
+      { server, 'proxy-url': 'socks5://proxy:3128' },
+      { server, 'proxy-url': proxy },
+      /names another proxy/,
+    ],
     ['no verification', { server, 'insecure-skip-tls-verify': true }, { server }, /verifies its server/],
   ] as const satisfies readonly (readonly [string, Cluster, Cluster, RegExp])[]) {
     test(`is not given for ${what}`, () => assert.match(mismatch(profile, kubeconfig) ?? '', message));

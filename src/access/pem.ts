@@ -1,0 +1,38 @@
+/** Reads PEM: the one place that says which certificates a text holds. Pure. */
+import { X509Certificate } from 'node:crypto';
+
+/** No bundle of a system has more certificates; each takes a while to read. */
+const maxCertificates = 500;
+
+/** Certificates, or what is wrong with a text, as the rest of a sentence. */
+export type PemReading = { readonly certificates: readonly X509Certificate[] } | { readonly problem: string };
+
+/**
+ * The certificates of a text. OpenSSL, which reads it again for a connection, takes more than blocks called `CERTIFICATE`: so a
+ * block of any other name or form is refused, and what was looked at is what will be trusted. Text between blocks is passed over.
+ */
+export function readCertificates(pem: string): PemReading {
+  // One step further than the limit: of more it does not matter how many.
+  const blocks = pem.split('-----BEGIN', maxCertificates + 2).slice(1);
+  if (blocks.length === 0) return { problem: 'holds no PEM certificate: it must be the base64 of a PEM file' };
+  if (blocks.length > maxCertificates) {
+    const advice = `keep those that sign the server's own, ${maxCertificates} at most`;
+    return { problem: `holds more than ${maxCertificates} certificates: ${advice}` };
+  }
+  const certificates: X509Certificate[] = [];
+  for (const [index, text] of blocks.entries()) {
+    const which = `block ${index + 1} of ${blocks.length}`;
+    const [block] = /^ CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/.exec(text) ?? [];
+    if (block === undefined) {
+      const [, name] = /^ ([A-Z0-9 ]{1,40})-----/.exec(text) ?? [];
+      const what = name === undefined || name === 'CERTIFICATE' ? 'broken, or has headers' : `called ${name}`;
+      return { problem: `may hold blocks of PEM called CERTIFICATE only, and ${which} is ${what}` };
+    }
+    try {
+      certificates.push(new X509Certificate(`-----BEGIN${block}`));
+    } catch {
+      return { problem: `holds a certificate that cannot be read (${which})` };
+    }
+  }
+  return { certificates };
+}
