@@ -107,7 +107,7 @@ describe('no provider at all', () => {
   test('is a warning that says so, and what to do', async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, 'providers.yaml');
-    await writeFile(path, 'providers: []');
+    await writeFile(path, 'providers: []\n');
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
     for (const create of [

@@ -78,7 +78,7 @@ test("a profile's variables and arguments are no secrets, and blank no word of a
   const providers = new CredentialProviders([provider], { logger: { warn: () => {} } });
   t.after(() => providers.close());
   const words = ['no such host', 'certificate', 'signed by unknown authority', 'dial tcp', 'sts.example.dev', 'lookup'];
-  const variables = Object.fromEntries(words.map((word, index) => [`X_${index}_TOKEN`, word]));
+  const variables = Object.fromEntries(words.map((word, index) => [`X_${index}`, word]));
   const prefix = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-';
   const extensions = [
     { name: `${prefix}envs`, extension: variables },

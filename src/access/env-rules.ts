@@ -21,7 +21,7 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
       ...['*OPTIONS', '*OPTS', '*FLAGS', '*DEBUG*', '*TRACE*', 'GLIBC_*', 'MALLOC_*', 'GHCRTS', 'OCAMLRUNPARAM'],
       ...['NODE_*', 'BUN_*', 'DENO_*', 'PYTHON*', 'PERL*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'JAVA_*', '_JAVA_*'],
       ...['DOTNET_*', 'CORECLR_*', 'COMPLUS_*', 'GIT_*', 'BASH*', 'SHELL*', 'ENV', 'IFS', 'PS4', 'LESS*'],
-      ...['BROWSER', 'VISUAL', '*EDITOR', '*PAGER', '*ASKPASS'],
+      ...['BROWSER', 'VISUAL', '*EDITOR', '*PAGER', '*ASKPASS', '*CMD', '*RSH', '*_SSH', '*DIFF', '*_ARGS', '*SOURCES'],
     ],
   },
   {
@@ -40,7 +40,8 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
         '*CONF',
         '*CONFIG*',
       ],
-      ...['*RC', '*STORE', '*CREDENTIALS*', 'TMP', 'TEMP', 'XDG_*', 'CLOUDSDK_*', 'KRB5*'],
+      ...['*RC', '*STORE', '*CREDENTIALS*', 'TMP', 'TEMP', 'XDG_*', 'CLOUDSDK_*', 'KRB5*', 'TZ*', 'TERMINFO*', 'ICU_*'],
+      ...['ODBC*'],
     ],
   },
   {
@@ -48,7 +49,8 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
     names: [
       ...['*URL*', '*URI', '*URIS', '*URI_*', '*ENDPOINT*', '*HOST*', '*ADDR*', '*AUTHORITY*', '*ISSUER*', '*DOMAIN*'],
       ...['*SERVER', '*SERVERS', '*SERVER_NAME', '*SOCK*', '*PROXY*', '*GATEWAY*', '*DNS*', '*_SNI*', '*_IP', '*_IPS'],
-      ...['PORT', '*_PORT', '*_PORT_*', 'KUBERNETES_*'],
+      ...['PORT', '*_PORT', '*_PORT_*', 'KUBERNETES_*', '*_CLOUD', '*CLOUD_NAME', '*_ENVIRONMENT', '*BOOTSTRAP*'],
+      ...['*DSN', '*_SITE', 'DISPLAY'],
     ],
   },
   {
@@ -58,27 +60,63 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
       ...['*BUNDLE'],
     ],
   },
+  {
+    does: 'is a credential, and so says whose identity the plugin uses',
+    names: ['*_KEY', '*_PEM', '*TOKEN*', '*SECRET*', '*PASSWORD*', '*PASSWD*', '*_CREDS'],
+  },
 ];
+
+/** How the names end of variables that profiles may set by themselves: they say who, where or for whom. */
+export const ordinaryEnvVarEnds: readonly string[] = [
+  ...[
+    'ACCOUNT',
+    'ARN',
+    'AUDIENCE',
+    'CLIENT',
+    'CLUSTER',
+    'GROUP',
+    'ID',
+    'LOCATION',
+    'NAME',
+    'NAMESPACE',
+    'ORGANIZATION',
+  ],
+  ...['PROJECT', 'REGION', 'ROLE', 'SCOPE', 'SCOPES', 'STAGE', 'SUBSCRIPTION', 'TEAM', 'TENANT', 'ZONE'],
+];
+const ordinary = new RegExp(`^(?:[A-Z0-9_]+_)?(?:${ordinaryEnvVarEnds.join('|')})$`);
+
+/** A path, a URL or an option: what has a meaning of its own, whatever the variable is for. */
+const active = /^[./~\\-]|^[a-z]:[\\/]|:\/\/|\.\.[\\/]/i;
 
 const dangerous = dangerousEnvVars.flatMap(({ does, names }) =>
   names.map((pattern) => ({ does, pattern, matches: createGlob(pattern) })),
 );
 
-/** Why a profile may not set a variable or add an argument, or `undefined`. */
+/** Why a profile may not add an argument, or `undefined`. */
 export type Refusal = (text: string) => string | undefined;
 
-/** For variables, by their names. `allowed` are the provider's `allowedEnvVars`. */
-export function envVarRule(allowed: readonly string[] | undefined): Refusal {
+/**
+ * For variables: why a profile may not set this one to that, or `undefined`. `allowed` are the provider's `allowedEnvVars`. No
+ * list of what is dangerous can be complete: without them only what is known to be ordinary passes.
+ */
+export function envVarRule(
+  allowed: readonly string[] | undefined,
+): (name: string, value: string) => string | undefined {
   const isOpen = allowed?.map(createGlob);
-  return (name) => {
+  const opens = 'only its exact name in allowedEnvVars opens it';
+  return (name, value) => {
     if (allowed?.includes(name)) return undefined;
     const upper = name.toUpperCase();
     const danger = dangerous.find(({ matches }) => matches(upper));
-    if (danger) {
-      const { does, pattern } = danger;
-      return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
+    if (danger) return `is a variable that ${danger.does} (${danger.pattern}): ${opens}`;
+    if (!isOpen) {
+      if (!ordinary.test(upper)) {
+        const ends = ordinaryEnvVarEnds.map((end) => `_${end}`).join(', ');
+        return `is no name that profiles may set by themselves (those that end with ${ends}): list it in allowedEnvVars`;
+      }
+      return active.test(value) ? `has a value that is a path, a URL or an option: ${opens}` : undefined;
     }
-    if (!isOpen || isOpen.some((matches) => matches(name))) return undefined;
+    if (isOpen.some((matches) => matches(name))) return undefined;
     return `is not in allowedEnvVars (${allowed?.join(', ') || 'empty'})`;
   };
 }

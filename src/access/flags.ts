@@ -23,6 +23,7 @@ export const flagOptions = {
   'clusterprofile-plugin-allowlist': { type: 'string', multiple: true },
   'clusterprofile-plugin-timeout': { type: 'string' },
   'clusterprofile-max-concurrent-runs': { type: 'string' },
+  'clusterprofile-max-response-bytes': { type: 'string' },
   'clusterprofile-strict-plugin-files': { type: 'boolean' },
   'clusterprofile-clean-environment': { type: 'boolean' },
 } as const;
@@ -59,6 +60,7 @@ export interface ParsedFlags {
 export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof switches]]?: boolean } & {
   readonly timeoutMs?: number;
   readonly maxConcurrentRuns?: number;
+  readonly maxResponseBytes?: number;
   readonly pluginPolicy?: {
     readonly policyType: (typeof policyTypes)[number];
     readonly allowlist?: readonly { readonly command: string; readonly sha256?: string }[];
@@ -155,15 +157,16 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
     const message = 'must be a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h';
     problems.push({ path: `--clusterprofile-plugin-timeout ${JSON.stringify(timeout)}`, message });
   }
-  const [runs] = flags('clusterprofile-max-concurrent-runs');
-  const maxConcurrentRuns = runs === undefined ? undefined : Number(runs);
-  if (
-    runs !== undefined &&
-    !(/^\d+$/.test(runs) && Number.isSafeInteger(maxConcurrentRuns) && maxConcurrentRuns !== 0)
-  ) {
-    const message = 'must be a whole number of 1 or more';
-    problems.push({ path: `--clusterprofile-max-concurrent-runs ${JSON.stringify(runs)}`, message });
-  }
+  const count = (flag: FlagName): number | undefined => {
+    const [text] = flags(flag);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value !== 0) return value;
+    problems.push({ path: `--${flag} ${JSON.stringify(text)}`, message: 'must be a whole number of 1 or more' });
+    return undefined;
+  };
+  const maxConcurrentRuns = count('clusterprofile-max-concurrent-runs');
+  const maxResponseBytes = count('clusterprofile-max-response-bytes');
   const [policy] = flags('clusterprofile-plugin-policy');
   const allowlist = flags('clusterprofile-plugin-allowlist');
   const policyType = policyTypes.find((type) => type === policy);
@@ -174,6 +177,7 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
     ...Object.fromEntries(switched),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(maxConcurrentRuns === undefined ? {} : { maxConcurrentRuns }),
+    ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
     ...(policyType === undefined ? {} : { pluginPolicy: { policyType, ...list } }),
   };
 }
@@ -207,6 +211,7 @@ const examples: { readonly [K in FlagName]: string } = {
   'clusterprofile-plugin-allowlist': '/usr/bin/gke-gcloud-auth-plugin',
   'clusterprofile-plugin-timeout': '30s',
   'clusterprofile-max-concurrent-runs': '16',
+  'clusterprofile-max-response-bytes': '67108864',
   'clusterprofile-strict-plugin-files': '',
   'clusterprofile-clean-environment': '',
 };

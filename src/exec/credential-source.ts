@@ -9,7 +9,7 @@ import type { Trouble } from '../troubles.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { describeCredential, type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
-import type { Standing } from './run-limit.ts';
+import { RunHistory } from './run-limit.ts';
 
 export interface SourceOptions extends PluginOptions {
   /** The time, in milliseconds since 1970. */
@@ -111,7 +111,7 @@ export class CredentialSource implements CredentialSupply {
   readonly #held = new Hold();
   readonly #afterRejections = new SinkingCount(1_000);
   /** Of this input, whoever waits for it. */
-  #standing: Standing = 'new';
+  readonly #history = new RunHistory();
   /** Of the last run. */
   #clockTrouble: SupplyTrouble | undefined;
   #refreshTrouble: SupplyTrouble | undefined;
@@ -212,7 +212,7 @@ export class CredentialSource implements CredentialSupply {
       reason,
       response,
       secrets: this.#secrets,
-      standing: this.#standing,
+      history: this.#history,
       cluster: asker?.cluster,
       leftOut: (names: readonly string[]) => {
         this.#leftOut = names.map((name) => this.#leftOutTrouble(name));
@@ -220,12 +220,10 @@ export class CredentialSource implements CredentialSupply {
     };
     const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
-        this.#standing = 'answers';
         if (generation === this.#generation) this.#take(credential);
         return credential;
       },
       (error: unknown) => {
-        this.#standing = error instanceof PluginError && error.code === 'PLUGIN_TIMEOUT' ? 'hangs' : 'answers';
         if (generation === this.#generation) this.#fail(error);
         throw error;
       },

@@ -27,7 +27,7 @@ import { environmentOf, inputProblem } from './plugin-input.ts';
 import { type PluginPolicy, permissionFor } from './plugin-policy.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 import { redact } from './redact.ts';
-import { type Standing, withinRunLimit } from './run-limit.ts';
+import { RunHistory, withinRunLimit } from './run-limit.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
@@ -72,8 +72,8 @@ export interface Previous {
   readonly response?: ExecResponse | undefined;
   /** Its secrets, which the plugin may write on stderr. */
   readonly secrets: readonly string[];
-  /** How it has behaved so far. */
-  readonly standing: Standing;
+  /** How much of the places its input has used so far. */
+  readonly history: RunHistory;
   /** For whom it is run, for the log. */
   readonly cluster?: ClusterOfError | undefined;
   /** Is told which of a profile's variables the process's environment has already. */
@@ -84,14 +84,14 @@ export interface Previous {
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous = { reason: 'first', secrets: [], standing: 'new' },
+  previous: Previous = { reason: 'first', secrets: [], history: new RunHistory() },
 ): Promise<Credential> {
   const { signal, maxConcurrentRuns: limit, timeoutMs } = options;
-  const { standing } = previous;
+  const { history } = previous;
   const interactive = decideInteraction(call);
   try {
     if (interactive) return await abortable(() => alone(() => observed(call, options, previous, undefined)), signal);
-    return await withinRunLimit({ signal, limit, accessType: call.provider, standing, timeoutMs }, (ms) =>
+    return await withinRunLimit({ signal, limit, accessType: call.provider, history, timeoutMs }, (ms) =>
       observed(call, options, previous, ms),
     );
   } catch (error) {
@@ -248,7 +248,7 @@ async function runPinned(
 /** For messages. */
 function timeLimit(timeoutMs: number | undefined, options: PluginOptions): string {
   if (timeoutMs === undefined || timeoutMs === options.timeoutMs) return `${options.timeoutMs} ms`;
-  const why = 'new plugin inputs of its access type hang, and others wait; the next time it has all of it';
+  const why = 'others of its access type take long, and more wait; the next time it has all of it';
   return `${Math.round(timeoutMs)} ms, a part of its ${options.timeoutMs} ms (${why})`;
 }
 

@@ -8,8 +8,45 @@ import { PluginError } from '../errors.ts';
 /** Plugins that run at once in this process, by default: they mostly wait for a network. */
 export const defaultMaxConcurrentRuns = 4 * availableParallelism();
 
-/** What is known of a plugin input: its last run ended in time, it has never run, or its last run took all of its time. */
-export type Standing = 'answers' | 'new' | 'hangs';
+/** A run that takes this part of its timeout or more is slow: its input leaves some places to others. */
+const slow = 1 / 4;
+/** The part of one place that an input may use while others wait, one in so many: who uses more waits for longer. */
+const fairShare = 20;
+
+/** What is known of one plugin input, to be handed over with each of its runs: how much of the places it uses. */
+export class RunHistory {
+  /** Milliseconds that the next run is expected to take; `undefined` where there has been none. */
+  #expectedMs: number | undefined;
+  /** When what it has used so far is no more than its share. */
+  #paidUntil = 0;
+
+  /** The queue that it belongs to. */
+  kind(timeoutMs: number): Kind {
+    if (this.#expectedMs === undefined) return 'new';
+    return this.#expectedMs > timeoutMs * slow ? 'slow' : 'prompt';
+  }
+
+  get expectedMs(): number {
+    return this.#expectedMs ?? 0;
+  }
+
+  /** By when a run that is asked for now has to begin, compared with others. */
+  dueAt(now: number, timeoutMs: number): number {
+    if (this.#expectedMs === undefined) return now + timeoutMs / 2;
+    return Math.max(now + fairShare * this.#expectedMs, this.#paidUntil);
+  }
+
+  /** A run has ended. One that was killed would have taken all of its time, or more, whatever it was given. */
+  add(usedMs: number, wasKilled: boolean, timeoutMs: number): void {
+    const now = performance.now();
+    this.#expectedMs = wasKilled ? timeoutMs : Math.max(usedMs, this.expectedMs / 4);
+    const paidUntil = Math.max(this.#paidUntil, now - usedMs) + fairShare * usedMs;
+    this.#paidUntil = Math.min(paidUntil, now + fairShare * timeoutMs);
+  }
+}
+
+/** An input that has never run; one that needs little time; one that is slow, or hangs. */
+type Kind = 'new' | 'prompt' | 'slow';
 
 /** A run that wants a place. */
 export interface RunRequest {
@@ -18,19 +55,22 @@ export interface RunRequest {
   /** Plugins of this instance that may run at once. */
   readonly limit: number;
   readonly accessType: string;
-  readonly standing: Standing;
+  /** Of the plugin input that is run. */
+  readonly history: RunHistory;
   readonly timeoutMs: number;
 }
 
 /**
  * Waits for a place among the plugins of this process, and runs `work` in it, with the milliseconds that it may take. No instance
  * has more places than its limit, and all together no more than the largest limit. Access types take turns, those of each
- * instance; of one access type inputs that answer come first, then new ones, then those that hang.
+ * instance; of one access type inputs that have used and need little time come first, then new ones, then those that are slow or
+ * hang, and who has waited long enough comes before all that ask later. So an honest input waits two timeouts at most, whatever
+ * sixteen others for each place do.
  */
 export async function withinRunLimit<T>(request: RunRequest, work: (timeoutMs: number) => Promise<T>): Promise<T> {
   request.signal.throwIfAborted();
   const lane = instanceOf(request).lane(request.accessType);
-  const run = await new Promise<Run>((start, stop) => lane.wait({ ...request, start, stop }));
+  const run = await new Promise<Run>((start, stop) => lane.wait(request, { start, stop }));
   let hung = false;
   try {
     return await work(run.timeoutMs);
@@ -43,16 +83,18 @@ export async function withinRunLimit<T>(request: RunRequest, work: (timeoutMs: n
 }
 
 interface Waiter extends RunRequest {
+  readonly kind: Kind;
+  readonly dueAt: number;
   readonly start: (run: Run) => void;
   readonly stop: (reason: unknown) => void;
 }
 
 /** One that is under way. */
-interface Run {
-  readonly standing: Standing;
-  /** When half of its time is over. */
-  readonly halfAt: number;
+interface Run extends Pick<Waiter, 'kind' | 'history'> {
+  readonly beganAt: number;
+  /** What it may take, of the whole. */
   readonly timeoutMs: number;
+  readonly wholeTimeoutMs: number;
 }
 
 /** Plugins that run in this process. */
@@ -109,13 +151,34 @@ class Instance {
   }
 }
 
+/** Those of one kind that wait, the one that is due first in front, and how long the last of that kind ran. */
+class Queue {
+  readonly waiting: Waiter[] = [];
+  readonly #recentMs: number[] = [];
+
+  add(waiter: Waiter): void {
+    const after = this.waiting.findLastIndex(({ dueAt }) => dueAt <= waiter.dueAt);
+    this.waiting.splice(after + 1, 0, waiter);
+  }
+
+  ended(ms: number, limit: number): void {
+    this.#recentMs.push(ms);
+    if (this.#recentMs.length > 2 * limit) this.#recentMs.shift();
+  }
+
+  /** Milliseconds that a run takes of late, where those that are `running` count too. Runs that are unknown took none. */
+  meanMs(running: readonly Run[], limit: number): number {
+    const now = performance.now();
+    const all = [...this.#recentMs, ...running.map(({ beganAt }) => now - beganAt)];
+    return all.reduce((sum, ms) => sum + ms, 0) / Math.max(2 * limit, all.length);
+  }
+}
+
 /** One access type of one instance. */
 class Lane {
   readonly #instance: Instance;
-  readonly #waiting: Readonly<Record<Standing, Waiter[]>> = { answers: [], new: [], hangs: [] };
+  readonly #queues: Readonly<Record<Kind, Queue>> = { new: new Queue(), prompt: new Queue(), slow: new Queue() };
   readonly #running = new Set<Run>();
-  /** New inputs that hung, less those that did not. */
-  #hung = 0;
 
   constructor(instance: Instance) {
     this.#instance = instance;
@@ -125,8 +188,10 @@ class Lane {
     return this.#running.size === 0;
   }
 
-  wait(waiter: Waiter): void {
-    this.#waiting[waiter.standing].push(waiter);
+  wait(request: RunRequest, whenever: Pick<Waiter, 'start' | 'stop'>): void {
+    const { history, timeoutMs } = request;
+    const kind = history.kind(timeoutMs);
+    this.#queues[kind].add({ ...request, ...whenever, kind, dueAt: history.dueAt(performance.now(), timeoutMs) });
     turns.add(this);
     this.#instance.look();
     startNext();
@@ -134,56 +199,67 @@ class Lane {
 
   stop(reason: unknown): void {
     turns.delete(this);
-    for (const waiters of Object.values(this.#waiting)) for (const { stop } of waiters.splice(0)) stop(reason);
+    for (const { waiting } of Object.values(this.#queues)) for (const { stop } of waiting.splice(0)) stop(reason);
   }
 
-  end(run: Run, hung: boolean): void {
+  end(run: Run, wasKilled: boolean): void {
     this.#running.delete(run);
     this.#instance.running -= 1;
     total -= 1;
-    if (run.standing === 'new') this.#hung = Math.max(0, Math.min(this.#instance.limit, this.#hung + (hung ? 1 : -1)));
+    const usedMs = performance.now() - run.beganAt;
+    run.history.add(usedMs, wasKilled, run.wholeTimeoutMs);
+    this.#queues[run.kind].ended(wasKilled ? run.wholeTimeoutMs : usedMs, this.#instance.limit);
     this.#instance.look();
     startNext();
   }
 
   /** Takes this lane's turn, if there is one of so many places for it; it goes to the end of the round. */
   startOne(places: number): boolean {
-    const waiters = [this.#waiting.answers, this.#waiting.new, this.#waiting.hangs].find(({ length }) => length > 0);
-    const [next] = waiters ?? [];
-    if (!waiters || !next || !this.#hasPlace(next, places)) return false;
-    const timeoutMs = this.#timeFor(next);
-    waiters.shift();
+    const first = Object.values(this.#queues)
+      .flatMap(({ waiting: [head] }) => (head && this.#hasPlace(head, places) ? [head] : []))
+      .sort((one, other) => one.dueAt - other.dueAt)
+      .at(0);
+    if (!first) return false;
+    const { kind, history, timeoutMs: wholeTimeoutMs } = first;
+    const timeoutMs = this.#timeFor(first);
+    this.#queues[kind].waiting.shift();
     turns.delete(this);
-    if (Object.values(this.#waiting).some(({ length }) => length > 0)) turns.add(this);
-    const run = { standing: next.standing, halfAt: performance.now() + timeoutMs / 2, timeoutMs };
+    if (Object.values(this.#queues).some(({ waiting }) => waiting.length > 0)) turns.add(this);
+    const run = { kind, history, beganAt: performance.now(), timeoutMs, wholeTimeoutMs };
     this.#running.add(run);
     this.#instance.running += 1;
     total += 1;
-    next.start(run);
+    first.start(run);
     return true;
   }
 
   /**
    * Slow plugins of one access type must not hold every place: as long as others run nothing, a quarter of the places, and no
-   * more than one for each of them, is kept free for them; and for everybody else where an input is known to hang.
+   * more than one for each of them, is kept free for them; and for everybody else where an input is known to be slow.
    */
-  #hasPlace({ standing, limit }: Waiter, places: number): boolean {
+  #hasPlace({ kind, limit }: Waiter, places: number): boolean {
     const free = Math.min(limit - this.#instance.running, places - total);
     const quarter = Math.ceil((limit - 1) / 4);
-    if (standing === 'hangs') return free > quarter;
+    if (kind === 'slow') return free > quarter;
     return free > (this.isIdle ? 0 : Math.min(quarter, countIdle(quarter)));
   }
 
   /**
-   * Where most places are held by new inputs that hang, those behind them would wait for a timeout after the other. So they
-   * share about one timeout between them, at least a twentieth of it each; who needs more has all of it the next time.
+   * Where runs take so long that those in line would wait for more than a timeout, they share about one timeout between them, at
+   * least a twentieth of it each; who needs more has all of it the next time.
    */
-  #timeFor({ standing, timeoutMs, limit }: Waiter): number {
-    if (standing !== 'new' || this.#hung === 0) return timeoutMs;
-    const now = performance.now();
-    const slow = [...this.#running].filter((run) => run.standing === 'new' && run.halfAt < now).length;
-    if (this.#hung + slow < limit / 2) return timeoutMs;
-    return timeoutMs * Math.max(1 / 20, Math.min(1, limit / (4 * this.#waiting.new.length)));
+  #timeFor({ kind, history, timeoutMs, limit }: Waiter): number {
+    if (kind === 'slow') return timeoutMs;
+    const queue = this.#queues[kind];
+    const count = queue.waiting.length;
+    const meanMs = queue.meanMs(
+      [...this.#running].filter((run) => run.kind === kind),
+      limit,
+    );
+    // Runs that are shorter hold nobody up for long, however many there are.
+    if (meanMs <= timeoutMs / 10 || count * meanMs < limit * timeoutMs) return timeoutMs;
+    const share = timeoutMs * Math.max(1 / 20, limit / (4 * count));
+    return Math.min(timeoutMs, Math.max(share, 2 * history.expectedMs));
   }
 }
 

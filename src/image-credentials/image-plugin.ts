@@ -11,7 +11,7 @@ import { pluginFileProblem } from '../exec/plugin-file.ts';
 import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { redact } from '../exec/redact.ts';
-import { withinRunLimit } from '../exec/run-limit.ts';
+import { RunHistory, withinRunLimit } from '../exec/run-limit.ts';
 import { warnOnStderr } from '../logger.ts';
 import type { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
@@ -41,7 +41,7 @@ export async function runImagePlugin(
   const origin = `image credential provider ${provider.name}`;
   try {
     const { signal, maxConcurrentRuns: limit, timeoutMs } = options;
-    return await withinRunLimit({ signal, limit, accessType: origin, standing: 'answers', timeoutMs }, () =>
+    return await withinRunLimit({ signal, limit, accessType: origin, history: new RunHistory(), timeoutMs }, () =>
       run(provider, path, request, options),
     );
   } catch (error) {

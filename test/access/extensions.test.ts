@@ -55,7 +55,7 @@ describe('the exec extension', () => {
   test('may not nest without end', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
-    assert.equal(refusal(() => resolveCluster(withExtension(execExtension, cyclic))).code, 'EXTENSION_INVALID');
+    assert.equal(refusal(() => resolveCluster(withExtension(execExtension, cyclic))).code, 'PROFILE_TOO_LARGE');
   });
 });
 
@@ -130,6 +130,7 @@ describe('additional-envs', () => {
   const path = '.extensions[0].extension';
   const policy = (profileSourcedEnvVarsPolicy: 'Replace' | 'AppendIfNotExists' | 'Ignore') => ({
     profileSourcedEnvVarsPolicy,
+    allowedEnvVars: ['*'],
   });
   const text = (access: ResolvedAccess) => access.exec.env.map(({ name, value }) => `${name}=${value}`).join(' ');
 

@@ -206,12 +206,14 @@ describe('the flags for options', () => {
       '--clusterprofile-plugin-timeout=1m30s',
       '-clusterprofile-max-concurrent-runs',
       '16',
+      '--clusterprofile-max-response-bytes=1048576',
       '--clusterprofile-strict-plugin-files',
       '--clusterprofile-clean-environment=false',
     ];
     assert.deepEqual(parseFlags(pickFlags(argv).values).options, {
       timeoutMs: 90_000,
       maxConcurrentRuns: 16,
+      maxResponseBytes: 1_048_576,
       strictPluginFiles: true,
       cleanEnvironment: false,
     });
@@ -224,6 +226,8 @@ describe('the flags for options', () => {
     ['plugin-timeout', '600h', 'from 1ms to 596h'],
     ['plugin-timeout', '', 'must be a duration'],
     ['max-concurrent-runs', '0', 'must be a whole number of 1 or more'],
+    ['max-response-bytes', '512Mi', 'must be a whole number of 1 or more'],
+    ['max-response-bytes', '0', 'must be a whole number of 1 or more'],
     ['max-concurrent-runs', '1.5', 'must be a whole number'],
     ['max-concurrent-runs', '1e3', 'must be a whole number'],
     ['max-concurrent-runs', '9'.repeat(20), 'must be a whole number'],

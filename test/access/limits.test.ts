@@ -13,7 +13,11 @@ import {
   withExtension,
 } from '../fixtures/resolving.ts';
 
-const append = { profileSourcedCLIArgsPolicy: 'Append', profileSourcedEnvVarsPolicy: 'Replace' } as const;
+const append = {
+  profileSourcedCLIArgsPolicy: 'Append',
+  profileSourcedEnvVarsPolicy: 'Replace',
+  allowedEnvVars: ['*'],
+} as const;
 const variables = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`V_${index}`, '']));
 

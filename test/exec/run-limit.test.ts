@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type RunRequest, type Standing, withinRunLimit } from '../../src/exec/run-limit.ts';
+import { RunHistory, type RunRequest, withinRunLimit } from '../../src/exec/run-limit.ts';
 import { CredentialProviders, PluginError, RestConfig } from '../../src/index.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
+
+/** What an input did before. */
+type Past = 'answers' | 'new' | 'hangs';
+
+function historyOf(past: Past, timeoutMs = 60_000): RunHistory {
+  const history = new RunHistory();
+  if (past !== 'new') history.add(past === 'hangs' ? timeoutMs : 0, past === 'hangs', timeoutMs);
+  return history;
+}
 
 /** An instance with a limit; `run` asks for a place, and what it gives is under way until it is ended. */
 function startInstance(t: TestContext, limit: number, timeoutMs = 60_000) {
@@ -23,10 +32,10 @@ function startInstance(t: TestContext, limit: number, timeoutMs = 60_000) {
       signal: closing.signal,
       limit,
       accessType: 'a',
-      standing: 'answers',
+      history: historyOf('answers'),
       timeoutMs,
       ...more,
-    } as const;
+    };
     const done = withinRunLimit(request, work);
     done.catch(() => undefined);
     const finish = async () => {
@@ -153,11 +162,11 @@ describe('plugin inputs', () => {
   test('of one access type: those that answer come first, then new ones, then those that hang', async (t) => {
     const { run } = startInstance(t, 1);
     const holder = run();
-    const order: Standing[] = ['hangs', 'new', 'answers', 'hangs', 'new', 'answers'];
-    const ended: Standing[] = [];
-    const runs = order.map((standing) => {
-      const started = run({ standing });
-      started.done.then(() => ended.push(standing));
+    const order: Past[] = ['hangs', 'new', 'answers', 'hangs', 'new', 'answers'];
+    const ended: Past[] = [];
+    const runs = order.map((past) => {
+      const started = run({ history: historyOf(past) });
+      started.done.then(() => ended.push(past));
       return started;
     });
     await holder.finish();
@@ -170,17 +179,17 @@ describe('plugin inputs', () => {
 
   test('that hang leave a quarter of the places to the others', async (t) => {
     const { run } = startInstance(t, 8);
-    const hanging = many(20, () => run({ standing: 'hangs' }));
+    const hanging = many(20, () => run({ history: historyOf('hangs') }));
     await settled();
     assert.equal(running(hanging).filter(Boolean).length, 6);
-    const others = [run({ standing: 'answers' }), run({ standing: 'new' })];
+    const others = [run(), run({ history: historyOf('new') })];
     await settled();
     assert.deepEqual(running(others), [true, true]);
     await finishAll([...others, ...hanging]);
   });
 
   /** Hanging inputs, one honest one among them; gives how many timeouts have passed at each place when that one begins. */
-  async function timeoutsBeside(hanging: number, limit: number, position: number, standing: Standing) {
+  async function timeoutsBeside(hanging: number, limit: number, position: number, past: Past) {
     const timeoutMs = 60;
     const { signal } = new AbortController();
     let spent = 0;
@@ -196,10 +205,10 @@ describe('plugin inputs', () => {
       const honest = i === position;
       runs.push(
         honest
-          ? withinRunLimit({ ...request, standing }, async (ms) => {
+          ? withinRunLimit({ ...request, history: historyOf(past, timeoutMs) }, async (ms) => {
               began = { after: spent / limit / timeoutMs, ms };
             })
-          : withinRunLimit({ ...request, standing: 'new' }, hang).catch(() => undefined),
+          : withinRunLimit({ ...request, history: new RunHistory() }, hang).catch(() => undefined),
       );
     }
     await Promise.all(runs);
@@ -232,14 +241,85 @@ describe('plugin inputs', () => {
     const failed = (ms: number) =>
       Promise.reject(new PluginError('PLUGIN_TIMEOUT', `${ms}`, { provider: 'a', origin: 'a', command: 'c' }));
     const { signal } = new AbortController();
-    const request = { signal, limit: 8, accessType: 'a', standing: 'new', timeoutMs: 1_000 } as const;
-    for (let i = 0; i < 2; i++) await assert.rejects(withinRunLimit(request, failed));
+    const request = () => ({ signal, limit: 8, accessType: 'a', history: new RunHistory(), timeoutMs: 1_000 });
+    for (let i = 0; i < 2; i++) await assert.rejects(withinRunLimit(request(), failed));
     const granted = await Promise.all(
-      Array.from({ length: 40 }, () => withinRunLimit(request, async (ms) => settled().then(() => ms))),
+      Array.from({ length: 40 }, () => withinRunLimit(request(), async (ms) => settled().then(() => ms))),
     );
     assert.deepEqual(new Set(granted), new Set([1_000]));
     await run().finish();
   });
+});
+
+describe('an honest input, beside bad ones that always want to run, and 4 places', () => {
+  const [timeoutMs, limit, count] = [60, 4, 32];
+
+  interface Bad {
+    /** What a run would take, as a share of the timeout; `wasQuick` until the honest one asks. */
+    readonly takes: number;
+    readonly wasQuick?: boolean;
+    readonly fails?: boolean;
+    /** Each run is of another input, as when a profile is changed again and again. */
+    readonly isEachNew?: boolean;
+    readonly count?: number;
+  }
+  const kinds: Readonly<Record<string, Bad>> = {
+    'that hang': { takes: 2 },
+    'that are slow, and answer just before their timeout': { takes: 0.85 },
+    'that are slow, and fail': { takes: 0.85, fails: true },
+    'that take less than half of it': { takes: 0.45 },
+    'that take a fifth of it': { takes: 0.2 },
+    'that are quick, and whose credentials expire at once': { takes: 0.03 },
+    'that are quick until they are slow all at once': { takes: 0.85, wasQuick: true },
+    'that were never seen before, and hang': { takes: 2, isEachNew: true },
+    'that were never seen before, and are slow': { takes: 0.85, isEachNew: true },
+    'that are twice as many, and slow': { takes: 0.85, count: 64 },
+  };
+
+  /** Timeouts that one who asks waits at most, counted in what others used of the places: no clock's business. */
+  async function wait(t: TestContext, bad: Bad, honest: Past): Promise<number> {
+    const closing = new AbortController();
+    t.after(() => closing.abort());
+    const request = { signal: closing.signal, limit, accessType: 'a', timeoutMs };
+    let [runs, asked, spent] = [0, false, 0];
+    const one = async (given: number) => {
+      const isAfter = asked;
+      const takes = (bad.wasQuick && !asked ? 0.01 : bad.takes) * timeoutMs;
+      const used = Math.min(takes, given);
+      runs += 1;
+      await pause(used);
+      if (isAfter) spent += used;
+      const code = takes > given ? 'PLUGIN_TIMEOUT' : 'PLUGIN_FAILED';
+      if (bad.fails || takes > given) throw new PluginError(code, 'x', { provider: 'a', origin: 'a', command: 'c' });
+    };
+    const inputs = bad.count ?? count;
+    const loops = Array.from({ length: inputs }, async () => {
+      const history = new RunHistory();
+      while (!closing.signal.aborted) {
+        const input = { ...request, history: bad.isEachNew ? new RunHistory() : history };
+        await withinRunLimit(input, one).catch(() => undefined);
+      }
+    });
+    await until(t, () => runs > 2 * inputs);
+    asked = true;
+    const begunAfter = await withinRunLimit({ ...request, history: historyOf(honest, timeoutMs) }, async () => spent);
+    closing.abort();
+    await Promise.all(loops);
+    // Those that ran already when it asked had all of their time.
+    return 1 + begunAfter / limit / timeoutMs;
+  }
+
+  for (const [kind, bad] of Object.entries(kinds)) {
+    for (const [who, past] of [
+      ['a new one', 'new'],
+      ['one that answers', 'answers'],
+    ] as const) {
+      test(`waits two timeouts at most: ${who}, beside those ${kind}`, async (t) => {
+        const timeouts = await wait(t, bad, past);
+        assert.ok(timeouts <= 2, `${timeouts} timeouts`);
+      });
+    }
+  }
 });
 
 describe('profiles whose plugin hangs', () => {
@@ -263,7 +343,7 @@ describe('profiles whose plugin hangs', () => {
     assert.match(first.message, /gave no answer within 400 ms and was killed/);
     assert.match(
       second.message,
-      /gave no answer within 50 ms, a part of its 400 ms \(new plugin inputs .* hang, and others wait/,
+      /gave no answer within 50 ms, a part of its 400 ms \(others .* take long, and more wait/,
     );
     assert.match(third.message, /gave no answer within 100 ms, a part of its 400 ms/);
     assert.equal(second.code, 'PLUGIN_TIMEOUT');

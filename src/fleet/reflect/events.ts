@@ -1,6 +1,6 @@
 /** What a reflector tells, and how it is made of what a server says. */
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { MalformedResponse } from './malformed.ts';
+import { MalformedResponse, parseBounded } from './malformed.ts';
 
 /**
  * `Init` opens a list, `InitApply` are its objects, and after `InitDone` what was not among them is gone. `Apply` is an object
@@ -41,13 +41,7 @@ export function readObject(value: unknown, { apiVersion, kind, keepManagedFields
 
 /** A line of a watch. Throws `MalformedResponse`. */
 export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch {
-    throw new MalformedResponse('an event in it is not JSON');
-  }
-  const { type, object } = Object(event);
+  const { type, object } = Object(parseBounded(line, 'an event in it is not JSON'));
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':

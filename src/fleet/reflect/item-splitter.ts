@@ -2,7 +2,7 @@
  * Finds where the items of a list begin and end while its bytes arrive, so that they can be parsed a few at a time: an answer of
  * any size never has to be parsed in one piece. Looks at quotes and brackets only; what it gives out still has to be parsed.
  */
-import { longestObject, MalformedResponse } from './malformed.ts';
+import { checkSize, longestObject, MalformedResponse } from './malformed.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -126,7 +126,7 @@ export class ItemSplitter {
     if (this.#where === 'items') {
       this.#open.push(chunk.subarray(doneTo, end));
       this.#openSize += end - doneTo;
-      if (this.#openSize > longestObject) throw new MalformedResponse('one of its objects is too large');
+      checkSize(this.#openSize);
     }
     return ended;
   }

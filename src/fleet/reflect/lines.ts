@@ -1,5 +1,5 @@
 /** The lines of a watch: each is one JSON value, and they come in chunks that know nothing of lines. */
-import { longestObject, MalformedResponse } from './malformed.ts';
+import { checkSize } from './malformed.ts';
 
 const newline = 0x0a;
 
@@ -11,6 +11,7 @@ export class Lines {
   push(chunk: Buffer): readonly string[] {
     const end = chunk.lastIndexOf(newline);
     if (end >= 0) {
+      checkSize(this.#openSize + chunk.indexOf(newline));
       const text = Buffer.concat([...this.#open, chunk.subarray(0, end)]).toString('utf8');
       this.#open = [];
       this.#openSize = 0;
@@ -25,6 +26,6 @@ export class Lines {
     if (piece.length === 0) return;
     this.#open.push(piece);
     this.#openSize += piece.length;
-    if (this.#openSize > longestObject) throw new MalformedResponse('one of its lines is too large');
+    checkSize(this.#openSize);
   }
 }

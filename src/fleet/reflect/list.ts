@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../kubernetes-object.ts';
 import { chunksOf } from './chunks.ts';
 import { type ObjectReading, readObject } from './events.ts';
 import { ItemSplitter } from './item-splitter.ts';
-import { MalformedResponse } from './malformed.ts';
+import { MalformedResponse, parseBounded } from './malformed.ts';
 import { inSlice } from './slices.ts';
 
 export interface ListRequest {
@@ -80,23 +80,13 @@ function unzipped({ headers, body }: ApiResponse): Readable {
 function readItems(splitter: ItemSplitter, chunk: Buffer, reading: ObjectReading): readonly KubernetesObject[] {
   const text = splitter.push(chunk);
   if (text === undefined) return [];
-  let items: readonly unknown[];
-  try {
-    items = JSON.parse(text);
-  } catch {
-    throw new MalformedResponse('it is not JSON');
-  }
+  // The splitter gives the text of an array.
+  const items = parseBounded(text, 'it is not JSON') as readonly unknown[];
   return items.map((item) => readObject(item, reading));
 }
 
 function readEnvelope(text: string): PageEnd {
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    throw new MalformedResponse('it is not JSON');
-  }
-  const metadata: unknown = Object(list).metadata;
+  const metadata: unknown = Object(parseBounded(text, 'it is not JSON')).metadata;
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || typeof continues !== 'string') {
     throw new MalformedResponse('it is no list: it has no metadata.resourceVersion');

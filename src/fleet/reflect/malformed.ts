@@ -1,7 +1,68 @@
-/** Bytes of one object: API servers refuse those of more than a few MiB. */
-export const longestObject = 64 * 1024 * 1024;
+/** What may come of an API server: it is somebody else's, and one thread reads for all clusters. */
+
+/** Bytes of one object: etcd takes requests of 1.5 MiB by default, and as JSON an object is somewhat larger. */
+export const longestObject = 4 * 1024 * 1024;
+/** A text that is shorter is parsed in a few milliseconds, whatever it holds. */
+const shortText = 128 * 1024;
+/** The most values in one text, and the deepest: real objects have a value in some twenty bytes, and JSON.parse takes its time for each. */
+const mostValues = 250_000;
+const deepest = 1_000;
 
 /** An answer that no API server sends. The message goes on after "the answer ...: ". */
 export class MalformedResponse extends Error {
   override readonly name = 'MalformedResponse';
+}
+
+/** Refuses one object, or the line of a watch that has it, for its size. */
+export function checkSize(bytes: number): void {
+  if (bytes <= longestObject) return;
+  throw new MalformedResponse(
+    `one of its objects is larger than ${longestObject / 1024 / 1024} MiB, which no API server stores`,
+  );
+}
+
+/** Parses JSON that would not hold up the other clusters. Throws `MalformedResponse` with `message` where it is none. */
+export function parseBounded(text: string, message: string): unknown {
+  if (text.length > shortText) checkShape(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedResponse(message);
+  }
+}
+
+function checkShape(text: string): void {
+  let [depth, values] = [0, 0];
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22:
+        at = endOfString(text, at);
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth += 1;
+        values += 1;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth -= 1;
+        break;
+      case 0x2c:
+        values += 1;
+    }
+    if (depth > deepest) throw new MalformedResponse(`it is nested deeper than ${deepest} levels`);
+    if (values > mostValues) throw new MalformedResponse(`it has more than ${mostValues} values in a few MiB`);
+  }
+}
+
+/** The index of the quote that ends the string which begins at `start`, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return text.length;
+    let backslashes = 0;
+    while (text[quote - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return quote;
+    at = quote;
+  }
 }

@@ -1,0 +1,70 @@
+// One spoke's API server must not hold up the process that serves all clusters, whatever it sends.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type ObjectReading, readWatchEvent } from '../../../src/fleet/reflect/events.ts';
+import { ItemSplitter } from '../../../src/fleet/reflect/item-splitter.ts';
+import { Lines } from '../../../src/fleet/reflect/lines.ts';
+import { MalformedResponse } from '../../../src/fleet/reflect/malformed.ts';
+import { startReflector } from '../../fixtures/reflected.ts';
+
+const MiB = 1024 * 1024;
+const reading: ObjectReading = { apiVersion: 'v1', kind: 'ConfigMap', keepManagedFields: false };
+const event = (spec: string) => `{"type":"ADDED","object":{"metadata":{"name":"x"},"spec":${spec}}}`;
+const text = (size: number) => JSON.stringify('x'.repeat(size));
+/** A body in chunks as they come, read as a watch. */
+const read = (body: string, size = 65_536) => {
+  const lines = new Lines();
+  const bytes = Buffer.from(body);
+  const events: unknown[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    for (const line of lines.push(bytes.subarray(at, at + size))) events.push(readWatchEvent(line, reading));
+  }
+  return events.length;
+};
+
+describe('an object of a watch', () => {
+  test('may be as large as etcd stores it, many values and quotes in it, too', () => {
+    const entries = Array.from({ length: 60_000 }, (_, index) => [`key-${index}`, 'value "\\\\']);
+    const large = JSON.stringify(Object.fromEntries(entries));
+    assert.ok(large.length > 1.5 * MiB);
+    assert.equal(read(`${event(large)}\n${event(text(3 * MiB))}\n${event('1')}\n`), 3);
+  });
+
+  for (const [what, spec] of [
+    ['larger than 4 MiB', text(4 * MiB)],
+    ['of more values than any has', `[${'{},'.repeat(300_000)}1]`],
+    ['nested deeper than any is', `${'['.repeat(100_000)}1${']'.repeat(100_000)}`],
+    ['with many quotes before a deep one', `[${text(10)},${'"\\"",'.repeat(10_000)}${'['.repeat(70_000)}`],
+  ] as const) {
+    for (const size of [65_536, 100 * MiB]) {
+      test(`is not parsed where it is ${what}, in chunks of ${size} bytes`, () => {
+        assert.throws(() => read(`${event(spec)}\n`, size), MalformedResponse);
+      });
+    }
+  }
+
+  test('is trouble of its cluster where it is too large: the watch is listed again, and the log says why', async (t) => {
+    const { server, watching, take, next, warnings, restarts, clock } = await startReflector(t);
+    assert.deepEqual(await take(2), ['Init', 'InitDone']);
+    const again = next();
+    await watching();
+    server.write(`${event(text(5 * MiB))}\n`);
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
+    assert.equal(await again, 'Init');
+    assert.deepEqual(
+      restarts.map(({ reason }) => reason),
+      ['malformed'],
+    );
+    assert.match(warnings.join(), /one of its objects is larger than 4 MiB, which no API server stores/);
+  });
+});
+
+test('an item of a list has the same bounds', () => {
+  const splitter = new ItemSplitter();
+  const list = Buffer.from(
+    `{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":${text(5 * MiB)}`,
+  );
+  assert.throws(() => {
+    for (let at = 0; at < list.length; at += 65_536) splitter.push(list.subarray(at, at + 65_536));
+  }, /larger than 4 MiB/);
+});
