@@ -138,7 +138,10 @@ export class Objects {
     for (const type of this.#state.storedTypes()) {
       if (!type.namespaced) continue;
       const collection = this.#state.store.collection(storageKeyOf(type));
-      for (const key of collection.keysIn(namespace)) collection.delete(key);
+      for (const key of collection.keysIn(namespace)) {
+        const object = collection.delete(key);
+        if (object) afterRemoval(this.#state, type, object);
+      }
     }
   }
 

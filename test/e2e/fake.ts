@@ -9,6 +9,7 @@ import { compareCompaction } from './fake/compaction.ts';
 import { compareDiscovery } from './fake/discovery.ts';
 import { definitions, kinds, namespaces, pathOf } from './fake/kinds.ts';
 import { Random } from './fake/random.ts';
+import { compareScenarios } from './fake/scenarios.ts';
 import { type Answer, agentFor, type Sent, Side } from './fake/sides.ts';
 import { nextStep } from './fake/steps.ts';
 
@@ -44,6 +45,7 @@ export async function compareFake(programs: string, count: number, seed: number)
         await run.compare(make, gives);
       }
       await compareCompaction(plane, cluster, (make) => run.compare(make), [real, fake]);
+      run.outcomes.set('steps of scenarios', await compareScenarios([real, fake]));
       run.outcomes.set('resources in discovery', await compareDiscovery(real, fake));
       return run.outcomes;
     } finally {

@@ -12,6 +12,7 @@ const statusOnly = { status: true, statusKeeps: 'metadata' } as const;
 const generation = { generation: true };
 const returned = { returnsDeleted: true };
 const strict = { unconditionalUpdate: false };
+const anyFinalizer = { qualifiedFinalizers: false };
 const created = { createOnUpdate: true };
 const orphans = { orphansDependents: true };
 const path = { names: 'path' } as const;
@@ -194,7 +195,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'CustomResourceDefinition',
       'customresourcedefinitions',
       'cluster',
-      { ...extensions, ...short('crd', 'crds'), ...generation, ...strict, ...statusOnly, qualifiedFinalizers: false },
+      { ...extensions, ...short('crd', 'crds'), ...generation, ...strict, ...statusOnly, ...anyFinalizer },
     ],
   ],
   'apps/v1': [
@@ -273,7 +274,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       { ...short('csr'), ...status, fields: [selectable('spec.signerName')], notDone: ['approval'] },
     ],
   ],
-  'coordination.k8s.io/v1': [['Lease', 'leases', 'namespaced', { ...created, ...strict }]],
+  'coordination.k8s.io/v1': [['Lease', 'leases', 'namespaced', { ...created, ...strict, ...anyFinalizer }]],
   'discovery.k8s.io/v1': [
     [
       'EndpointSlice',

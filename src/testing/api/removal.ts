@@ -85,7 +85,10 @@ export function afterRemoval(state: ApiState, type: ResourceType, object: Stored
   if (type === state.definitions) {
     for (const custom of customTypes(object).slice(0, 1)) {
       const collection = state.store.collection(storageKeyOf(custom));
-      for (const key of collection.keys()) collection.delete(key);
+      for (const key of collection.keys()) {
+        const last = collection.delete(key);
+        if (last?.metadata.namespace !== undefined) endNamespace(state, last.metadata.namespace);
+      }
     }
     state.undefine(object);
     acceptOthers(state);

@@ -58,7 +58,11 @@ export class ServiceAccountTokens {
     const account = this.#state.find(type, namespace, name);
     if (!account) throw notFound(type, name);
     const { spec: given, metadata } = readObject(requestType, body);
-    checkName(type, namespace, name, { name, ...metadata });
+    if (metadata.name !== undefined && metadata.name !== name) {
+      const why = 'must match the service account name if specified';
+      throw invalid(requestType, name, [cause.invalid('metadata.name', metadata.name, why)]);
+    }
+    checkName(type, namespace, name, { ...metadata, name });
     const { uid } = account.metadata;
     if (metadata.uid !== undefined && metadata.uid !== uid) {
       const why = `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`;

@@ -10,7 +10,6 @@ import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredOb
 import { afterRemoval, mayGo } from './removal.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import {
-  ApiError,
   alreadyExists,
   badRequest,
   cause,
@@ -49,8 +48,8 @@ export function createObject(
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
   if (type.custom && state.definitionOf(type)?.metadata.deletionTimestamp !== undefined) {
-    const message = 'create not allowed while custom resource definition is terminating';
-    throw new ApiError(405, 'MethodNotAllowed', message, { kind: type.plural, group: type.group });
+    const why = 'create not allowed while custom resource definition is terminating';
+    throw forbidden(type, given.metadata.name ?? '', why);
   }
   const { generateName } = given.metadata;
   const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';

@@ -180,7 +180,7 @@ describe('a CustomResourceDefinition', () => {
     assert.ok(body.metadata.deletionTimestamp);
     assert.equal(body.status.conditions.at(-1).type, 'Terminating');
     assert.deepEqual(await events.names(2), ['DELETED free', 'MODIFIED held']);
-    assert.equal((await send('POST', widgets, widget('late', 'red'))).code, 405);
+    assert.equal((await send('POST', widgets, widget('late', 'red'))).code, 403);
     const { body: list } = await send('GET', widgets);
     assert.deepEqual(
       list.items.map((item: typeof body) => [item.metadata.name, item.metadata.generation]),
@@ -201,6 +201,33 @@ describe('a CustomResourceDefinition', () => {
     assert.deepEqual(await events.names(3), ['ADDED w', 'DELETED w', 'end']);
     cluster.add(definition('Namespaced'));
     assert.deepEqual(cluster.list({ apiVersion: 'example.com/v1', kind: 'Widget' }), []);
+  });
+
+  test('or a namespace that is being deleted ends when a test takes the other away, with what is in both', async (t) => {
+    for (const first of ['definition', 'namespace']) {
+      const { cluster, send } = await startApi(t, { customResourceDefinitions: [definition('Namespaced')] });
+      const held = widget('w', 'red');
+      cluster.add({ ...held, metadata: { ...held.metadata, namespace: 'n', finalizers: ['example.com/x'] } });
+      const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } };
+      const paths = [`${path}/widgets.example.com`, '/api/v1/namespaces/n'];
+      const [ends, taken] = first === 'definition' ? paths : paths.toReversed();
+      assert.equal((await send('DELETE', String(ends))).code, 200);
+      assert.equal((await send('GET', String(ends))).code, 200);
+      cluster.delete(first === 'definition' ? namespace : definition('Namespaced'));
+      assert.deepEqual([(await send('GET', String(ends))).code, (await send('GET', String(taken))).code], [404, 404]);
+    }
+  });
+
+  test('that serves a version no longer ends the watches of that version', async (t) => {
+    const { cluster, watch } = await startApi(t, { customResourceDefinitions: [definition('Namespaced')] });
+    const [old, other] = [
+      await watch('/apis/example.com/v1beta1/widgets'),
+      await watch('/apis/example.com/v1/widgets'),
+    ];
+    const { spec, ...rest } = definition('Namespaced');
+    cluster.set({ ...rest, spec: { ...spec, versions: spec.versions.slice(0, 1) } });
+    cluster.add(widget('w', 'red'));
+    assert.deepEqual([await old.names(1), await other.names(1)], [['end'], ['ADDED w']]);
   });
 
   test('of ClusterProfile is there from the start, and its kind goes with it', async (t) => {

@@ -109,7 +109,7 @@ describe('a TokenRequest', () => {
     assert.equal(await mint({ name: 'bot', namespace: 'default', uid }), 201);
     assert.equal(await mint({ uid: 'another' }), 409);
     assert.equal(await mint({ namespace: 'other' }), 400);
-    assert.equal(await mint({ name: 'other' }), 400);
+    assert.equal(await mint({ name: 'other' }), 422);
   });
 });
 

@@ -1,0 +1,287 @@
+// What the random requests do not draw: objects that end, definitions, tokens, generations, and what single kinds refuse. Of each
+// answer what the step is about is compared, as kinds such as Pod have defaults that the fake does not know.
+import { isDeepStrictEqual } from 'node:util';
+import { isList, isObject, type Json, type JsonObject, valueAt } from '../../../src/testing/api/json.ts';
+import type { Sent, Side } from './sides.ts';
+
+type Pick = (body: Json) => Json | undefined;
+
+const namespace = 'scenarios';
+const inside = `/api/v1/namespaces/${namespace}`;
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+/** A real server follows a definition in its own time. */
+const waitMs = 20_000;
+
+const post = (path: string, body: JsonObject): Sent => ({ method: 'POST', path, body });
+const get = (path: string): Sent => ({ method: 'GET', path });
+const remove = (path: string, body?: JsonObject): Sent => ({ method: 'DELETE', path, ...(body ? { body } : {}) });
+const merge = (path: string, body: JsonObject): Sent => ({
+  method: 'PATCH',
+  path,
+  body,
+  headers: { 'content-type': 'application/merge-patch+json' },
+});
+const apply = (path: string, body: JsonObject): Sent => ({
+  ...merge(path, body),
+  headers: { 'content-type': 'application/apply-patch+yaml' },
+});
+
+const at =
+  (...path: readonly string[]): Pick =>
+  (body) =>
+    valueAt(body, path);
+const nothing: Pick = () => null;
+/** What of an object's metadata its end is about. */
+const end: Pick = (body) => {
+  const meta = valueAt(body, ['metadata']);
+  if (!isObject(meta)) return null;
+  const { finalizers = null, deletionGracePeriodSeconds: seconds = null, generation = null } = meta;
+  return [finalizers, meta.deletionTimestamp !== undefined, seconds, generation, valueAt(body, ['kind']) ?? null];
+};
+/** Why something was refused, and where. */
+const refusal: Pick = (body) => {
+  const causes = valueAt(body, ['details', 'causes']);
+  const fields = isList(causes) ? causes.map((one) => String(valueAt(one, ['field']))) : [];
+  return [valueAt(body, ['reason']) ?? null, ...[...new Set(fields)].sort()];
+};
+const conditions: Pick = (body) => {
+  const all = valueAt(body, ['status', 'conditions']);
+  return (isList(all) ? all : []).map((one) => `${valueAt(one, ['type'])} ${valueAt(one, ['status'])}`).sort();
+};
+
+/** Sends the same to both, and compares. Gives how many answers were compared. */
+export async function compareScenarios(sides: readonly [real: Side, fake: Side]): Promise<number> {
+  let compared = 0;
+  const step = async (make: Sent | ((side: Side) => Promise<Sent>), pick: Pick = refusal) => {
+    compared += 1;
+    const ask = async (side: Side) => {
+      const sent = typeof make === 'function' ? await make(side) : make;
+      const { code, body } = await side.send(sent);
+      return { sent, code, picked: pick(body) ?? null, body };
+    };
+    const until = Date.now() + waitMs;
+    for (;;) {
+      const [theirs, ours] = [await ask(sides[0]), await ask(sides[1])];
+      const same = theirs.code === ours.code && isDeepStrictEqual(theirs.picked, ours.picked);
+      if (same) return;
+      if (ours.sent.method === 'GET' && Date.now() < until) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        continue;
+      }
+      const told = [theirs, ours].map((one) => JSON.stringify(one)).join('\n  ');
+      throw new Error(`a scenario's request is answered differently\n  ${told}`);
+    }
+  };
+  await step(post('/api/v1/namespaces', { metadata: { name: namespace } }), nothing);
+  for (const name of ['default', 'bot']) await step(post(`${inside}/serviceaccounts`, { metadata: { name } }), nothing);
+  await pods(step);
+  await namespaces(step);
+  await definitions(step);
+  await tokens(step);
+  await generations(step);
+  await refusals(step);
+  return compared;
+}
+
+type Step = (make: Sent | ((side: Side) => Promise<Sent>), pick?: Pick) => Promise<void>;
+
+async function pods(step: Step): Promise<void> {
+  const path = `${inside}/pods`;
+  const pod = (name: string, spec: JsonObject, metadata: JsonObject = {}) => ({
+    metadata: { name, ...metadata },
+    spec: { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }], ...spec },
+  });
+  await step(post(path, pod('free', {})), end);
+  await step(post(path, pod('bound', { nodeName: 'n' }, { finalizers: ['example.com/x'] })), end);
+  await step(post(path, pod('short', { nodeName: 'n', terminationGracePeriodSeconds: 5 })), end);
+  await step(post(path, pod('done', { nodeName: 'n' })), end);
+  await step(merge(`${path}/done/status`, { status: { phase: 'Succeeded' } }), at('status', 'phase'));
+  for (const name of ['free', 'short', 'done']) {
+    await step(remove(`${path}/${name}`), end);
+    await step(get(`${path}/${name}`), end);
+  }
+  for (const options of [{}, { gracePeriodSeconds: 60 }, { gracePeriodSeconds: 7 }, { gracePeriodSeconds: -1 }]) {
+    await step(remove(`${path}/bound`, options), end);
+  }
+  await step(merge(`${path}/bound`, { metadata: { finalizers: null } }), end);
+  await step(remove(`${path}/bound?gracePeriodSeconds=0`), end);
+  await step(get(`${path}/bound`), end);
+}
+
+async function namespaces(step: Step): Promise<void> {
+  const path = '/api/v1/namespaces';
+  const state: Pick = (body) => [valueAt(body, ['status', 'phase']) ?? null, valueAt(body, ['spec']) ?? null];
+  await step(post(path, { metadata: { name: 'ending' } }), state);
+  await step(post(`${path}/ending/configmaps`, { metadata: { name: 'held', finalizers: ['example.com/x'] } }), end);
+  await step(remove(`${path}/ending`), state);
+  for (const patch of [{ metadata: { labels: { a: 'b' } } }, { metadata: { finalizers: ['example.com/y'] } }]) {
+    await step(merge(`${path}/ending`, patch), refusal);
+    await step(get(`${path}/ending`), state);
+  }
+  await step(merge(`${path}/ending/status`, { status: { conditions: [] } }), state);
+  await step(get(`${path}/ending`), state);
+  await step(post(`${path}/ending/configmaps`, { metadata: { name: 'late' } }));
+  await step(merge(`${path}/${namespace}/status`, { status: { phase: 'Terminating' } }));
+  for (const name of ['default', 'kube-system', 'kube-public']) await step(remove(`${path}/${name}?dryRun=All`));
+}
+
+const any = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const schema = { openAPIV3Schema: { type: 'object', properties: { spec: any, status: any } } };
+const version = (name: string, storage: boolean, more: JsonObject = {}) => ({
+  name,
+  served: true,
+  storage,
+  schema,
+  ...more,
+});
+
+function definition(plural: string, kind: string, more: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  const group = String(more.group ?? 'scenarios.example.com');
+  const names = { kind, plural };
+  return {
+    metadata: { name: `${plural}.${group}`, ...metadata },
+    spec: { group, scope: 'Namespaced', names, versions: [version('v1', true)], ...more },
+  };
+}
+
+async function definitions(step: Step): Promise<void> {
+  const one = `${crds}/foos.scenarios.example.com`;
+  const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
+  const versions = [version('v1', true, { subresources: { status: {}, scale } }), version('v1beta1', false)];
+  await step(post(crds, definition('foos', 'Foo', { versions })), nothing);
+  await step(get(one), conditions);
+  for (const path of [
+    ['status', 'acceptedNames'],
+    ['status', 'storedVersions'],
+    ['spec', 'names'],
+    ['spec', 'conversion'],
+  ])
+    await step(get(one), at(...path));
+  await step(merge(one, { spec: { scope: 'Cluster' } }));
+  await step(post(crds, definition('others', 'Foo')), nothing);
+  await step(get(`${crds}/others.scenarios.example.com`), conditions);
+  const approved = { annotations: { 'api-approved.kubernetes.io': 'yes' } };
+  for (const wrong of [
+    definition('as', 'A', { versions: [version('v1', false)] }),
+    definition('as', 'A', { versions: [version('v1', true), version('v2', true)] }),
+    definition('as', 'A', { group: 'example' }),
+    definition('as', 'A', { group: 'k8s.io' }),
+    definition('as', 'A', { group: 'k8s.io' }, approved),
+  ])
+    await step(post(crds, wrong), (body) => valueAt(body, ['reason']));
+  const foos = `/apis/scenarios.example.com/v1/namespaces/${namespace}/foos`;
+  const foo = (name: string, more: JsonObject = {}, metadata: JsonObject = {}) => ({
+    apiVersion: 'scenarios.example.com/v1',
+    kind: 'Foo',
+    metadata: { name, ...metadata },
+    ...more,
+  });
+  await step(get(foos), nothing);
+  await step(post(foos, foo('held', {}, { finalizers: ['example.com/x'] })), end);
+  await step(post(foos, foo('free', { spec: {} })), end);
+  await step(post(foos, foo('text', { spec: { replicas: 'two' } })));
+  await step(get(`${foos}/free/scale`));
+  await step(merge(`${foos}/free/scale`, { spec: { replicas: 3 } }), at('spec'));
+  await step(get(`${foos}/free/scale`), at('spec'));
+  await step(remove(one), end);
+  const objects: Pick = (body) => {
+    const items = valueAt(body, ['items']);
+    return isList(items) ? items.map((item) => [valueAt(item, ['metadata', 'name']) ?? null, end(item) ?? null]) : null;
+  };
+  await step(get(foos), objects);
+  await step(get(one), end);
+  await step(post(foos, foo('late')), (body) => valueAt(body, ['reason']));
+  await step(merge(`${foos}/held`, { metadata: { finalizers: null } }), end);
+  await step(get(one), nothing);
+  await step(get(`${crds}/others.scenarios.example.com`), conditions);
+}
+
+async function tokens(step: Step): Promise<void> {
+  const path = `${inside}/serviceaccounts/bot/token`;
+  for (const metadata of [{}, { name: 'bot', namespace }, { uid: 'other' }, { namespace: 'other' }, { name: 'other' }])
+    await step(post(path, { metadata, spec: { audiences: ['a'] } }), at('reason'));
+  const review = (audiences: readonly string[]) => async (side: Side) => {
+    const { body } = await side.send(post(path, { spec: { audiences: ['a', 'c'] } }));
+    const token = valueAt(body, ['status', 'token']) ?? '';
+    return post('/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token, audiences } });
+  };
+  const told: Pick = (body) =>
+    [['authenticated'], ['audiences'], ['user', 'username'], ['user', 'groups']].map(
+      (field) => valueAt(body, ['status', ...field]) ?? null,
+    );
+  for (const audiences of [['a'], ['b'], ['c', 'b', 'a'], []]) await step(review(audiences), told);
+}
+
+async function generations(step: Step): Promise<void> {
+  const labels = { a: 'b' };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const workload = { spec: { selector: { matchLabels: labels }, template } };
+  const apps = `/apis/apps/v1/namespaces/${namespace}`;
+  for (const [path, content] of [
+    [`${apps}/deployments`, workload],
+    [`${apps}/replicasets`, workload],
+    [`${apps}/statefulsets`, { spec: { serviceName: 's', ...workload.spec } }],
+    [`${apps}/daemonsets`, workload],
+    [`${inside}/podtemplates`, { template }],
+    [`${inside}/replicationcontrollers`, { spec: { selector: labels, template } }],
+    [`/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`, { spec: { selector: { matchLabels: labels } } }],
+    [`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`, { spec: { podSelector: {} } }],
+    [`/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`, { addressType: 'IPv4', endpoints: [] }],
+    ['/apis/scheduling.k8s.io/v1/priorityclasses', { value: 1 }],
+    ['/apis/networking.k8s.io/v1/ingressclasses', { spec: { controller: 'example.com/x' } }],
+  ] as const) {
+    await step(post(path, { metadata: { name: 'x' }, ...content }), at('status'));
+    for (const patch of [
+      { metadata: { annotations: { a: '1' } } },
+      { metadata: { labels: { l: '1' } } },
+      { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'u' }] } },
+      { status: { x: 1 } },
+      { metadata: { finalizers: ['example.com/x'] } },
+    ])
+      await step(merge(`${path}/x`, patch), end);
+    await step(remove(`${path}/x?propagationPolicy=Background`), end);
+    await step(merge(`${path}/x`, { metadata: { finalizers: null } }), end);
+  }
+}
+
+async function refusals(step: Step): Promise<void> {
+  const maps = `${inside}/configmaps`;
+  const secrets = `${inside}/secrets`;
+  const large = 'x'.repeat(1024 * 1024 + 1);
+  const named = (more: JsonObject, metadata: JsonObject = {}): JsonObject => ({
+    metadata: { name: 'r', ...metadata },
+    ...more,
+  });
+  const secret = (type: string, data: JsonObject = {}) => post(secrets, named({ type: `kubernetes.io/${type}`, data }));
+  for (const sent of [
+    post(maps, named({}, { finalizers: ['example.com/x', 'cleanup'] })),
+    post(maps, named({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'Event', name: 'x', uid: 'u' }] })),
+    post(`${maps}?fieldManager=${'x'.repeat(129)}`, named({})),
+    post(maps, named({ data: { a: 1 } })),
+    post(maps, named({ data: { 'a/b': '1', '..': '2' } })),
+    post(maps, named({ data: { a: '1' }, binaryData: { a: 'MQ==' } })),
+    post(maps, named({ data: { a: large } })),
+    post(secrets, named({ stringData: { a: large } })),
+    post(secrets, named({ data: { 'a b': 'MQ==' } })),
+    ...['tls', 'ssh-auth', 'basic-auth', 'dockercfg', 'dockerconfigjson', 'service-account-token'].map((type) =>
+      secret(type),
+    ),
+    secret('dockerconfigjson', { '.dockerconfigjson': 'MQ==' }),
+    post(`${inside}/events`, named({})),
+    apply(`${maps}/s?fieldManager=me`, { metadata: { name: 's' } }),
+    apply(`${maps}/s?fieldManager=me`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { managedFields: [] } }),
+    apply(`${maps}/s?fieldManager=me`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { uid: 'u' } }),
+    post(
+      `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`,
+      named({ spec: {} }, { finalizers: ['cleanup'] }),
+    ),
+    post(crds, definition('zs', 'Z', {}, { finalizers: ['cleanup'] })),
+    { method: 'PUT', path: '/apis/node.k8s.io/v1/runtimeclasses/r', body: named({ handler: 'x' }) },
+  ])
+    await step(sent);
+  await step(post(maps, { metadata: { name: 'kept', labels: { a: null }, more: 1 }, dat: {} }), (body) => [
+    valueAt(body, ['metadata', 'labels']) ?? null,
+    valueAt(body, ['metadata', 'more']) ?? null,
+    valueAt(body, ['dat']) ?? null,
+  ]);
+}
