@@ -12,6 +12,7 @@ const statusOnly = { status: true, statusKeeps: 'metadata' } as const;
 const generation = { generation: true };
 const returned = { returnsDeleted: true };
 const strict = { unconditionalUpdate: false };
+/** Where Kubernetes takes a finalizer of one word. */
 const anyFinalizer = { qualifiedFinalizers: false };
 const created = { createOnUpdate: true };
 const orphans = { orphansDependents: true };
@@ -65,7 +66,12 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   v1: [
     ['ConfigMap', 'configmaps', 'namespaced', { ...short('cm'), ...content('data', 'binaryData', 'immutable') }],
     ['Endpoints', 'endpoints', 'namespaced', { ...short('ep'), ...created, ...content('subsets') }],
-    ['Event', 'events', 'namespaced', { ...short('ev'), ...created, ...content(...eventContent), fields: eventFields }],
+    [
+      'Event',
+      'events',
+      'namespaced',
+      { ...anyFinalizer, ...short('ev'), ...created, ...content(...eventContent), fields: eventFields },
+    ],
     ['LimitRange', 'limitranges', 'namespaced', { ...short('limits'), ...created }],
     [
       'Namespace',
@@ -158,36 +164,41 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   'admissionregistration.k8s.io/v1': [
-    ['MutatingAdmissionPolicy', 'mutatingadmissionpolicies', 'cluster', { ...extensions, ...strict, ...generation }],
+    [
+      'MutatingAdmissionPolicy',
+      'mutatingadmissionpolicies',
+      'cluster',
+      { ...extensions, ...anyFinalizer, ...strict, ...generation },
+    ],
     [
       'MutatingAdmissionPolicyBinding',
       'mutatingadmissionpolicybindings',
       'cluster',
-      { ...extensions, ...strict, ...generation },
+      { ...extensions, ...anyFinalizer, ...strict, ...generation },
     ],
     [
       'MutatingWebhookConfiguration',
       'mutatingwebhookconfigurations',
       'cluster',
-      { ...extensions, ...strict, ...generation, ...content('webhooks') },
+      { ...extensions, ...anyFinalizer, ...strict, ...generation, ...content('webhooks') },
     ],
     [
       'ValidatingAdmissionPolicy',
       'validatingadmissionpolicies',
       'cluster',
-      { ...extensions, ...strict, ...generation, ...statusOnly },
+      { ...extensions, ...anyFinalizer, ...strict, ...generation, ...statusOnly },
     ],
     [
       'ValidatingAdmissionPolicyBinding',
       'validatingadmissionpolicybindings',
       'cluster',
-      { ...extensions, ...strict, ...generation },
+      { ...extensions, ...anyFinalizer, ...strict, ...generation },
     ],
     [
       'ValidatingWebhookConfiguration',
       'validatingwebhookconfigurations',
       'cluster',
-      { ...extensions, ...strict, ...generation, ...content('webhooks') },
+      { ...extensions, ...anyFinalizer, ...strict, ...generation, ...content('webhooks') },
     ],
   ],
   'apiextensions.k8s.io/v1': [
@@ -300,7 +311,12 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['ServiceCIDR', 'servicecidrs', 'cluster', statusOnly],
   ],
   'node.k8s.io/v1': [
-    ['RuntimeClass', 'runtimeclasses', 'cluster', { ...created, ...content('handler', 'overhead', 'scheduling') }],
+    [
+      'RuntimeClass',
+      'runtimeclasses',
+      'cluster',
+      { ...anyFinalizer, ...created, ...content('handler', 'overhead', 'scheduling') },
+    ],
   ],
   'policy/v1': [
     [
@@ -308,6 +324,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       'poddisruptionbudgets',
       'namespaced',
       {
+        ...anyFinalizer,
         ...short('pdb'),
         ...status,
         ...generation,

@@ -276,6 +276,8 @@ async function refusals(step: Step): Promise<void> {
       named({ spec: {} }, { finalizers: ['cleanup'] }),
     ),
     post(crds, definition('zs', 'Z', {}, { finalizers: ['cleanup'] })),
+    post('/apis/node.k8s.io/v1/runtimeclasses', named({ handler: 'x' }, { name: 'f', finalizers: ['cleanup'] })),
+    post(`${inside}/events`, named({ involvedObject: { namespace } }, { name: 'f', finalizers: ['cleanup'] })),
     { method: 'PUT', path: '/apis/node.k8s.io/v1/runtimeclasses/r', body: named({ handler: 'x' }) },
   ])
     await step(sent);

@@ -146,6 +146,21 @@ describe('an object that its kind does not allow', () => {
     });
   }
 
+  test('is none for a finalizer of one word where Kubernetes does not look at it', async (t) => {
+    const { send } = await startApi(t);
+    const metadata = { name: 'x', finalizers: ['cleanup'] };
+    const runtimes = '/apis/node.k8s.io/v1/runtimeclasses';
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    const webhooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+    const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+    for (const path of [runtimes, leases, webhooks, budgets, core('events')]) {
+      assert.equal((await send('POST', path, { metadata, involvedObject: {} })).code, 201, path);
+    }
+    for (const path of [core('pods'), deployments, policies]) {
+      assert.equal((await send('POST', path, { metadata })).code, 422, path);
+    }
+  });
+
   test('cannot be made by a patch either', async (t) => {
     const { send } = await startApi(t);
     await send('POST', configMaps, configMap('x'));
