@@ -84,12 +84,11 @@ describe('close() of the providers', () => {
     const waiting = await shellPlugin(t, print({ token: 'token-1' }));
     const providers = providersOf(t, waiting.command, { maxConcurrentRuns: 1 });
     const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
-    const outcomes = [
-      config.ready(),
-      config.ready(),
-      request('https://127.0.0.1:1', { dispatcher: config.dispatcher }),
-    ];
-    const rejected = Promise.all(outcomes.map((outcome) => assert.rejects(outcome, stopped)));
+    const rejected = Promise.all([
+      assert.rejects(config.ready(), stopped),
+      assert.rejects(config.ready(), stopped),
+      assert.rejects(request('https://127.0.0.1:1', { dispatcher: config.dispatcher }), { code: 'CONFIG_CLOSED' }),
+    ]);
     await tick();
     await providers.close();
     await rejected;

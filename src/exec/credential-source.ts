@@ -56,6 +56,8 @@ export class Rejections {
   readonly #recent = new SinkingCount(30_000);
   readonly #hold = new Hold();
   #lastAt = 0;
+  /** No replay has been accepted since its last refresh. */
+  #unhelped = false;
 
   isHeld(now: number): boolean {
     return this.#hold.left(now) > 0;
@@ -65,11 +67,18 @@ export class Rejections {
   add(now: number): void {
     this.#recent.add(now, mostRecent);
     this.#lastAt = now;
+    this.#unhelped = true;
     this.#hold.set(now, backoffMs(Math.ceil(this.#recent.value(now))));
+  }
+
+  /** Its last refresh did not help, and that was not long ago: those of others, which may, go first. */
+  isUnhelped(now: number): boolean {
+    return this.#unhelped && this.#recent.value(now) > 0;
   }
 
   /** A replay with the refreshed credential was accepted: a rotation should be followed at once by the next. */
   accepted(): void {
+    this.#unhelped = false;
     const beyond = Math.ceil(this.#recent.value(this.#lastAt)) - helpfulAtOnce;
     this.#hold.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
   }
@@ -82,6 +91,8 @@ const mostRecent = helpfulAtOnce + 6;
 
 /** Refreshes after 401s that one credential may have at once, and then one a second, however many connections ask for it. */
 const mostAfterRejections = 10;
+/** How many of these connections may take whose refreshes do not help: the rest is for the others, so that none of them waits. */
+const mostUnhelped = 5;
 
 /** Milliseconds since somebody last asked for a credential until it is no longer in use. */
 const inUseMs = 900_000;
@@ -173,7 +184,8 @@ export class CredentialSource implements CredentialSupply {
     try {
       if (this.#running) return await this.#running;
       const now = this.#options.clock();
-      const tooMany = this.#afterRejections.value(now) > mostAfterRejections - 1;
+      const most = rejections.isUnhelped(now) ? mostUnhelped : mostAfterRejections;
+      const tooMany = this.#afterRejections.value(now) > most - 1;
       if (tooMany || rejections.isHeld(now) || this.#held.left(now) > 0) return undefined;
       rejections.add(now);
       this.#afterRejections.add(now, mostAfterRejections);

@@ -4,7 +4,6 @@
  */
 import { type ClusterOfError, ConnectionError, CredentialsError, PluginError, RequestError } from '../errors.ts';
 import { UnsentError } from './pooled-socket.ts';
-import { SilentPeer } from './watchdog.ts';
 
 /** What is known of the cluster when a connection fails. */
 export interface ClusterFacts extends ClusterOfError {
@@ -19,50 +18,92 @@ const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** What a connection that breaks is called. */
 const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
+/** What undici and Node say of a request that they cannot send, by code or name; everything else is of the wire. */
+const requestCodes: ReadonlySet<string> = new Set([
+  'ERR_HTTP2_CONNECT_AUTHORITY',
+  'ERR_HTTP2_HEADER_SINGLE_VALUE',
+  'ERR_HTTP2_INVALID_CONNECTION_HEADERS',
+  'ERR_HTTP2_INVALID_HEADER_VALUE',
+  'ERR_HTTP2_INVALID_PSEUDOHEADER',
+  'ERR_INVALID_ARG_TYPE',
+  'ERR_INVALID_ARG_VALUE',
+  'ERR_INVALID_CHAR',
+  'ERR_INVALID_HTTP_TOKEN',
+  'NotReadableError',
+  'TypeError',
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_INVALID_RETURN_VALUE',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+]);
+
+/** What they say of an answer that is none. */
+const answerCodes: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+]);
+
 /**
- * Whether a request without an answer may go out again: the server has not looked at it, or its connection broke and it
- * changes nothing.
+ * Whether a request without an answer may go out again at once: the server has not looked at it; or it changes nothing, and its
+ * connection, which had been of use before, may have been closed while it was idle.
  */
-export function mayGoOutAgain(error: Error, method: string): boolean {
+export function mayGoOutAgain(error: Error, method: string, reused: boolean): boolean {
   if (error instanceof UnsentError || /GOAWAY|REFUSED_STREAM/.test(error.message)) return true;
-  return safeMethods.has(method.toUpperCase()) && lostCodes.has(codeOf(error));
+  return reused && safeMethods.has(method.toUpperCase()) && lostCodes.has(codeOf(error));
 }
 
-/** Our own error for what a request failed with; what is none of the connection's stays as it is. */
+/** Our own error for what a request failed with. What is not known is of the connection. */
 export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (error instanceof PluginError || error instanceof RequestError) return error.of(cluster);
   if (error instanceof CredentialsError) return error;
   const code = codeOf(error);
   const fail = (...[own, message]: [ConnectionError['code'], string]) =>
-    new ConnectionError(own, cluster, message, { cause: error });
+    new ConnectionError(own, cluster, message, { cause: withoutData(error) });
   const known = messages[code];
   if (known) return fail(known[0], `${known[1]} (${code})`);
   if (untrusted.has(code)) return fail('TLS_UNTRUSTED', untrustedMessage(code, cluster));
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return fail('TLS_NAME_MISMATCH', nameMessage(error));
   if (/^(ERR_SSL_|EPROTO)/.test(code)) return fail('TLS_FAILED', tlsMessage(error, code));
-  if (
-    error instanceof UnsentError ||
-    error instanceof SilentPeer ||
-    lostCodes.has(code) ||
-    /^(ERR_HTTP2_|UND_ERR_INFO|HPE_)/.test(code)
-  )
-    return fail(
-      'CONNECTION_LOST',
-      `the connection was lost (${error.message}): see what stands between, and the server's log`,
-    );
-  if (code.startsWith('UND_ERR_')) {
-    return new RequestError(
-      'REQUEST_INVALID',
-      `the request cannot be sent: ${error.message}`,
-      { cause: error },
-      cluster,
-    );
+  if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
+  if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
+    const message = `the answer is no HTTP that can be read: ${error.message}: see what stands between`;
+    return new RequestError('RESPONSE_INVALID', message, { cause: withoutData(error) }, cluster);
   }
-  return error;
+  return fail(
+    'CONNECTION_LOST',
+    `the connection was lost (${error.message}): see what stands between, and the server's log`,
+  );
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+/** What this package or undici threw at: headers of another form, a body that is none. */
+export function cannotBeSent(error: unknown, cluster: ClusterFacts): CredentialsError {
+  if (error instanceof CredentialsError) return error;
+  const message = `the request cannot be sent: ${error instanceof Error ? error.message : error}`;
+  return new RequestError('REQUEST_INVALID', message, { cause: withoutData(error) }, cluster);
+}
+
+/** Fields with which an error may carry what was sent and received, and so the token that a server has said back. */
+const dataFields = ['data', 'body', 'rawPacket', 'headers'];
+
+/** An error as it is; where it, or a cause of it, carries data, only what it says. */
+function withoutData(error: unknown): unknown {
+  let one = error;
+  for (let depth = 0; one instanceof Error && depth < 8; depth += 1) {
+    if (dataFields.some((field) => Object.hasOwn(Object(one), field))) return told(error);
+    one = one.cause;
+  }
+  return one === undefined ? error : told(error);
+}
+
+function told(error: unknown): Error {
+  const { name = 'Error', message = 'no error' } = error instanceof Error ? error : {};
+  const code = codeOf(error);
+  return Object.assign(new Error(message), { name, ...(code === '' ? {} : { code }) });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 type Message = readonly [ConnectionError['code'], string];

@@ -1,56 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
-import type { Segments } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
 import { type CredentialSupply, Rejections, type SourceOptions } from '../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../exec/exec-credential.ts';
-import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialMetrics } from '../metrics.ts';
 import { printable } from '../printable.ts';
 import { emit, isObserved, type PoolChanged } from '../telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type ConnectorOptions, createConnector } from './connector.ts';
-import { heldBy } from './held-socket.ts';
+import type { Destination, Impersonation } from './destination.ts';
+import { hasHeader, withHeaders } from './headers.ts';
+import { heldBy, keepUntilClosed } from './held-socket.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
 import { RequestReport } from './request-report.ts';
-
-/** What one connection needs to know: where to, and whose credential. */
-export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
-
-/** A plugin's credential, which configs with equal calls share. */
-interface PluginCredential {
-  readonly call: PluginCall;
-  readonly supply?: undefined;
-}
-
-/** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
-interface SuppliedCredential {
-  readonly call?: undefined;
-  readonly supply: CredentialSupply;
-}
-
-interface DestinationParts {
-  /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
-  readonly name: string;
-  /** `namespace/name` of the ClusterProfile, where there is one. */
-  readonly profile?: string;
-  readonly cluster: ResolvedCluster;
-  /** The access type, for messages and metrics. */
-  readonly provider: string;
-  /** Of a kubeconfig: the proxy with its login. */
-  readonly proxyUrl?: string;
-  /** The paths that `allowedServers` binds all requests to. */
-  readonly pathBounds?: readonly Segments[] | undefined;
-  /** Whether the provider that this was resolved with is still the one that is configured. */
-  readonly isCurrent?: () => boolean;
-  /** Of a kubeconfig: headers of every request, lower case. */
-  readonly impersonation?: Impersonation;
-}
-
-/** Headers that say whom to impersonate. */
-export type Impersonation = Readonly<Record<string, readonly string[]>>;
 
 /** What one connection takes from those of all. */
 export type ConnectionOptions = ConnectionsOptions & LogOptions;
@@ -77,11 +42,18 @@ const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
   closed: 'was closed',
 };
 
+/** What ends with a connection. */
+interface Endable {
+  end(reason: Error): void;
+}
+
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
   readonly cluster: ResolvedCluster;
   readonly source: CredentialSupply;
   readonly origin: string;
+  /** The path that the server's URL has, and with it every path of its API. */
+  readonly basePath: string;
   readonly impersonation: Impersonation;
   /** The access type. */
   readonly provider: string;
@@ -92,8 +64,10 @@ export class Connection {
   #certified: { readonly identity: string; readonly pool: RequestPool } | undefined;
   /** Pools of earlier certificates, while their last requests go on. */
   readonly #retired = new Set<RequestPool>();
-  /** Requests under way and configs that hold a lease. */
+  /** Requests under way, sockets that were upgraded, and configs that hold a lease. */
   #holders = 0;
+  /** Requests under way, wherever they are: before a credential, in a pool, on the wire. */
+  readonly #requests = new Set<Endable>();
   #retiring = false;
   #onLastLetGo: (() => void) | undefined;
   /** Why nothing goes out any more. */
@@ -118,7 +92,9 @@ export class Connection {
     this.provider = provider;
     this.#proxy = proxy;
     this.source = source;
-    this.origin = new URL(cluster.server).origin;
+    const { origin, pathname } = new URL(cluster.server);
+    this.origin = origin;
+    this.basePath = pathname;
     this.#options = options;
   }
 
@@ -138,6 +114,23 @@ export class Connection {
     if (!this.#retiring) return;
     this.retire();
     this.#onLastLetGo?.();
+  }
+
+  /** A request begins: it holds this connection, and ends with it. */
+  begin(request: Endable): void {
+    this.#requests.add(request);
+    this.hold();
+  }
+
+  finished(request: Endable): void {
+    this.#requests.delete(request);
+    this.letGo();
+  }
+
+  /** A request has become a socket: it holds this connection until it closes, and ends with it. */
+  keep(socket: Duplex): void {
+    this.hold();
+    keepUntilClosed(this, socket);
   }
 
   /** Milliseconds since anybody used this connection; 0 while somebody does. */
@@ -170,7 +163,8 @@ export class Connection {
     const connector = (allowH2: boolean) =>
       this.#logged(createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(allowH2)));
     this.#tell('opened', keyPair !== undefined);
-    return new RequestPool(this.origin, connector, { allowH2: !repeated });
+    const { connectTimeoutMs } = this.#options;
+    return new RequestPool(this.origin, connector, { allowH2: !repeated, connectTimeoutMs });
   }
 
   /** Lets a pool's requests end by themselves, for a while. */
@@ -222,11 +216,24 @@ export class Connection {
     return { allowH2, signal: this.ended, timeoutMs: this.#options.connectTimeoutMs };
   }
 
+  /** The headers of a request, with those that this connection adds. */
+  headersFor(
+    { headers }: Dispatcher.DispatchOptions,
+    credential: Credential | undefined,
+  ): Record<string, string | string[]> {
+    const authorization = credential?.authorization;
+    const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
+    // A caller who impersonates somebody is not overruled.
+    if (!hasHeader(headers, 'impersonate-user')) Object.assign(ours, this.impersonation);
+    if (this.cluster.disableCompression) ours['accept-encoding'] = 'identity';
+    return withHeaders(headers, ours);
+  }
+
   /** Tells of a request, where anybody wants to know. */
-  reportRequest(options: Dispatcher.DispatchOptions): RequestReport | undefined {
+  reportRequest(options: Dispatcher.DispatchOptions, longRunning: boolean): RequestReport | undefined {
     const { observer } = this.#options;
     if (!isObserved(observer, 'request-start') && !isObserved(observer, 'request-end')) return undefined;
-    return new RequestReport(observer, this.provider, this.origin, options);
+    return new RequestReport(observer, this.provider, this.origin, options, longRunning);
   }
 
   get requestTimeoutMs(): number | undefined {
@@ -293,8 +300,9 @@ export class Connection {
 
   /** Ends every request and every socket; nothing goes out afterwards. */
   destroy(): void {
-    this.#end.abort();
     this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    this.#end.abort(this.#closed);
+    for (const request of this.#requests) request.end(this.#closed);
     const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
     if (this.#bare) this.#tell('closed', false);
     if (this.#certified) this.#tell('closed', true);

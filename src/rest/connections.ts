@@ -3,7 +3,8 @@ import type { PluginCall } from '../exec/plugin.ts';
 import type { CredentialHolder, HeldCredential } from '../metrics.ts';
 import { Troubles } from '../troubles.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
-import { Connection, type ConnectionOptions, type ConnectionsOptions, type Destination } from './connection.ts';
+import { Connection, type ConnectionOptions, type ConnectionsOptions } from './connection.ts';
+import type { Destination } from './destination.ts';
 import { parseProxy, proxyUrlFor } from './proxy.ts';
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */

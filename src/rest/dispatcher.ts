@@ -4,10 +4,12 @@ import { type Segments, staysBelow } from '../access/path-bounds.ts';
 import { RequestError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import { ClusterLog } from './cluster-log.ts';
-import type { Connection, Destination } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { type ClusterFacts, toOwnError } from './connection-errors.ts';
 import type { Connections } from './connections.ts';
-import { Exchange } from './exchange.ts';
+import type { Destination } from './destination.ts';
+import { Exchange, type ExchangeOwner } from './exchange.ts';
+import { pause } from './pause.ts';
 
 export const providersClosed = 'the CredentialProviders have been closed: make new ones, and get the config from them';
 
@@ -72,10 +74,15 @@ export class AuthenticatedDispatcher extends Dispatcher {
   readonly log: ClusterLog;
   /** Requests under way. */
   readonly #exchanges = new Set<Exchange>();
-  /** Of WebSockets. */
+  /** Of WebSockets and other upgrades. */
   readonly #sockets = new Set<Duplex>();
   #destroyed = false;
-  readonly #onEnd = (exchange: Exchange) => this.#exchanges.delete(exchange);
+  /** Aborted by `close()` and `destroy()`. */
+  readonly #closed = new AbortController();
+  readonly #owner: ExchangeOwner = {
+    ended: (exchange) => this.#exchanges.delete(exchange),
+    track: (socket) => this.track(socket),
+  };
 
   constructor(connections: Connections, destination: Destination) {
     super();
@@ -150,7 +157,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (refusal) return refuse(handler, refusal);
     let exchange: Exchange;
     try {
-      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.log, this.#onEnd);
+      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.log, this.#owner);
     } catch (error) {
       return refuse(handler, toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster));
     }
@@ -170,9 +177,10 @@ export class AuthenticatedDispatcher extends Dispatcher {
     error?: Error | null | (() => void),
     callback: (() => void) | undefined = typeof error === 'function' ? error : undefined,
   ): Promise<void> & undefined {
-    this.#release();
-    this.#destroyed = true;
     const reason = error instanceof Error ? error : new RequestError('CONFIG_CLOSED', 'this config has been closed');
+    this.#destroyed = true;
+    this.#closed.abort(reason);
+    this.#release();
     for (const exchange of this.#exchanges) exchange.abort(reason);
     for (const socket of this.#sockets) socket.destroy();
     return settled(callback);
@@ -181,6 +189,20 @@ export class AuthenticatedDispatcher extends Dispatcher {
   #release(): void {
     abandoned.unregister(this.#lease);
     this.#lease.close();
+    this.#closed.abort(this.#lease.ended);
+  }
+
+  /** Closed, or destroyed, or the connection behind it: what breaks now was ended here. */
+  get ended(): boolean {
+    return this.#closed.signal.aborted || this.#lease.taken?.ended.aborted === true;
+  }
+
+  /**
+   * Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal, this dispatcher, or the connection
+   * behind it ends: the next try could go nowhere.
+   */
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return pause(ms, [signal, this.#closed.signal, this.#lease.taken?.ended]);
   }
 
   /** A socket of this config that is no request's: it ends with `destroy`. */

@@ -9,8 +9,8 @@ import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
-import type { Destination } from './connection.ts';
 import { Connections } from './connections.ts';
+import type { Destination } from './destination.ts';
 import { type CredentialFiles, credentialFiles } from './export-kubeconfig.ts';
 
 /**

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { RequestError } from '../errors.ts';
 import type { Connector } from './connector.ts';
 
@@ -16,14 +17,17 @@ export function heldBy(owner: SocketOwner, connect: Connector): Connector {
     owner.hold();
     connect(options, (...result) => {
       const [, socket] = result;
-      if (socket) endWith(owner, socket);
+      if (socket) keepUntilClosed(owner, socket);
       else owner.letGo();
       callback(...result);
     });
   };
 }
 
-function endWith(owner: SocketOwner, socket: Socket): void {
+/** Ends a socket with its owner, who holds it already, and lets go of it when it closes. */
+export function keepUntilClosed(owner: SocketOwner, socket: Duplex): void {
+  // Nobody may listen to what an upgrade has left.
+  socket.on('error', () => undefined);
   const end = () => socket.destroy(new RequestError('CONFIG_CLOSED', 'the config of this WebSocket has been closed'));
   owner.ended.addEventListener('abort', end, { once: true });
   socket.once('close', () => {

@@ -1,16 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { type Answer, sendRequest } from './answer.ts';
 import type { ClusterLog } from './cluster-log.ts';
 import type { Outcome, RequestRetries } from './request-retries.ts';
 
+/** A dispatcher that also says how long to wait for the next try: no longer than it lasts itself. */
+export type PausingDispatcher = Dispatcher & { pause(ms: number, signal?: AbortSignal): Promise<void> };
+
 /**
  * client-node's generated clients straight on the dispatcher instead of on `fetch`, which costs half of the rate. Answers as
  * client-node's own library does, but does not follow redirects, and fails with our own errors.
  */
 export function createHttpLibrary(
-  dispatcher: Dispatcher,
+  dispatcher: PausingDispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
   log: Pick<ClusterLog, 'cluster' | 'explain'>,
@@ -26,7 +28,7 @@ const explanation = 'clusterprofile-credentials';
 
 async function send(
   context: RequestContext,
-  dispatcher: Dispatcher,
+  dispatcher: PausingDispatcher,
   retries: RequestRetries,
   maxResponseBytes: number,
   log: Pick<ClusterLog, 'cluster' | 'explain'>,
@@ -55,7 +57,7 @@ async function send(
       repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
     if (pauseMs === undefined) return toResponse(outcome, (statusCode) => log.explain(statusCode, options));
     if ('discard' in outcome) outcome.discard();
-    await pause(pauseMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+    await dispatcher.pause(pauseMs, signal);
   }
 }
 

@@ -6,17 +6,28 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
+import { backoffMs, Hold } from '../exec/backoff.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { SilentPeer } from './watchdog.ts';
 
 /** A request that a pool sends. It is undici's handler too. */
 export interface PooledRequest extends Dispatcher.DispatchHandler {
-  /** Called once when this try has ended, well or not. */
-  onTryEnd: (() => void) | undefined;
+  /** It may be silent for as long as it likes. */
+  readonly longRunning: boolean;
+  /** A socket sends it: it is to be told when the answer begins, and when it has ended, well or not. */
+  takenBy(carrier: Carrier): void;
   /** How often undici has told it of an error: shows whether a request that undici did not take was at fault itself. */
   readonly failures: number;
   /** It never went out: there is no connection. */
   notSent(error: Error): void;
+}
+
+/** What carries a request. */
+export interface Carrier {
+  /** It has carried an answer already. */
+  readonly proven: boolean;
+  answered(): void;
+  tryEnded(): void;
 }
 
 export interface PoolOptions {
@@ -26,11 +37,26 @@ export interface PoolOptions {
   readonly pingIntervalMs: number;
   /** Milliseconds without a byte after which a socket that is pinged is given up. */
   readonly silenceMs: number;
+  /** Milliseconds until a connection that does not stand is given up. */
+  readonly connectTimeoutMs: number;
 }
 
 /** As client-go: a ping after 30 s, and 15 s for its answer. */
-export const poolDefaults: PoolOptions = { keepAliveTimeoutMs: 90_000, pingIntervalMs: 30_000, silenceMs: 45_000 };
+export const poolDefaults: PoolOptions = {
+  keepAliveTimeoutMs: 90_000,
+  pingIntervalMs: 30_000,
+  silenceMs: 45_000,
+  connectTimeoutMs: 10_000,
+};
 
+/** A request that waits for a socket, and since when. */
+interface Waiting {
+  readonly options: Dispatcher.DispatchOptions;
+  readonly since: number;
+}
+
+/** Milliseconds until a server that has refused the protocol is asked again. */
+const protocolHoldMs = 600_000;
 /** Handshakes under way at once: a thousand would time out together. */
 const maxDials = 32;
 /** What one HTTP/2 connection carries, until the server says otherwise. */
@@ -46,10 +72,15 @@ export class Pool {
   /** Those that are not closed yet, with the ones that only finish what they have begun. */
   readonly #sockets = new Set<PooledSocket>();
   /** What no socket has taken yet, oldest first. */
-  readonly #waiting = new Map<PooledRequest, Dispatcher.DispatchOptions>();
+  readonly #waiting = new Map<PooledRequest, Waiting>();
   /** What the last socket spoke. */
   #protocol: PooledSocket['protocol'] | undefined;
   #dials = 0;
+  /** When the last socket was opened. */
+  #openedAt = Number.NEGATIVE_INFINITY;
+  /** After dials for offers that failed. */
+  readonly #offersHeld = new Hold();
+  #offersFailed = 0;
   #retiring = false;
   /** Why nothing goes out any more. */
   #ended: Error | undefined;
@@ -83,16 +114,28 @@ export class Pool {
       socket.send(options, request);
       return;
     }
-    this.#waiting.set(request, options);
+    this.#waiting.set(request, { options, since: performance.now() });
     this.#dial();
   }
 
-  /** Sends a request where a socket is free for it, else opens one for later and gives false. */
+  /**
+   * Sends a request where a socket is free for it, else opens one for later and gives false. Nobody waits for that one: after a
+   * dial that failed the next is held back, longer each time, and much longer where the server does not speak the protocol.
+   */
   offer(options: Dispatcher.DispatchOptions, request: PooledRequest, limit: number): boolean {
-    const socket = this.#ended || this.#retiring ? undefined : this.#free();
+    if (this.#ended || this.#retiring) return false;
+    const socket = this.#free();
     if (socket) socket.send(options, request);
-    else if (!this.#ended && !this.#retiring && this.#dials === 0 && this.#open.size < limit) this.#dialOne();
+    else if (this.#dials === 0 && this.#open.size < limit && this.#offersHeld.left(performance.now()) === 0)
+      this.#dialOne((error) => this.#offerEnded(error));
     return socket !== undefined;
+  }
+
+  #offerEnded(error: Error | undefined): void {
+    this.#offersFailed = error ? this.#offersFailed + 1 : 0;
+    if (!error) return;
+    const refused = 'code' in error && /NO_APPLICATION_PROTOCOL/.test(String(error.code));
+    this.#offersHeld.set(performance.now(), refused ? protocolHoldMs : backoffMs(this.#offersFailed));
   }
 
   /** The protocol of its sockets, once there has been one. */
@@ -123,7 +166,7 @@ export class Pool {
     this.#retiring = true;
     this.#ended ??= error;
     for (const socket of this.#sockets) socket.destroy(error);
-    this.#failAll(error);
+    this.#fail([...this.#waiting], error);
     this.#settle();
   }
 
@@ -133,7 +176,7 @@ export class Pool {
   }
 
   #pump(): void {
-    for (const [request, options] of this.#waiting) {
+    for (const [request, { options }] of this.#waiting) {
       const socket = this.#free();
       if (!socket) break;
       this.#waiting.delete(request);
@@ -153,13 +196,15 @@ export class Pool {
     for (; coming < wanted && this.#dials < maxDials; coming += 1) this.#dialOne();
   }
 
-  #dialOne(): void {
+  #dialOne(tell: (error: Error | undefined) => void = () => undefined): void {
     const { hostname, host, protocol, port } = this.#origin;
     this.#dials += 1;
     const done = (error: Error | null, socket: Socket | null): void => {
       this.#dials -= 1;
+      const failure = socket ? undefined : (error ?? new Error('no connection'));
+      tell(failure);
       if (socket) this.#add(socket);
-      else this.#dialFailed(error ?? new Error('no connection'));
+      else if (failure) this.#dialFailed(failure);
     };
     let called = false;
     const once = (...[error, socket]: Parameters<buildConnector.Callback>) => {
@@ -190,6 +235,7 @@ export class Pool {
       },
     });
     this.#sockets.add(socket);
+    this.#openedAt = performance.now();
     connected.once('error', (error) => {
       if (error instanceof SilentPeer) this.#onSilence(error);
     });
@@ -202,25 +248,25 @@ export class Pool {
     this.#pump();
   }
 
-  /** A dial that fails fails those who wait for it, so that nobody waits in line for a server that is away. */
+  /**
+   * A dial that fails fails those who wait for it, so that nobody waits in line for a server that is away: everybody where there
+   * is no other hope, else the first, and whoever has seen no socket open for half of the time that a dial may take.
+   */
   #dialFailed(error: Error): void {
-    if (this.#dials === 0 && this.#open.size === 0) {
-      this.#failAll(error);
-    } else {
-      const [first] = this.#waiting.keys();
-      if (first) {
-        this.#waiting.delete(first);
-        first.notSent(error);
-      }
-    }
+    const hopeless = this.#dials === 0 && this.#open.size === 0;
+    const patience = performance.now() - this.#options.connectTimeoutMs / 2;
+    const waiting = [...this.#waiting];
+    this.#fail(
+      waiting.filter(([, { since }], index) => hopeless || index === 0 || Math.max(since, this.#openedAt) <= patience),
+      error,
+    );
     this.#pump();
   }
 
-  #failAll(error: Error): void {
+  #fail(waiting: readonly (readonly [PooledRequest, Waiting])[], error: Error): void {
     // Those that come while these are told wait for the next dial.
-    const failed = [...this.#waiting.keys()];
-    this.#waiting.clear();
-    for (const request of failed) request.notSent(error);
+    for (const [request] of waiting) this.#waiting.delete(request);
+    for (const [request] of waiting) request.notSent(error);
   }
 
   #settle(): void {

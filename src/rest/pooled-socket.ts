@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
-import type { PooledRequest, PoolOptions } from './pool.ts';
+import type { Carrier, PooledRequest, PoolOptions } from './pool.ts';
+import { failCutAnswers } from './stream-ends.ts';
 import { watchForSilence } from './watchdog.ts';
 
 /** The connection ended before the server looked at the request: it may go out again, whatever its method. */
@@ -20,7 +21,7 @@ interface PooledSocketEvents {
 }
 
 /** One connected socket with an undici client around it, which never connects a second time. */
-export class PooledSocket {
+export class PooledSocket implements Carrier {
   readonly protocol: 'h1' | 'h2';
   readonly #socket: Socket;
   readonly #client: Client;
@@ -28,8 +29,8 @@ export class PooledSocket {
   #busy = false;
   #settled: boolean;
   #ended = false;
-  /** On HTTP/1.1: called when a request has ended. */
-  readonly #free: (() => void) | undefined;
+  #proven = false;
+  readonly #free: () => void;
 
   constructor(origin: string, socket: Socket, options: PoolOptions, events: PooledSocketEvents) {
     this.#socket = socket;
@@ -61,14 +62,15 @@ export class PooledSocket {
     };
     this.#client.on('disconnect', end);
     this.#client.on('connectionError', end);
-    const free = () => {
+    this.#free = () => {
       this.#busy = false;
       this.#settled = true;
       if (!this.#ended) events.free();
     };
-    // On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response.
-    if (this.protocol === 'h1') this.#free = free;
-    else this.#client.on('drain', free);
+    if (this.protocol === 'h2') {
+      this.#client.on('drain', this.#free);
+      this.#client.on('connect', () => failCutAnswers(socket));
+    }
     socket.on('error', () => undefined);
     socket.once('close', () => {
       end();
@@ -87,9 +89,23 @@ export class PooledSocket {
     return this.#settled;
   }
 
+  /** A server at the other end has answered once. */
+  get proven(): boolean {
+    return this.#proven;
+  }
+
+  answered(): void {
+    this.#proven = true;
+  }
+
+  /** On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. */
+  tryEnded(): void {
+    if (this.protocol === 'h1') this.#free();
+  }
+
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
-    request.onTryEnd = this.#free;
-    if (this.#free) {
+    request.takenBy(this);
+    if (this.protocol === 'h1') {
       this.#busy = true;
       this.#client.dispatch(options, request);
       return;

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 
 type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
@@ -5,31 +6,38 @@ type Body = NonNullable<Dispatcher.DispatchOptions['body']> | null;
 /** The longest streamed body that is kept for a replay, in bytes. */
 const replayLimit = 4 * 1024 * 1024;
 
+/** The request that ends with its body's error. */
+interface Aborted {
+  abort(reason: Error): void;
+}
+
 /**
  * A request body that can be sent a second time where possible: text and buffers as they are, a stream (and fetch makes
- * one of everything) by keeping what passes, up to 4 MiB.
+ * one of everything) by keeping what passes, up to 4 MiB. A stream is this body's own from the beginning: its request is aborted
+ * when it fails, whether or not anybody reads it yet, and `close()` ends what has not been read.
  */
 export class ReplayableBody {
   readonly #body: Body;
   readonly #streamed: boolean;
+  readonly #request: Aborted;
+  #passing: AsyncGenerator<Uint8Array> | undefined;
   #kept: Uint8Array[] | undefined = [];
   #size = 0;
   #complete = false;
 
-  constructor(body: Dispatcher.DispatchOptions['body']) {
+  constructor(body: Dispatcher.DispatchOptions['body'], request: Aborted) {
     this.#body = body ?? null;
     this.#streamed = isStreamed(this.#body);
+    this.#request = request;
+    // Stays for good: a stream may fail before it is read and after it was left, and nobody else listens.
+    if (this.#streamed && isNodeStream(this.#body)) this.#body.on('error', (error) => request.abort(error));
   }
 
   /** What goes out with the first try. */
   first(): Body {
-    return this.#streamed
-      ? passing(
-          this.#body,
-          (chunk) => this.#keep(chunk),
-          () => this.#end(),
-        )
-      : this.#body;
+    if (!this.#streamed) return this.#body;
+    this.#passing = this.#pass();
+    return this.#passing as unknown as Body; // undici takes any async iterable; its types name only some of them
   }
 
   /** It comes piece by piece, and may not come a second time. */
@@ -47,33 +55,50 @@ export class ReplayableBody {
     return this.#streamed ? Buffer.concat(this.#kept ?? []) : this.#body;
   }
 
+  /** Nobody reads it any more. */
+  close(): void {
+    if (!this.#streamed || this.#complete) return;
+    const body = this.#body;
+    if (isNodeStream(body)) body.destroy?.();
+    else if (this.#passing) this.#passing.return(undefined).catch(() => undefined);
+    else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => undefined);
+  }
+
+  async *#pass(): AsyncGenerator<Uint8Array> {
+    const body = this.#body as unknown as AsyncIterable<Uint8Array | string>; // isStreamed has looked
+    // Streams of old cannot be iterated.
+    const source = isNodeStream(body) && !(Symbol.asyncIterator in body) ? new Readable().wrap(body) : body;
+    try {
+      for await (const chunk of source) {
+        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+        this.#keep(bytes);
+        yield bytes;
+      }
+    } catch (error) {
+      this.#request.abort(
+        error instanceof Error ? error : new Error('the body of the request failed', { cause: error }),
+      );
+      throw error;
+    }
+    this.#complete = true;
+  }
+
   #keep(chunk: Uint8Array): void {
     this.#size += chunk.byteLength;
     if (this.#size > replayLimit) this.#kept = undefined;
     this.#kept?.push(chunk);
   }
-
-  #end(): void {
-    this.#complete = true;
-  }
 }
 
 function isStreamed(body: Body): boolean {
-  if (typeof body !== 'object' || body === null || body instanceof Uint8Array) return false;
+  if (typeof body !== 'object' || body === null || ArrayBuffer.isView(body)) return false;
+  if (Symbol.asyncIterator in body || isNodeStream(body)) return true;
   // FormData is iterable too, but undici encodes it anew each time.
-  return Symbol.asyncIterator in body || (Symbol.iterator in body && body[Symbol.toStringTag as never] !== 'FormData'); // a key every object may lack
+  return Symbol.iterator in body && body[Symbol.toStringTag as never] !== 'FormData'; // a key every object may lack
 }
 
-/** undici takes any async iterable as a body; its types name only some of them. */
-function passing(body: Body, keep: (chunk: Uint8Array) => void, end: () => void): Body {
-  const source = body as unknown as AsyncIterable<Uint8Array | string>; // isStreamed has looked
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of source) {
-      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      keep(bytes);
-      yield bytes;
-    }
-    end();
-  }
-  return chunks() as unknown as Body; // see above
+/** A stream of Node, or of a library that does as Node does. */
+function isNodeStream(body: unknown): body is NodeJS.ReadableStream & { destroy?(): void } {
+  const { pipe, on } = Object(body);
+  return typeof body === 'object' && typeof pipe === 'function' && typeof on === 'function';
 }

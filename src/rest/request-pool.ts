@@ -40,7 +40,7 @@ export class RequestPool {
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
     const quick = this.#quick;
     const now = performance.now();
-    if (quick && this.#main.protocol === 'h2' && this.#isBusy(now) && !isLongRunning(options)) {
+    if (quick && this.#main.protocol === 'h2' && this.#isBusy(now) && !request.longRunning) {
       // One now and then keeps the connection that notices a dead peer.
       if (now - this.#mainUsedAt < mainUseMs && quick.offer(options, request, maxQuickSockets)) return;
     }
@@ -74,11 +74,4 @@ export class RequestPool {
     this.#recent += 1;
     return this.#recent > busyRate;
   }
-}
-
-/** What Kubernetes calls long-running, and what is not its business: such a request may be silent for as long as it likes. */
-export function isLongRunning({ path, upgrade, body }: Dispatcher.DispatchOptions): boolean {
-  if (upgrade) return true;
-  if (typeof body === 'object' && body !== null && !(body instanceof Uint8Array)) return true;
-  return /[?&](?:watch|follow)=(?:true|1)(?:&|$)|\/(?:proxy|exec|attach|portforward|log)(?:[/?]|$)/.test(path);
 }

@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
 import { emit, type Observer, type RequestStart } from '../telemetry.ts';
-import { isLongRunning } from './request-pool.ts';
 
 let lastId = 0;
 
@@ -13,9 +12,15 @@ export class RequestReport {
   #statusCode: number | undefined;
   #answerMs: number | undefined;
 
-  constructor(observer: Observer | undefined, provider: string, origin: string, options: Dispatcher.DispatchOptions) {
+  constructor(
+    observer: Observer | undefined,
+    provider: string,
+    origin: string,
+    options: Dispatcher.DispatchOptions,
+    longRunning: boolean,
+  ) {
     this.#observer = observer;
-    this.#longRunning = isLongRunning(options);
+    this.#longRunning = longRunning;
     lastId += 1;
     const path = String(options.path).replace(/[?#].*/s, '');
     this.#start = { requestId: lastId, provider, origin, method: String(options.method), path };

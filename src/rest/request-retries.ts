@@ -3,7 +3,7 @@
  * connection was lost. A list of what is watched as well belongs to an informer, which must not stop: it goes on for longer.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { ConnectionError, CredentialsError } from '../errors.ts';
+import { ConnectionError, CredentialsError, RequestError } from '../errors.ts';
 import type { ClusterLog } from './cluster-log.ts';
 import { passingStatuses } from './statuses.ts';
 
@@ -16,6 +16,8 @@ const lostPauseMs = 1_000;
 /** Milliseconds between tries of an informer's list. */
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
+/** The longest time that a server may ask a client to wait, in seconds: an answer that asks for more is the caller's. */
+const longestRetryAfter = 60;
 /** How many watched paths are remembered. */
 const maxWatched = 1_000;
 
@@ -53,6 +55,7 @@ export class RequestRetries {
     const informer = method === 'GET' && tries <= maxInformerRetries && this.#watched.has(withoutQuery(path));
     const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1));
     if ('error' in outcome) {
+      if (informer && isBrokenAnswer(outcome.error)) return backoff;
       if (method !== 'GET' || !(outcome.error instanceof CredentialsError) || !outcome.error.retryable)
         return undefined;
       if (informer) return backoff;
@@ -63,10 +66,15 @@ export class RequestRetries {
     const { statusCode, headers } = outcome;
     const seconds = headers['retry-after'];
     if ((statusCode === 429 || statusCode >= 500) && seconds !== undefined && /^\d{1,6}$/.test(seconds)) {
-      return Number(seconds) * 1_000;
+      if (Number(seconds) <= longestRetryAfter) return Number(seconds) * 1_000;
     }
     return informer && (statusCode === 401 || passingStatuses.has(statusCode)) ? backoff : undefined;
   }
+}
+
+/** An answer that cannot be read: what stands between may be going or coming, so that an informer does well to ask again. */
+export function isBrokenAnswer(error: unknown): boolean {
+  return error instanceof RequestError && error.code === 'RESPONSE_INVALID';
 }
 
 function withoutQuery(path: string): string {

@@ -1,14 +1,15 @@
 /**
  * For client-node's Watch and the informers on it, which end at any error. A watch may end at any time, and goes on from its
- * last resourceVersion: so a connection that breaks is the end of the stream, and one that cannot be made is tried again.
+ * last resourceVersion: so whatever breaks it is the end of the stream, and one that cannot be made is tried again.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
-import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
+import { CredentialsError, PluginError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import type { ClusterLog } from './cluster-log.ts';
-import type { RequestRetries } from './request-retries.ts';
+import type { AuthenticatedDispatcher } from './dispatcher.ts';
+import { isBrokenAnswer, type RequestRetries } from './request-retries.ts';
 import { passingStatuses } from './statuses.ts';
 
 /** Milliseconds between tries, from the first to the longest; client-node's Watch gives up after 30 s and starts again. */
@@ -38,17 +39,17 @@ function isResumed(path: string): boolean {
 function maySucceedLater(error: Error, resumed: boolean): boolean {
   // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
   if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
-  return error instanceof CredentialsError && error.retryable;
+  return isBrokenAnswer(error) || (error instanceof CredentialsError && error.retryable);
 }
 
 /** A dispatcher for watches on top of the authenticated one. */
 export class WatchDispatcher extends Dispatcher {
-  readonly #inner: Dispatcher;
+  readonly #inner: AuthenticatedDispatcher;
   readonly #log: ClusterLog;
   readonly #retries: RequestRetries;
   readonly #patience: WatchPatience;
 
-  constructor(inner: Dispatcher, log: ClusterLog, retries: RequestRetries, patience = defaultPatience) {
+  constructor(inner: AuthenticatedDispatcher, log: ClusterLog, retries: RequestRetries, patience = defaultPatience) {
     super();
     this.#patience = patience;
     this.#inner = inner;
@@ -65,14 +66,15 @@ export class WatchDispatcher extends Dispatcher {
 
 /** One watch: the caller's controller stays the same from try to try. */
 class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchController {
-  readonly #inner: Dispatcher;
+  readonly #inner: AuthenticatedDispatcher;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #log: ClusterLog;
   readonly #resumed: boolean;
   readonly #giveUpAt: number;
   #wire: Dispatcher.DispatchController | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  /** While it waits for its next try. */
+  #waiting: AbortController | undefined;
   #pauseMs = firstPauseMs;
   #started = false;
   #statusCode = 0;
@@ -82,7 +84,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   #reason: Error | null = null;
 
   constructor(
-    inner: Dispatcher,
+    inner: AuthenticatedDispatcher,
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
     log: ClusterLog,
@@ -97,7 +99,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   }
 
   send(): void {
-    this.#timer = undefined;
+    this.#waiting = undefined;
     this.#inner.dispatch(this.#options, this);
   }
 
@@ -149,7 +151,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   }
 
   onResponseError(_wire: Dispatcher.DispatchController, error: Error): void {
-    if (this.#reason === null && this.#statusCode === 200 && error instanceof ConnectionError) {
+    if (this.#reason === null && this.#statusCode === 200 && !this.#inner.ended) {
       this.#log.debug(`${this.#name()} broke off (${error.message}); the watch ends`);
       this.#handler.onResponseEnd?.(this, {});
       return;
@@ -169,7 +171,15 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     this.#dropped = 0;
     // What it fails with has been warned about.
     this.#log.debug(`${this.#name()} could not begin and is tried again in ${this.#pauseMs} ms: ${why}`);
-    this.#timer = setTimeout(() => this.send(), this.#pauseMs);
+    this.#waiting = new AbortController();
+    this.#inner
+      .pause(this.#pauseMs, this.#waiting.signal)
+      .then(
+        () => this.send(),
+        (reason: Error) => this.#handler.onResponseError?.(this, reason),
+      )
+      // There is nobody left whom a handler that throws could be told of.
+      .catch(() => undefined);
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
   }
 
@@ -191,8 +201,8 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   abort(reason: Error): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
-    clearTimeout(this.#timer);
     if (this.#wire) this.#wire.abort(reason);
+    else if (this.#waiting) this.#waiting.abort(reason);
     else this.#handler.onResponseError?.(this, reason);
   }
 

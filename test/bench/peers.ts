@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   CoreV1Api,
   createConfiguration,
@@ -125,7 +126,8 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
   const baseServer = new ServerConfiguration(cluster.server, {});
-  const httpApi = createHttpLibrary(agent, new RequestRetries({ debug: () => undefined }), 2 ** 29, {
+  const pausing = Object.assign(agent, { pause: (ms: number) => pause(ms) });
+  const httpApi = createHttpLibrary(pausing, new RequestRetries({ debug: () => undefined }), 2 ** 29, {
     explain: () => '',
     cluster: { name: 'bench', server: cluster.server },
   });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:http2';
+import { connect, createSecureServer } from 'node:http2';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/watchdog.ts';
-import { startFleet } from '../fixtures/fleet.ts';
+import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
@@ -120,6 +121,27 @@ describe('one HTTP/2 connection for many', () => {
     );
     assert.ok(failures <= 2, `${failures} failures`);
     assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('a server that speaks HTTP/2 alone', () => {
+  test('is asked for HTTP/1.1 once, however many short requests there are', async (t) => {
+    let refused = 0;
+    const server = createSecureServer(tlsOptions);
+    server.on('tlsClientError', () => {
+      refused += 1;
+    });
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined).respond({ ':status': 200 });
+      stream.end('{}');
+    });
+    const port = await listen(t, server);
+    const providers = startProviders(t, await startPlugin(t));
+    const { dispatcher } = providers.getConfig(profileAt(port));
+    const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.dump();
+    for (let i = 0; i < 500; i++) await Promise.all([send(), send()]);
+    assert.equal(refused, 1);
+    await providers.close();
   });
 });
 

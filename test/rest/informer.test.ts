@@ -2,14 +2,21 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api, HttpMethod, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
-import { fetch } from 'undici';
+import { type Dispatcher, fetch } from 'undici';
 import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
 import { ClusterLog } from '../../src/rest/cluster-log.ts';
+import { AuthenticatedDispatcher } from '../../src/rest/dispatcher.ts';
 import { RequestRetries } from '../../src/rest/request-retries.ts';
 import { WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
 import { Troubles } from '../../src/troubles.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
+
+/** The type of `config.dispatcher` is undici's. */
+function authenticated(dispatcher: Dispatcher): AuthenticatedDispatcher {
+  assert.ok(dispatcher instanceof AuthenticatedDispatcher);
+  return dispatcher;
+}
 
 /** An informer for namespaces, and the names that it has seen; an error fails the test. */
 async function startInformer(t: TestContext, config: RestConfig) {
@@ -167,7 +174,7 @@ describe('a watch', () => {
       troubles: new Troubles({ logger: { warn: () => undefined }, clock: Date.now }),
     });
     const patience = { firstMs: 600, resumedMs: 600 };
-    const dispatcher = new WatchDispatcher(config.dispatcher, log, new RequestRetries(log), patience);
+    const dispatcher = new WatchDispatcher(authenticated(config.dispatcher), log, new RequestRetries(log), patience);
     for (const query of ['watch=true', 'watch=true&resourceVersion=12']) {
       await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces?${query}`, { dispatcher }), (error: unknown) => {
         assert.ok(error instanceof Error && error.cause instanceof ConnectionError);

@@ -8,6 +8,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -80,6 +81,55 @@ describe('a 401', () => {
     assert.equal((await fetch(url, { dispatcher: config.dispatcher })).status, 200);
     assert.equal(await plugin.runs(), 2);
   });
+
+  for (const moment of ['while the refresh runs', 'after the refresh has failed'] as const) {
+    test(`that grows too long to be held ${moment} comes once, and whole, to a caller who is slow`, async (t) => {
+      const { plugin, providers } = await startFleet(t);
+      const part = 200 * 1024;
+      let more = () => {};
+      const server = createServer(tlsOptions, (_request, response) => {
+        response.writeHead(401).write(Buffer.alloc(part));
+        more = () => {
+          response.write(Buffer.alloc(part));
+          response.end(Buffer.alloc(part));
+        };
+      });
+      const port = await listen(t, server);
+      t.after(() => server.closeAllConnections());
+      const config = providers.getConfig(profileAt(port));
+      await config.ready();
+      await plugin.answer({ exitCode: 1, delayMs: moment === 'while the refresh runs' ? 2_000 : 0 });
+      let starts = 0;
+      let size = 0;
+      const ended = new Promise<unknown>((resolve) => {
+        const options = { origin: `https://127.0.0.1:${port}`, path: '/x', method: 'GET' } as const;
+        config.dispatcher.dispatch(options, {
+          onRequestStart: () => undefined,
+          onResponseStart: (controller) => {
+            starts += 1;
+            controller.pause();
+            setImmediate(more);
+            // Each piece is taken late.
+            setTimeout(() => controller.resume(), 200);
+          },
+          onResponseData: (controller, chunk) => {
+            size += chunk.length;
+            controller.pause();
+            setTimeout(() => controller.resume(), 5);
+          },
+          onResponseEnd: () => resolve('ended'),
+          onResponseError: (_controller, error) => resolve(error),
+        });
+      });
+      if (moment === 'while the refresh runs') {
+        await until(t, async () => (await plugin.runs()) === 2);
+        more();
+        more = () => {};
+      }
+      assert.equal(await ended, 'ended');
+      assert.deepEqual([starts, size], [1, 3 * part]);
+    });
+  }
 
   test('to a body over 4 MiB is not replayed, and the next request works', async (t) => {
     const { cluster, plugin, config } = await startFleet(t);

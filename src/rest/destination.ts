@@ -1,0 +1,40 @@
+import type { ResolvedCluster } from '../access/cluster.ts';
+import type { Segments } from '../access/path-bounds.ts';
+import type { CredentialSupply } from '../exec/credential-source.ts';
+import type { PluginCall } from '../exec/plugin.ts';
+
+/** What one connection needs to know: where to, and whose credential. */
+export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
+
+/** A plugin's credential, which configs with equal calls share. */
+interface PluginCredential {
+  readonly call: PluginCall;
+  readonly supply?: undefined;
+}
+
+/** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
+interface SuppliedCredential {
+  readonly call?: undefined;
+  readonly supply: CredentialSupply;
+}
+
+interface DestinationParts {
+  /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
+  readonly name: string;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile?: string;
+  readonly cluster: ResolvedCluster;
+  /** The access type, for messages and metrics. */
+  readonly provider: string;
+  /** Of a kubeconfig: the proxy with its login. */
+  readonly proxyUrl?: string;
+  /** The paths that `allowedServers` binds all requests to. */
+  readonly pathBounds?: readonly Segments[] | undefined;
+  /** Whether the provider that this was resolved with is still the one that is configured. */
+  readonly isCurrent?: () => boolean;
+  /** Of a kubeconfig: headers of every request, lower case. */
+  readonly impersonation?: Impersonation;
+}
+
+/** Headers that say whom to impersonate. */
+export type Impersonation = Readonly<Record<string, readonly string[]>>;

@@ -1,0 +1,51 @@
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+
+/** The server has broken an answer off in the middle, in a way that Node and undici take for its end. */
+export class CutAnswer extends Error {
+  readonly code = 'ERR_ANSWER_CUT';
+}
+
+/**
+ * Makes the answers of an HTTP/2 connection fail that the server ends with RST_STREAM alone. Node ends such a stream as it ends one
+ * with END_STREAM if the code is CANCEL or NO_ERROR, and undici gives it to the caller as complete. The two differ in what comes
+ * first: the end of the stream, or its closing. RST_STREAM after END_STREAM is well.
+ */
+export function failCutAnswers(socket: Socket): void {
+  const session = sessionOf(socket);
+  if (!session) return;
+  const { request } = session;
+  session.request = (headers, options) => {
+    const stream = request.call(session, headers, options);
+    // An upgraded stream is the caller's own.
+    if (Object(headers)[':method'] !== 'CONNECT') checkEnd(stream);
+    return stream;
+  };
+}
+
+function checkEnd(stream: ClientHttp2Stream): void {
+  const { push } = stream;
+  stream.push = (chunk, encoding) => {
+    if (chunk !== null) return push.call(stream, chunk, encoding);
+    // Whatever comes after the end says nothing any more.
+    stream.push = push;
+    if (!stream.closed) return push.call(stream, null);
+    // Without an end undici misses the rest when the stream closes. Not now: Node is about to use the stream.
+    queueMicrotask(() => stream.destroy(new CutAnswer('the server reset the stream before its answer was complete')));
+    return false;
+  };
+}
+
+/** Node leaves the session on its socket, and so does undici, each under a symbol of its own. */
+function sessionOf(socket: Socket): ClientHttp2Session | undefined {
+  for (const key of Object.getOwnPropertySymbols(socket)) {
+    const value: unknown = Reflect.get(socket, key);
+    if (isSession(value)) return value;
+  }
+  return undefined;
+}
+
+function isSession(value: unknown): value is ClientHttp2Session {
+  const { request, goaway } = Object(value);
+  return typeof request === 'function' && typeof goaway === 'function';
+}

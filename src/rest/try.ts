@@ -1,0 +1,129 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { Carrier, PooledRequest } from './pool.ts';
+import type { RequestPool } from './request-pool.ts';
+
+export type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
+
+/** What becomes of a try; nothing is told of one that was left. */
+export interface TryEvents {
+  tryUpgraded(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void;
+  tryAnswered(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string | undefined): void;
+  tryData(chunk: Buffer): void;
+  tryEnded(trailers: IncomingHttpHeaders): void;
+  tryFailed(error: Error): void;
+}
+
+/**
+ * One time that a request goes out: the handler that undici has for it. undici may start it a second time by itself, with
+ * another controller (a stream that the server refused): it is the same try.
+ */
+export class Try implements PooledRequest {
+  readonly longRunning: boolean;
+  readonly #events: TryEvents;
+  /** Where it waits until a socket takes it. */
+  #pool: RequestPool | undefined;
+  #wire: Dispatcher.DispatchController | undefined;
+  #paused: boolean;
+  /** Why nobody waits for it any more. */
+  #left: Error | undefined;
+  #carrier: Carrier | undefined;
+  #reused = false;
+  failures = 0;
+
+  constructor(events: TryEvents, longRunning: boolean, paused: boolean) {
+    this.#events = events;
+    this.longRunning = longRunning;
+    this.#paused = paused;
+  }
+
+  send(pool: RequestPool, options: Dispatcher.DispatchOptions): void {
+    this.#pool = pool;
+    pool.send(options, this);
+  }
+
+  /** Its connection had carried an answer before: the server may have closed it while it was idle. */
+  get reused(): boolean {
+    return this.#reused;
+  }
+
+  takenBy(carrier: Carrier): void {
+    this.#carrier = carrier;
+    this.#reused = carrier.proven;
+  }
+
+  notSent(error: Error): void {
+    if (!this.#left) this.#events.tryFailed(error);
+  }
+
+  onRequestStart(wire: Dispatcher.DispatchController): void {
+    if (this.#left) {
+      wire.abort(this.#left);
+      return;
+    }
+    this.#wire = wire;
+    if (this.#paused) wire.pause();
+  }
+
+  onRequestUpgrade(
+    _wire: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    if (this.#left) socket.destroy();
+    else this.#events.tryUpgraded(statusCode, headers, socket);
+  }
+
+  onResponseStart(
+    _wire: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    statusMessage?: string,
+  ): void {
+    this.#carrier?.answered();
+    if (!this.#left) this.#events.tryAnswered(statusCode, headers, statusMessage);
+  }
+
+  onResponseData(_wire: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#left) this.#events.tryData(chunk);
+  }
+
+  onResponseEnd(_wire: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    this.#carrier?.tryEnded();
+    if (!this.#left) this.#events.tryEnded(trailers);
+  }
+
+  onResponseError(_wire: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.failures += 1;
+    this.#carrier?.tryEnded();
+    if (!this.#left) this.#events.tryFailed(error);
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#wire?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#wire?.resume();
+  }
+
+  /** Nobody waits for it any more. */
+  leave(reason: Error): void {
+    if (this.#left) return;
+    this.#left = reason;
+    this.#pool?.forget(this);
+    this.#wire?.abort(reason);
+  }
+
+  get rawHeaders(): RawHeaders {
+    return this.#wire?.rawHeaders ?? null;
+  }
+
+  get rawTrailers(): RawHeaders {
+    return this.#wire?.rawTrailers ?? null;
+  }
+}

@@ -1,0 +1,149 @@
+// Answers that are none: whose fault it is, what the error shows, and how often a request goes out for them.
+import assert from 'node:assert/strict';
+import { createSecureServer } from 'node:http2';
+import { createServer as createHttpsServer } from 'node:https';
+import { describe, type TestContext, test } from 'node:test';
+import { createServer, type TLSSocket } from 'node:tls';
+import { inspect } from 'node:util';
+import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { ConnectionError, RequestError } from '../../src/index.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+const token = 'secret-token-1234567890';
+const ok = 'HTTP/1.1 200 OK\r\n';
+
+/** A server that answers each request with these bytes. */
+async function startRawH1(t: TestContext, answer: (request: string, socket: TLSSocket) => void) {
+  let requests = 0;
+  const server = createServer(tlsOptions, (socket) => {
+    t.after(() => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      requests += 1;
+      answer(String(data), socket);
+    });
+  });
+  const port = await listen(t, server);
+  const config = startProviders(t, await startPlugin(t, { token })).getConfig(profileAt(port));
+  await config.ready();
+  return { config, url: `https://127.0.0.1:${port}/x`, requests: () => requests };
+}
+
+describe('an answer that cannot be read is told as such, once', () => {
+  const answers: Readonly<Record<string, readonly [code: string, answer: string]>> = {
+    'headers of 20 KiB': ['RESPONSE_INVALID', `${ok}x: ${'a'.repeat(20_000)}\r\ncontent-length: 2\r\n\r\n{}`],
+    'a chunk size that is none': ['RESPONSE_INVALID', `${ok}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    'a chunk that is too long': ['RESPONSE_INVALID', `${ok}transfer-encoding: chunked\r\n\r\n2\r\nabcd\r\n`],
+    'a trailer of 20 KiB': [
+      'RESPONSE_INVALID',
+      `${ok}transfer-encoding: chunked\r\n\r\n0\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
+    ],
+    'two lengths': ['RESPONSE_INVALID', `${ok}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`],
+    'another protocol': ['RESPONSE_INVALID', 'SSH-2.0-OpenSSH_9\r\n'],
+    'the end before its length': ['CONNECTION_LOST', `${ok}content-length: 100\r\n\r\n0123456789`],
+    'an upgrade that nobody asked for': ['CONNECTION_LOST', 'HTTP/1.1 101 x\r\nupgrade: x\r\n\r\n'],
+    nothing: ['CONNECTION_LOST', ''],
+  };
+  for (const [what, [code, answer]] of Object.entries(answers)) {
+    test(what, async (t) => {
+      const { config, url, requests } = await startRawH1(t, (_request, socket) => socket.end(answer));
+      const sent = request(url, { dispatcher: config.dispatcher });
+      await assert.rejects(
+        sent.then(({ body }) => body.text()),
+        (error) => {
+          assert.ok(error instanceof RequestError || error instanceof ConnectionError, String(error));
+          assert.equal(error.code, code);
+          assert.match(error.message, /^ClusterProfile fleet\/raw, https:/);
+          return true;
+        },
+      );
+      assert.equal(requests(), 1, 'a connection that has never answered is no idle one that was closed');
+    });
+  }
+
+  test('a wrong length on HTTP/2', async (t) => {
+    const server = createSecureServer(tlsOptions);
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined).respond({ ':status': 200, 'content-length': 100 });
+      stream.end('{}');
+    });
+    const port = await listen(t, server);
+    const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+    const sent = request(`https://127.0.0.1:${port}/x`, { dispatcher });
+    await assert.rejects(
+      sent.then(({ body }) => body.text()),
+      { code: 'RESPONSE_INVALID' },
+    );
+  });
+
+  test('without what it says: it may have said the token back', async (t) => {
+    const { config, url } = await startRawH1(t, (text, socket) => socket.end(`${text.repeat(2)}\r\n`));
+    const { dispatcher } = config;
+    const core = config.makeApiClient(CoreV1Api);
+    for (const send of [() => request(url, { dispatcher }), () => core.createNamespace({ body: {} })]) {
+      await assert.rejects(send(), (error) => {
+        assert.equal(Reflect.get(Object(error), 'code'), 'RESPONSE_INVALID');
+        assert.ok(!inspect(error, { depth: 8, showHidden: true }).includes(token));
+        return true;
+      });
+    }
+  });
+});
+
+test('a GET whose connection breaks goes out again at once where that had been of use before', async (t) => {
+  let breaks = true;
+  let onConnection = 0;
+  const { config, url, requests } = await startRawH1(t, (_request, socket) => {
+    onConnection = socket === last ? onConnection + 1 : 1;
+    last = socket;
+    // The first on a connection is answered, the next breaks it.
+    if (breaks && onConnection > 1) socket.destroy();
+    else socket.write(`${ok}content-length: 2\r\n\r\n{}`);
+  });
+  let last: TLSSocket | undefined;
+  const get = async () => (await request(url, { dispatcher: config.dispatcher })).body.text();
+  assert.equal(await get(), '{}');
+  assert.equal(await get(), '{}');
+  assert.equal(requests(), 3);
+  breaks = false;
+  assert.equal(await get(), '{}');
+  assert.equal(requests(), 4);
+});
+
+describe('an informer goes on after a watch that ends with', () => {
+  const ends: Readonly<Record<string, string>> = {
+    'a chunk size that is none': 'zz this is no chunk\r\n',
+    'a chunk that is too long': '3\r\nabcXX\r\n',
+    'a trailer of 20 KiB': `0\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
+  };
+  for (const [what, bytes] of Object.entries(ends)) {
+    test(what, async (t) => {
+      let watches = 0;
+      const server = createHttpsServer(tlsOptions, ({ url = '', socket }, response) => {
+        response.setHeader('content-type', 'application/json');
+        if (!url.includes('watch=')) {
+          response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+          return;
+        }
+        watches += 1;
+        response.write('{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"2"}}}\n', () => {
+          if (watches === 1) socket.write(bytes);
+        });
+      });
+      const port = await listen(t, server);
+      t.after(() => server.closeAllConnections());
+      const config = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+      const core = config.makeApiClient(CoreV1Api);
+      const errors: unknown[] = [];
+      const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());
+      informer.on('error', (error) => errors.push(error));
+      t.after(() => informer.stop());
+      await informer.start();
+      await until(t, () => watches > 1 || errors.length > 0);
+      assert.deepEqual(errors, []);
+    });
+  }
+});

@@ -1,0 +1,138 @@
+// What ends a request that is between two tries, and a socket that a request has become.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api, Watch } from '@kubernetes/client-node';
+import { upgrade, WebSocket } from 'undici';
+import { type CredentialProvidersOptions, RestConfig } from '../../src/index.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { startTlsServer } from '../fixtures/tls-server.ts';
+import { until } from '../fixtures/until.ts';
+
+const ends = ['providers.close()', 'config.close()', 'dispatcher.destroy()'] as const;
+
+/** A server that is overloaded for so many seconds. */
+async function startBusy(t: TestContext, seconds: number, options: CredentialProvidersOptions = {}) {
+  let requests = 0;
+  const server = createServer(tlsOptions, (_request, response) => {
+    requests += 1;
+    response.writeHead(503, { 'retry-after': String(seconds) }).end('{}');
+  });
+  const port = await listen(t, server);
+  t.after(() => server.closeAllConnections());
+  const messages: string[] = [];
+  const debug = (_fields: object, message: string) => messages.push(message);
+  const logger = { warn: debug, debug };
+  const providers = startProviders(t, await startPlugin(t), { logger, ...options });
+  const config = providers.getConfig(profileAt(port));
+  return { providers, config, messages, requests: () => requests };
+}
+
+type Busy = Awaited<ReturnType<typeof startBusy>>;
+const end = async (how: (typeof ends)[number], { providers, config }: Pick<Busy, 'providers' | 'config'>) => {
+  if (how === 'providers.close()') await providers.close();
+  else if (how === 'config.close()') await config.close();
+  else await config.dispatcher.destroy();
+};
+/** Timers that keep the process up. */
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+for (const how of ends) {
+  describe(how, () => {
+    test('ends a request that waits for Retry-After, and leaves no timer', async (t) => {
+      const busy = await startBusy(t, 50);
+      const listed = busy.config.makeApiClient(CoreV1Api).listNamespace();
+      const rejected = assert.rejects(listed, { code: 'CONFIG_CLOSED' });
+      await until(t, () => busy.messages.some((message) => /sent again in 50000 ms/.test(message)));
+      const before = timers();
+      await end(how, busy);
+      await rejected;
+      assert.ok(timers() < before, `${timers()} of ${before}`);
+      assert.equal(busy.requests(), 1);
+    });
+
+    test('ends a watch that waits for its next try', async (t) => {
+      const busy = await startBusy(t, 1);
+      const ended = new Promise<unknown>((resolve) => {
+        new Watch(busy.config).watch('/api/v1/namespaces', {}, () => {}, resolve);
+      });
+      await until(t, () => busy.messages.some((message) => /is tried again/.test(message)));
+      await end(how, busy);
+      const error = await ended;
+      assert.ok(error instanceof Error);
+      assert.equal(Reflect.get(Object(error.cause ?? error), 'code'), 'CONFIG_CLOSED');
+    });
+  });
+}
+
+test('a Retry-After of more than a minute is for the caller', async (t) => {
+  const { config, requests } = await startBusy(t, 61);
+  await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 503 });
+  assert.equal(requests(), 1);
+});
+
+describe('a socket that an upgrade has left', () => {
+  async function startUpgrading(t: TestContext) {
+    const server = createServer(tlsOptions);
+    server.on('upgrade', (_request, socket) => {
+      socket.on('error', () => undefined);
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n');
+      socket.pipe(socket);
+    });
+    const port = await listen(t, server);
+    const clock = { now: Date.now() };
+    const providers = startProviders(t, await startPlugin(t), { idleTimeoutMs: 1_000, clock: () => clock.now });
+    const config = providers.getConfig(profileAt(port));
+    const open = async () => {
+      const { dispatcher } = config;
+      return (await upgrade(`https://127.0.0.1:${port}/x`, { protocol: 'echo', dispatcher })).socket;
+    };
+    return { clock, providers, config, open };
+  }
+
+  for (const how of ['providers.close()', 'dispatcher.destroy()'] as const) {
+    test(`ends with ${how}, though nobody listens to its errors`, async (t) => {
+      const { providers, config, open } = await startUpgrading(t);
+      const socket = await open();
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      await end(how, { providers, config });
+      await closed;
+    });
+  }
+
+  test('goes on when its config is closed and swept', async (t) => {
+    const { clock, providers, config, open } = await startUpgrading(t);
+    const socket = await open();
+    await config.close();
+    clock.now += 3_600_000;
+    assert.throws(() => providers.getConfig({ metadata: { name: 'none' } }));
+    const other = providers.getConfig(profileAt(1));
+    await other.ready();
+    socket.write('still there');
+    assert.equal(String((await once(socket, 'data'))[0]), 'still there');
+    socket.destroy();
+  });
+
+  test("is undici's WebSocket, too", async (t) => {
+    const authority = createCertificateAuthority();
+    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
+    const cluster = {
+      server: server.url,
+      'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
+    };
+    const text = JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster }],
+      users: [{ name: 'u', user: { token: 'token-1' } }],
+    });
+    const { dispatcher } = RestConfig.fromKubeConfig({ text });
+    const socket = new WebSocket(server.url.replace('https', 'wss'), { dispatcher });
+    await once(socket, 'open');
+    await dispatcher.destroy();
+    await until(t, () => server.open.size === 0);
+  });
+});

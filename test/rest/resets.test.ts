@@ -1,0 +1,121 @@
+// What a server does with one stream of an HTTP/2 connection, frame by frame.
+import assert from 'node:assert/strict';
+import { createSecureServer, type ServerHttp2Session } from 'node:http2';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { fetch, request } from 'undici';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { frames, listen, profileAt, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('a stream that the server refuses', () => {
+  for (const method of ['GET', 'POST'] as const) {
+    test(`is sent again: no ${method} of eight is lost`, async (t) => {
+      const server = await startRawH2(t, (socket, stream, count) => {
+        if (count <= 8) socket.write(frames.reset(stream, resets.REFUSED_STREAM));
+        else socket.write(Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]));
+      });
+      const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+      const body = method === 'POST' ? { body: '{}' } : {};
+      const send = () => request(`${access.cluster.server}/x`, { dispatcher, method, ...body });
+      const answers = await Promise.all(Array.from({ length: 8 }, async () => (await send()).body.text()));
+      assert.deepEqual(new Set(answers), new Set(['{}']));
+    });
+  }
+
+  test('each time is an error after a few tries', async (t) => {
+    const server = await startRawH2(t, (socket, stream) => socket.write(frames.reset(stream, resets.REFUSED_STREAM)));
+    const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+    await assert.rejects(request(`${access.cluster.server}/x`, { dispatcher }), { code: 'CONNECTION_LOST' });
+    assert.ok(server.requests() <= 12, `${server.requests()} tries`);
+  });
+
+  for (const end of ['providers.close()', 'dispatcher.destroy()'] as const) {
+    test(`and is not answered afterwards ends with ${end}`, async (t) => {
+      const server = await startRawH2(t, (socket, stream, count) => {
+        if (count <= 4) socket.write(frames.reset(stream, resets.REFUSED_STREAM));
+      });
+      const providers = startProviders(t, await startPlugin(t));
+      const config = providers.getConfig(server.profile);
+      const { dispatcher, access } = config;
+      const url = `${access.cluster.server}/x`;
+      const sent = [
+        request(url, { dispatcher }),
+        fetch(url, { dispatcher }).catch(({ cause }) => Promise.reject(cause)),
+        config.makeApiClient(CoreV1Api).listNamespace(),
+      ];
+      const ended = Promise.all(sent.map((one) => assert.rejects(one, { code: 'CONFIG_CLOSED' })));
+      await until(t, () => server.requests() >= 6);
+      if (end === 'providers.close()') await providers.close();
+      else await dispatcher.destroy();
+      await ended;
+    });
+  }
+
+  test('by a Node server that allows fewer streams than before', async (t) => {
+    const server = createSecureServer({ ...tlsOptions, settings: { maxConcurrentStreams: 10 } });
+    let session: ServerHttp2Session | undefined;
+    let hold = true;
+    const held: (() => void)[] = [];
+    server.on('session', (one) => {
+      session = one;
+      one.on('error', () => undefined);
+    });
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined);
+      const answer = () => {
+        if (stream.destroyed) return;
+        stream.respond({ ':status': 200 });
+        stream.end('{}');
+      };
+      if (hold) held.push(answer);
+      else answer();
+    });
+    const port = await listen(t, server);
+    t.after(() => session?.destroy());
+    const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+    const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.text();
+    const first = send();
+    await until(t, () => held.length === 1);
+    // The client hears of it after it has sent the next ones.
+    session?.settings({ maxConcurrentStreams: 1 });
+    const rest = Array.from({ length: 5 }, send);
+    await new Promise((resolve) => session?.ping(resolve));
+    hold = false;
+    for (const answer of held) answer();
+    assert.deepEqual(new Set(await Promise.all([first, ...rest])), new Set(['{}']));
+  });
+});
+
+describe('an answer that the server cuts off with RST_STREAM', () => {
+  for (const [name, reason] of Object.entries(resets)) {
+    test(`(${name}) is an error for every client, and harms no other request`, async (t) => {
+      let whole = false;
+      const server = await startRawH2(t, (socket, stream) => {
+        socket.write(Buffer.concat([frames.headers(stream), frames.data(stream, '{"items":[')]));
+        socket.write(whole ? frames.lastData(stream, ']}') : frames.reset(stream, reason));
+      });
+      const config = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+      const { dispatcher } = config;
+      const url = `${config.access.cluster.server}/x`;
+      const lost = { code: 'CONNECTION_LOST' };
+      await assert.rejects(async () => (await request(url, { dispatcher })).body.text(), lost);
+      // fetch may hear of it before it has told anybody of the answer.
+      await assert.rejects(async () => (await fetch(url, { dispatcher })).text());
+      await assert.rejects(config.makeApiClient(CoreV1Api).readNamespacedPodLog({ name: 'a', namespace: 'b' }), lost);
+      whole = true;
+      assert.equal(await (await request(url, { dispatcher })).body.text(), '{"items":[]}');
+    });
+
+    test(`(${name}) after its end is whole`, async (t) => {
+      const server = await startRawH2(t, (socket, stream) => {
+        const answer = [frames.headers(stream), frames.lastData(stream, '{}'), frames.reset(stream, reason)];
+        socket.write(Buffer.concat(answer));
+      });
+      const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+      const get = async () => (await request(`${access.cluster.server}/x`, { dispatcher })).body.text();
+      assert.equal(await get(), '{}');
+      assert.equal(await get(), '{}');
+    });
+  }
+});
