@@ -18,8 +18,7 @@ import { until } from '../fixtures/until.ts';
 
 const ended = (error: unknown) => (error instanceof CredentialsError ? Reflect.get(error, 'code') : error);
 
-// Side by side: most of their time is a timeout's.
-describe('a server that is dead', { concurrency: 4 }, () => {
+describe('a server that is dead', () => {
   for (const [silence, expected, options] of [
     ['TLS', 'CONNECT_TIMEOUT', { connectTimeoutMs: 1_000 }],
     ['HTTP/2', 'RESPONSE_TIMEOUT', { requestTimeoutMs: 1_000 }],
