@@ -230,6 +230,24 @@ describe('a CustomResourceDefinition', () => {
     assert.deepEqual([await old.names(1), await other.names(1)], [['end'], ['ADDED w']]);
   });
 
+  test('of ClusterProfile may be put in the place of the one that is there', async (t) => {
+    const own = {
+      ...definition('Namespaced'),
+      metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
+      spec: {
+        group: 'multicluster.x-k8s.io',
+        scope: 'Namespaced',
+        names: { kind: 'ClusterProfile', plural: 'clusterprofiles' },
+        versions: [version('v1alpha2', true), version('v1alpha1', false)],
+      },
+    };
+    const { cluster, send } = await startApi(t, { customResourceDefinitions: [own] });
+    assert.equal((await send('GET', '/apis/multicluster.x-k8s.io/v1alpha2/clusterprofiles')).code, 200);
+    assert.throws(() => cluster.add(own), /there is a CustomResourceDefinition clusterprofiles.* already/);
+    cluster.set({ ...own, spec: { ...own.spec, versions: [version('v1alpha2', true)] } });
+    assert.equal((await send('GET', '/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles')).code, 404);
+  });
+
   test('of ClusterProfile is there from the start, and its kind goes with it', async (t) => {
     const { send } = await startApi(t);
     const { body } = await send('GET', path);
