@@ -11,12 +11,13 @@ export class Lines {
   push(chunk: Buffer): readonly string[] {
     const end = chunk.lastIndexOf(newline);
     if (end >= 0) {
-      checkSize(this.#openSize + chunk.indexOf(newline));
       const text = Buffer.concat([...this.#open, chunk.subarray(0, end)]).toString('utf8');
       this.#open = [];
       this.#openSize = 0;
       this.#keep(chunk.subarray(end + 1));
-      return text.split('\n').filter((line) => line.trim() !== '');
+      const lines = text.split('\n');
+      for (const line of lines) checkSize(line.length);
+      return lines.filter((line) => line.trim() !== '');
     }
     this.#keep(chunk);
     return [];
