@@ -1,5 +1,6 @@
 // Small machines for the comparison with clientcmd: sets of kubeconfigs and what they name, an environment, a context.
 import assert from 'node:assert/strict';
+import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
@@ -74,7 +75,9 @@ const user = fc.oneof(
     tokenFile: pathOf('token'),
     username: fc.constantFrom('jane', ''),
     password: fc.constantFrom('pw', ''),
-    'client-certificate-data': fc.constantFrom(base64(second.certificate), 'YQ==', '%'),
+    'client-certificate-data': fc.constantFrom(
+      ...[base64(second.certificate), base64(`${second.certificate}${first.certificate.slice(0, 60)}`), 'YQ==', '%'],
+    ),
     'client-key-data': fc.constantFrom(base64(second.key), base64(first.key), ''),
     'client-certificate': pathOf('certificate'),
     'client-key': pathOf('key'),
@@ -225,7 +228,11 @@ const named: Readonly<Record<string, fc.Arbitrary<string | undefined>>> = {
     fc.constantFrom(undefined, '', ' \n'),
     6,
   ),
-  certificate: mostly<string | undefined>(fc.constant(first.certificate), fc.constantFrom(undefined, ''), 10),
+  certificate: mostly<string | undefined>(
+    fc.constant(first.certificate),
+    fc.constantFrom(undefined, '', `${first.certificate}${second.certificate.slice(0, -8)}`),
+    10,
+  ),
   key: mostly<string | undefined>(fc.constant(first.key), fc.constantFrom(undefined, second.key), 10),
 };
 const companions = fc
@@ -274,8 +281,14 @@ export const machines: fc.Arbitrary<Machine> = fc
     context: mostly(fc.constant(''), fc.constantFrom('c', 'c', 'd', 'gone'), 6),
   })
   .map(({ kubeconfigs, companions: others, serviceAccount: account, environment: env, context: asked }) => {
-    const texts = Object.values(kubeconfigs).join();
-    const isNamed = ([path]: readonly [string, unknown]) => texts.includes(path.split('/').at(-1) ?? '');
+    const texts: Readonly<Record<string, string | undefined>> = {
+      ...kubeconfigs,
+      // Whatever lies here is named from anywhere.
+      'a/config': Object.values(kubeconfigs).join(),
+    };
+    // Most of the time goes into writing files.
+    const isNamed = ([path]: readonly [string, unknown]) =>
+      new RegExp(`[/" ]${basename(path)}(?:"(?!:)|\\n)`).test(texts[join(dirname(path), 'config')] ?? '');
     const used = Object.fromEntries(Object.entries(others).filter(isNamed));
     return { files: defined({ ...kubeconfigs, ...used, ...account }), env: defined(env), context: asked };
   });

@@ -90,6 +90,7 @@ const rules = {
   unnamed: 'what has no name is never used',
   noAuthority: 'a file of authorities without any is an error',
   twice: 'the same key twice is an error',
+  broken: 'a client certificate of which a block of PEM is broken is an error',
   unused: 'entries that are not used, and credentials that are not sent, are not looked at',
   namespace: 'a context without a namespace means default, in a pod too',
 };
@@ -100,6 +101,7 @@ const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/context\.cluster: is missing/, rules.gone],
   [/certificate-authority: .* holds no certificate that can be read/, rules.noAuthority],
   [/the same key stands here a second time/, rules.twice],
+  [/client certificate that OpenSSL refuses \(bad end line\)/, rules.broken],
 ];
 /** Where we take what client-go refuses: its message, and the rule. */
 const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
