@@ -2,10 +2,9 @@
  * What happens inside, told to whoever wants to know: one observer (metrics), and `diagnostics_channel` for spans and logs.
  * No event holds a secret. A cluster is known by the origin of its server, a refused profile by its name.
  */
-import { type Channel, channel } from 'node:diagnostics_channel';
-import { callSafely } from './callbacks.ts';
+import { channel } from 'node:diagnostics_channel';
+import { emitTo } from './emit.ts';
 import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from './errors.ts';
-import { warnOnStderr } from './logger.ts';
 
 /** Why a plugin is run: there is no credential yet, it has expired, it is about to, or a server refused it. */
 export type RunReason = 'first' | 'expired' | 'ahead' | 'rejected';
@@ -128,24 +127,7 @@ export function isObserved(observer: Observer | undefined, name: keyof Events): 
 
 /** Tells everybody. One who throws, or rejects, is passed over. */
 export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {
-  if (observer) callSafely(`an observer of ${name}`, () => observer[name]?.(event), warnOnStderr);
-  if (channels[name].hasSubscribers) publish(channels[name], event);
-}
-
-/**
- * `channel.publish` makes an uncaught exception of what a subscriber throws, and leaves a promise that rejects alone: both end
- * the process. So each is called by us, as long as Node keeps them where it does now.
- */
-function publish(channel: Channel, event: object): void {
-  const subscribers: unknown = Reflect.get(channel, '_subscribers');
-  if (!Array.isArray(subscribers)) {
-    channel.publish(event);
-    return;
-  }
-  const name = String(channel.name);
-  for (const subscriber of [...subscribers]) {
-    callSafely(`a subscriber of ${name}`, () => subscriber(event, channel.name), warnOnStderr);
-  }
+  emitTo(channels[name], name, observer?.[name], event);
 }
 
 /** Whether an error says that a profile broke a rule or a limit, and not that it is mistaken or unfinished. */

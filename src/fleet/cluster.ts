@@ -1,9 +1,11 @@
 /** A cluster that is in use. */
 import { inspect } from 'node:util';
+import { parseOptionsWith } from '../option-schemas.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Kind } from './discovery.ts';
 import type { Informer, InformerOptions } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
+import { informerSchema } from './informer/options.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
@@ -47,9 +49,11 @@ export class Cluster {
 
   /**
    * A cache of one resource of this cluster. Equal options share one, so it costs nothing to ask for it in every reconcile. It
-   * ends with the cluster. Throws the signal's reason when the cluster has been disengaged.
+   * ends with the cluster. Throws a `ConfigurationError` that names every bad option, and the signal's reason when the cluster
+   * has been disengaged.
    */
   informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
+    parseOptionsWith(informerSchema, options);
     return this.#informers.get(options);
   }
 
@@ -58,9 +62,9 @@ export class Cluster {
     return this.#informers;
   }
 
-  /** @internal Whether objects of a kind stand in namespaces. */
-  async isNamespaced(kind: Kind): Promise<boolean> {
-    return (await this.#parts.context.discovery.find(kind, undefined, this.signal)).namespaced;
+  /** @internal Whether objects of a kind stand in namespaces; `undefined` where the server does not say it. */
+  async isNamespaced(kind: Kind): Promise<boolean | undefined> {
+    return (await this.#parts.context.discovery.find(kind, this.signal)).namespaced;
   }
 
   [inspect.custom](): string {

@@ -13,7 +13,8 @@ export interface Kind {
 export interface Resource {
   /** Lower case and plural, as in a path. */
   readonly plural: string;
-  readonly namespaced: boolean;
+  /** `undefined` where the server does not say it. */
+  readonly namespaced: boolean | undefined;
 }
 
 /** The longest answer to discovery in bytes. */
@@ -32,7 +33,7 @@ export function listPath(
 ): string {
   const group = groupPath(apiVersion);
   if (namespace === undefined) return `${group}/${plural}`;
-  if (namespaced) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+  if (namespaced !== false) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
   throw new FleetError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
 }
 
@@ -55,7 +56,7 @@ export class Discovery {
   }
 
   /** Throws a `FleetError` with `KIND_NOT_SERVED` where the server has no such kind. */
-  async find({ apiVersion, kind }: Kind, namespace: string | undefined, signal: AbortSignal): Promise<Resource> {
+  async find({ apiVersion, kind }: Kind, signal: AbortSignal): Promise<Resource> {
     const pending = this.#groups.get(apiVersion) ?? this.#ask(apiVersion, signal);
     this.#groups.set(apiVersion, pending);
     let kinds: ReadonlyMap<string, Resource> | undefined;
@@ -66,7 +67,7 @@ export class Discovery {
       throw error;
     }
     // Who may not ask may still list.
-    if (!kinds) return { plural: guessPlural(kind), namespaced: namespace !== undefined };
+    if (!kinds) return { plural: guessPlural(kind), namespaced: undefined };
     const resource = kinds.get(kind);
     if (resource) return resource;
     this.#groups.delete(apiVersion);

@@ -5,12 +5,13 @@
 
 import { abortable } from '../abortable.ts';
 import { nearest } from '../access/nearest.ts';
+import { reasonOf } from '../callbacks.ts';
 import { ConfigurationError, FleetError } from '../errors.ts';
 import { parseOptionsWith } from '../option-schemas.ts';
 import type { Cluster } from './cluster.ts';
 import { Controller } from './controller/controller.ts';
 import { type ControllerOptions, controllerSchema } from './controller/options.ts';
-import { guard, reasonOf, warn } from './guard.ts';
+import { ask, warn } from './guard.ts';
 import { Hub } from './hub.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { Member, type MemberContext } from './membership/member.ts';
@@ -87,9 +88,10 @@ export class Fleet {
       begin: (cluster) => {
         for (const controller of this.#controllers) controller.attach(cluster);
       },
-      drained: async (cluster) => {
-        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster)));
+      drained: async (cluster, late) => {
+        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, late)));
       },
+      troubles: (cluster) => this.#controllers.flatMap((controller) => controller.trouble(cluster) ?? []),
       changed: () => {
         for (const tell of this.#watchers) tell();
       },
@@ -160,6 +162,7 @@ export class Fleet {
       clock,
       logger,
       observer: metrics?.observer,
+      changed: () => this.#context.changed(),
     });
     this.#controllers.push(controller);
     for (const { cluster } of this.#members.values()) if (cluster) controller.attach(cluster);
@@ -295,11 +298,14 @@ export class Fleet {
   #readinessOf(profile: FleetProfile): Readiness {
     const { isReady, logger } = this.#settings;
     if (!isReady) return controlPlaneReadiness(profile);
-    let ready: boolean | undefined;
     const cluster = `${profile.metadata.namespace}/${profile.metadata.name}`;
-    guard(logger, { cluster }, 'isReady', () => {
-      ready = isReady(profile);
-    });
+    const ready = ask(
+      logger,
+      { cluster },
+      'isReady',
+      () => isReady(profile),
+      (said) => said,
+    );
     if (ready === true) return { ready: 'yes', reason: 'READY', message: 'isReady says true' };
     if (ready === false) return { ready: 'no', reason: 'NOT_READY', message: 'isReady says false' };
     return { ready: 'unknown', reason: 'READINESS_UNKNOWN', message: 'isReady says neither true nor false' };

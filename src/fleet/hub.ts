@@ -4,6 +4,7 @@ import type { Logger } from '../logger.ts';
 import { ApiServer } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { Discovery } from './discovery.ts';
+import { guard } from './guard.ts';
 import { Informer, type InformerOptions } from './informer/informer.ts';
 import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
 import {
@@ -68,11 +69,11 @@ export class Hub {
 
   /** Tells what there is and what changes, until the signal aborts. */
   async run(listener: HubListener): Promise<void> {
-    const { signal } = this.#options;
+    const { signal, logger } = this.#options;
     // Who is the first of several profiles of one cluster is known when all are. A namespace that cannot be read holds no other up.
     await this.#settled();
     if (signal.aborted) return;
-    if (this.#placement) followPlacement(this.#placement, listener);
+    if (this.#placement) followPlacement(this.#placement, listener, logger);
     for (const informer of this.#profiles) {
       informer.subscribe(({ key, before, after }) => {
         const replaced = before && after && before.metadata.uid !== after.metadata.uid;
@@ -86,7 +87,9 @@ export class Hub {
     );
     for (const { informer, key } of there.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
       // It may have changed, or gone, while the others had their turn.
-      await inSlice(() => listener.profile(key, informer.getByKey(key)));
+      await inSlice(() =>
+        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
+      );
     }
     await Promise.all([this.#placement, ...this.#profiles].map((informer) => informer?.synced())).then(
       () => listener.known(),
@@ -126,13 +129,13 @@ export class Hub {
   }
 }
 
-function followPlacement(informer: Informer<PlacementDecision>, listener: HubListener): void {
+function followPlacement(informer: Informer<PlacementDecision>, listener: HubListener, logger: Logger): void {
   let placed: Placed = new Map();
   const look = () => {
     placed = placedClusters(informer.list(), placed);
     listener.placed(new Set([...placed.values()].flat()));
   };
-  look();
+  guard(logger, {}, 'PlacementDecisions', look);
   informer.subscribe(look);
 }
 

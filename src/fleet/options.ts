@@ -2,9 +2,9 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { CredentialProviders } from '../credential-providers.ts';
-import type { Logger } from '../logger.ts';
+import { type Logger, warnOnStderr } from '../logger.ts';
 import { isFunction, milliseconds, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, safeFleetClock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 import type { FleetProfile } from './profile.ts';
 
@@ -72,6 +72,7 @@ const schema = z.strictObject({
     .custom<Clock>((value) => ['now', 'uptime', 'after'].every((name) => isFunction(Object(value)[name])), {
       error: 'must be an object with functions now, uptime and after',
     })
+    .transform((clock) => safeFleetClock(clock, warnOnStderr))
     .default(systemClock),
 });
 

@@ -1,5 +1,6 @@
 /** What happens in a fleet, told to metrics and, where it is an event, on `diagnostics_channel`. Nothing of it is secret. */
 import { channel } from 'node:diagnostics_channel';
+import { emitTo } from '../emit.ts';
 import type { RestartReason } from './reflect/restart.ts';
 
 /** Where a cluster is on its way into use. */
@@ -58,11 +59,11 @@ const channels = {
   restart: channel('clusterprofile-credentials:fleet-restart'),
 } as const;
 
+/** Tells everybody. One who throws, or rejects, is passed over. */
 export function emit<K extends keyof FleetEvents>(
   observer: FleetObserver | undefined,
   name: K,
   event: FleetEvents[K],
 ): void {
-  observer?.[name]?.(event);
-  if (channels[name].hasSubscribers) channels[name].publish(event);
+  emitTo(channels[name], `fleet-${name}`, observer?.[name], event);
 }

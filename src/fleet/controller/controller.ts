@@ -1,9 +1,11 @@
 /** Informers, a work queue and a reconcile function: what changes on the clusters comes in, calls of the function go out. */
+import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { Clock } from '../clock.ts';
+import { type BackoffLimits, backoffMs } from '../backoff.ts';
+import { type Clock, sleep } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
-import { debug, guard, type LogFields, reasonOf, warn } from '../guard.ts';
+import { ask, debug, type LogFields, warn } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
@@ -16,10 +18,14 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
+  /** Something that a listing shows has changed. */
+  changed(): void;
 }
 
 /** Milliseconds that a reconcile whose signal has aborted may take to end before it gives up its place. */
 const graceMs = 5_000;
+/** Between tries to begin on a cluster. */
+const startLimits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
 /** How many objects are looked at in one piece. */
 const piece = 200;
 
@@ -29,14 +35,19 @@ type Settings<T extends KubernetesObject> = Required<Omit<ControllerOptions<T>, 
 };
 
 /** A controller on one cluster. */
-interface Attachment {
+interface Attachment<T extends KubernetesObject> {
   readonly cluster: Cluster;
+  /** Of what is reconciled. */
+  readonly own: Informer<T>;
   readonly lane: Lane<Request>;
   /** Reconciles under way. */
   readonly running: Set<Promise<unknown>>;
   /** Items that have failed since they last succeeded, so that each is warned about once. */
   readonly failing: Set<string>;
-  readonly synced: Promise<void>;
+  /** For each reconcile under way: what ends the waiting for it. */
+  readonly abandon: Set<(reason: unknown) => void>;
+  /** Why it cannot begin. */
+  trouble: string | undefined;
 }
 
 export class Controller<T extends KubernetesObject = KubernetesObject> {
@@ -44,8 +55,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   readonly #settings: Settings<T>;
   readonly #context: ControllerContext;
   readonly #queue: WorkQueue<Request>;
-  readonly #attachments = new Map<Cluster, Attachment>();
-  readonly #byLane = new Map<Lane<Request>, Attachment>();
+  readonly #attachments = new Map<Cluster, Attachment<T>>();
+  readonly #byLane = new Map<Lane<Request>, Attachment<T>>();
   #active = 0;
   #pumping = false;
 
@@ -71,60 +82,110 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   /** Works on a cluster until its signal aborts. */
   attach(cluster: Cluster): void {
     const lane = this.#queue.lane(cluster.name);
-    const synced = this.#follow(cluster, lane);
-    const attachment = { cluster, lane, running: new Set<Promise<unknown>>(), failing: new Set<string>(), synced };
+    const attachment: Attachment<T> = {
+      cluster,
+      own: cluster.informer(this.#settings.for),
+      lane,
+      running: new Set(),
+      failing: new Set(),
+      abandon: new Set(),
+      trouble: undefined,
+    };
     this.#attachments.set(cluster, attachment);
     this.#byLane.set(lane, attachment);
-    synced.catch((error: unknown) => {
-      if (!cluster.signal.aborted)
-        warn(this.#context.logger, this.#fields(cluster), `cannot begin: ${reasonOf(error)}`);
-    });
+    this.#start(attachment);
     cluster.signal.addEventListener('abort', () => lane.close(), { once: true });
   }
 
-  /** Resolves when what this controller reads of a cluster is there, and when the cluster goes. */
-  async synced(cluster: Cluster): Promise<void> {
-    await this.#attachments.get(cluster)?.synced.catch(() => undefined);
+  /** Why it does not work on a cluster that is engaged. */
+  trouble(cluster: Cluster): string | undefined {
+    return this.#attachments.get(cluster)?.trouble;
   }
 
-  /** Resolves when no reconcile of a cluster is under way any more. Its signal has aborted before. */
-  async drained(cluster: Cluster): Promise<void> {
+  /**
+   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts: those that go on then are nobody's concern,
+   * and no timer is left of them. The cluster's signal has aborted before.
+   */
+  async drained(cluster: Cluster, late: AbortSignal): Promise<void> {
     const attachment = this.#attachments.get(cluster);
     if (!attachment) return;
+    const abandon = () => {
+      for (const reject of attachment.abandon) reject(late.reason);
+    };
+    if (late.aborted) abandon();
+    late.addEventListener('abort', abandon, { once: true });
+    while (attachment.running.size > 0) await Promise.race(attachment.running);
+    late.removeEventListener('abort', abandon);
     this.#attachments.delete(cluster);
     this.#byLane.delete(attachment.lane);
-    while (attachment.running.size > 0) await Promise.race(attachment.running);
+  }
+
+  /** Begins, however often that takes. Ends when work may begin, or the cluster goes. Never rejects. */
+  async #start(attachment: Attachment<T>): Promise<void> {
+    const { cluster } = attachment;
+    const { clock, logger, changed } = this.#context;
+    for (let failures = 1; !cluster.signal.aborted; failures++) {
+      const subscriptions: (() => void)[] = [];
+      try {
+        await this.#follow(attachment, subscriptions);
+        attachment.trouble = undefined;
+        changed();
+        return;
+      } catch (error) {
+        for (const end of subscriptions) end();
+        if (cluster.signal.aborted) return;
+        const message = `controller ${this.name} cannot begin on ${cluster.name}, and tries again: ${reasonOf(error)}`;
+        (failures === 1 ? warn : debug)(logger, this.#fields(cluster), message);
+        attachment.trouble = message;
+        changed();
+        await sleep(clock, backoffMs(failures, startLimits), cluster.signal).catch(() => undefined);
+      }
+    }
   }
 
   /** Queues what changes. Resolves when everything that was there has been queued, and work may begin. */
-  async #follow(cluster: Cluster, lane: Lane<Request>): Promise<void> {
+  async #follow({ cluster, own, lane }: Attachment<T>, subscriptions: (() => void)[]): Promise<void> {
     const { for: main, owns, watches } = this.#settings;
-    const own = cluster.informer(main);
     const others = [...owns, ...watches].map((options) => {
       const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
       return cluster.informer(rest);
     });
-    const told = listen(own, ({ key, before, after, gone, initial }) => {
+    // Whether owners have a namespace is known when one of them has been seen, where the server does not say it.
+    let namespaced: boolean | undefined = main.namespace === undefined ? undefined : true;
+    const told = listen(own, subscriptions, ({ key, before, after, gone, initial }) => {
       const object = after ?? gone ?? before;
-      if (object) lane.add(key, requestOf(object), initial ? 'initial' : 'change');
+      if (!object) return;
+      namespaced ??= object.metadata.namespace !== undefined;
+      lane.add(key, requestOf(object), initial ? 'initial' : 'change');
     });
     await Promise.all([told, own.synced()]);
-    const namespaced = await cluster.isNamespaced(main);
+    if (owns.length > 0) namespaced ??= await cluster.isNamespaced(main);
     const followed = others.map((informer, index) => {
       const watch = watches[index - owns.length];
-      return listen(informer, ({ key, before, after, gone, initial }) => {
+      return listen(informer, subscriptions, ({ before, after, gone, initial }) => {
         for (const object of [before, after ?? gone]) {
           if (!object) continue;
-          const map = () => (watch ? watch.map(object, cluster) : ownersOf(object, main, namespaced));
-          const { logger } = this.#context;
-          guard(logger, { ...this.#fields(cluster), object: key }, `map of ${informer.options.kind} ${key}`, () => {
-            for (const request of map()) lane.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
-          });
+          const requests = watch ? this.#mapped(watch, object, cluster) : ownersOf(object, main, namespaced);
+          for (const request of requests) lane.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
         }
       });
     });
     await Promise.all([...followed, ...others.map((informer) => informer.synced())]);
     lane.resume();
+  }
+
+  #mapped(watch: ControllerWatch, object: KubernetesObject, cluster: Cluster): readonly Request[] {
+    const key = keyOf(object);
+    const fields = { ...this.#fields(cluster), object: key };
+    return (
+      ask(
+        this.#context.logger,
+        fields,
+        `map of ${watch.kind} ${key}`,
+        () => watch.map(object, cluster),
+        readRequests,
+      ) ?? []
+    );
   }
 
   /** Begins as much work as may be under way at once, a little in each turn of the event loop. */
@@ -164,13 +225,15 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     this.#pump();
   }
 
-  /** Never rejects. */
-  async #work(job: Job<Request>, attachment: Attachment): Promise<void> {
+  /** Never rejects, and gives its place back, whatever happens. */
+  async #work(job: Job<Request>, attachment: Attachment<T>): Promise<void> {
     const { clock } = this.#context;
     const { reconcileTimeoutMs } = this.#settings;
     const { cluster, lane } = attachment;
     const began = clock.uptime();
     const abort = new AbortController();
+    const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
+    attachment.abandon.add(abandon);
     const disengaged = () => abort.abort(cluster.signal.reason);
     cluster.signal.addEventListener('abort', disengaged, { once: true });
     let freed = false;
@@ -179,6 +242,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       freed = true;
     };
     let timedOut = false;
+    let outcome: Outcome = { failed: true };
+    let result: ReconcileResult = 'error';
     let cancel = clock.after(reconcileTimeoutMs, () => {
       timedOut = true;
       lane.slow(true);
@@ -190,10 +255,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         free();
       });
     });
-    let outcome: Outcome;
-    let result: ReconcileResult;
     try {
-      const wanted = await this.#reconcile(job.value, cluster, abort.signal);
+      const wanted = await Promise.race([this.#reconcile(job.value, attachment, abort.signal), abandoned]);
       if (timedOut) throw abort.signal.reason;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
@@ -207,21 +270,22 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     } finally {
       cancel();
       cluster.signal.removeEventListener('abort', disengaged);
+      attachment.abandon.delete(abandon);
+      job.done(outcome);
+      free();
+      emit(this.#context.observer, 'reconcile', {
+        controller: this.name,
+        cluster: cluster.name,
+        ...job.value,
+        result,
+        durationMs: clock.uptime() - began,
+        waitedMs: job.waitedMs,
+      });
     }
-    emit(this.#context.observer, 'reconcile', {
-      controller: this.name,
-      cluster: cluster.name,
-      ...job.value,
-      result,
-      durationMs: clock.uptime() - began,
-      waitedMs: job.waitedMs,
-    });
-    job.done(outcome);
-    free();
   }
 
-  async #reconcile(request: Request, cluster: Cluster, signal: AbortSignal): Promise<ReconcileReturn> {
-    const object = cluster.informer(this.#settings.for).get(request.name, request.namespace);
+  async #reconcile(request: Request, { cluster, own }: Attachment<T>, signal: AbortSignal): Promise<ReconcileReturn> {
+    const object = own.get(request.name, request.namespace);
     const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileReturn; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};
@@ -230,7 +294,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   }
 
   #tellFailure(
-    { cluster, failing }: Attachment,
+    { cluster, failing }: Attachment<T>,
     { value, failures }: Job<Request>,
     result: ReconcileResult,
     error: unknown,
@@ -251,9 +315,10 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
 /** What changes from now on, and what is there. Resolves when all of that has been told, a little in each turn of the event loop. */
 async function listen<T extends KubernetesObject>(
   informer: Informer<T>,
+  subscriptions: (() => void)[],
   listener: (change: Change<T>) => void,
 ): Promise<void> {
-  informer.subscribe(listener);
+  subscriptions.push(informer.subscribe(listener));
   const objects = informer.list();
   for (let from = 0; from < objects.length; from += piece) {
     await inSlice(() => {
@@ -267,6 +332,17 @@ function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request
   return namespace === undefined ? { name } : { name, namespace };
 }
 
+function readRequests(returned: unknown): readonly Request[] {
+  const requests: readonly unknown[] = [...(returned as Iterable<unknown>)]; // throws where it is none
+  return requests.map((request) => {
+    const { name, namespace } = Object(request);
+    if (typeof name !== 'string' || name === '') throw new TypeError('it returned a request without a name');
+    if (namespace === undefined || namespace === '') return { name };
+    if (typeof namespace === 'string') return { name, namespace };
+    throw new TypeError(`it returned a request for ${name} with a namespace that is no text`);
+  });
+}
+
 function keyOfRequest({ name, namespace }: Request): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
@@ -275,8 +351,10 @@ function keyOfRequest({ name, namespace }: Request): string {
 function ownersOf(
   { metadata: { ownerReferences = [], namespace } }: KubernetesObject,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
-  namespaced: boolean,
+  namespaced: boolean | undefined,
 ): readonly Request[] {
+  // No owner has been seen yet: the first one is reconciled when it comes.
+  if (namespaced === undefined) return [];
   return ownerReferences
     .filter(
       (owner) => owner.controller === true && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),

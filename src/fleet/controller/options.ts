@@ -1,8 +1,9 @@
 /** What a controller's author says. */
 import { z } from 'zod';
-import { isFunction, milliseconds } from '../../option-schemas.ts';
+import { milliseconds } from '../../option-schemas.ts';
 import type { Cluster } from '../cluster.ts';
 import type { InformerOptions } from '../informer/informer.ts';
+import { functionOf, informerSchema, informerShape, text } from '../informer/options.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 
 /** What is to be reconciled. */
@@ -54,28 +55,11 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
   reconcile(request: Request, context: ReconcileContext<T>): Promise<ReconcileReturn | void> | ReconcileReturn | void;
 }
 
-const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
 const wholeNumber = (fallback: number) =>
   z
     .int({ error: 'must be a whole number of 1 or more' })
     .min(1, { error: 'must be a whole number of 1 or more' })
     .default(fallback);
-const functionOf = (what: string) => z.custom<never>(isFunction, { error: `must be a function ${what}` });
-
-const informerShape = {
-  apiVersion: text('v1, or group/version'),
-  kind: text('a kind, for example Pod'),
-  namespace: text('the name of a namespace').optional(),
-  labelSelector: z.string({ error: 'must be a label selector' }).optional(),
-  fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
-  keepManagedFields: z.boolean({ error: 'must be true or false' }).optional(),
-  transform: functionOf('that returns what is kept of an object').optional(),
-  indexers: z
-    .record(z.string(), functionOf('that returns the values of an object'), { error: 'must be an object of functions' })
-    .optional(),
-};
-/** @internal */
-export const informerSchema = z.strictObject(informerShape, { error: 'must be an object with apiVersion and kind' });
 
 /** @internal */
 export const controllerSchema = z.strictObject({

@@ -1,6 +1,10 @@
 /** A reflector with a cache: one for each resource of a cluster, however many read it. */
+
 import { abortable } from '../../abortable.ts';
-import { guard, reasonOf, warn } from '../guard.ts';
+import { reasonOf } from '../../callbacks.ts';
+import { type BackoffLimits, backoffMs } from '../backoff.ts';
+import { sleep } from '../clock.ts';
+import { ask, guard, warn } from '../guard.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import {
@@ -30,6 +34,7 @@ export interface InformerTrouble {
   readonly since: number;
 }
 
+const limits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
 /** How many keys are looked at in one piece. */
 const piece = 1_000;
 
@@ -51,6 +56,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   #hasSynced = false;
   /** The keys that the list under way has named so far. */
   #listed: Set<string> | undefined;
+  /** Nothing was cached when the list under way began: what is cached is from that list. */
+  #beganEmpty = true;
+  /** An object of the same version is the same object. Not so after the server's data were restored. */
+  #versionsCount = true;
   #trouble: InformerTrouble | undefined;
 
   /** @internal Made by `Cluster.informer`. */
@@ -68,9 +77,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     // Whoever does not ask whether it has synced need not hear that it never will.
     this.#sync.promise.catch(() => undefined);
     signal.addEventListener('abort', () => this.#sync.reject(signal.reason), { once: true });
-    this.#run().catch((error: unknown) =>
-      warn(context.logger, context.fields, `an informer ended: ${reasonOf(error)}`),
-    );
+    this.#run();
   }
 
   /** The first list is complete. Before it `get` and `list` know a part. */
@@ -137,7 +144,25 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Begins again after a fault of its own, as after one of the server. Never rejects. */
   async #run(): Promise<void> {
+    const { clock, logger, fields } = this.#context;
+    for (let failures = 1; !this.#signal.aborted; failures++) {
+      try {
+        await this.#reflect();
+      } catch (error) {
+        const message = `the informer of ${this.options.kind} begins again, which is a fault of this package or of transform: ${reasonOf(error)}`;
+        warn(logger, fields, message);
+        this.#trouble = { reason: 'other', message, since: clock.now() };
+        this.#versionsCount = false;
+        const afterMs = backoffMs(failures, limits);
+        this.#restarts({ reason: 'other', error: new Error(message), afterMs });
+        await sleep(clock, afterMs, this.#signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #reflect(): Promise<void> {
     const { clock } = this.#context;
     const reflector = new Reflector<T>(this.options, this.#context, {
       opened: () => {
@@ -148,6 +173,9 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
         if (afterMs > 0)
           this.#trouble = { reason, message: reasonOf(error), since: this.#trouble?.since ?? clock.now() };
         this.#restarts(restart);
+      },
+      doubtful: () => {
+        this.#versionsCount = false;
       },
     });
     for await (const events of reflector.run(this.#signal)) {
@@ -161,6 +189,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   #take(event: Exclude<ReflectorEvent<T>, { type: 'InitDone' }>): void {
     if (event.type === 'Init') {
       this.#listed = new Set();
+      this.#beganEmpty = this.#store.size === 0;
       return;
     }
     const { type, object } = event;
@@ -175,6 +204,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const { uid, resourceVersion } = object.metadata;
     if (
       before &&
+      (this.#versionsCount || !this.#listed) &&
       resourceVersion !== undefined &&
       before.metadata.resourceVersion === resourceVersion &&
       before.metadata.uid === uid
@@ -191,11 +221,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const listed = this.#listed ?? new Set();
     this.#listed = undefined;
     const keys = this.#store.keys();
-    for (
-      let rest = !this.#hasSynced && listed.size === this.#store.size ? 0 : this.#store.size;
-      rest > 0;
-      rest -= piece
-    ) {
+    this.#versionsCount = true;
+    for (let rest = this.#beganEmpty ? 0 : this.#store.size; rest > 0; rest -= piece) {
       await inSlice(() => {
         for (let i = 0; i < piece; i++) {
           const { done, value } = keys.next();
@@ -220,13 +247,16 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const { transform } = this.options;
     if (!transform) return object;
     const { logger, fields } = this.#context;
-    let after: T | undefined;
-    guard(logger, { ...fields, object: keyOf(object) }, `transform of ${object.kind} ${keyOf(object)}`, () => {
-      const kept = transform(object);
-      if (typeof kept?.metadata?.name !== 'string') throw new TypeError('it returned no object with metadata');
-      after = kept;
-    });
-    return after;
+    return ask(
+      logger,
+      { ...fields, object: keyOf(object) },
+      `transform of ${object.kind} ${keyOf(object)}`,
+      () => transform(object),
+      (kept) => {
+        if (typeof Object(Object(kept).metadata).name === 'string') return kept as T; // what is in it is the author's
+        throw new TypeError('it returned no object with metadata');
+      },
+    );
   }
 
   #tell(change: Change<T>): void {
@@ -239,6 +269,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 }
 
+function textsOf(values: unknown): readonly string[] {
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return [...values];
+  throw new TypeError('it returned no list of texts');
+}
+
 /** An indexer that throws finds the object under nothing. */
 function guardedIndexers<T extends KubernetesObject>(
   indexers: Readonly<Record<string, Indexer<T>>>,
@@ -248,16 +283,8 @@ function guardedIndexers<T extends KubernetesObject>(
     Object.entries(indexers).map(([name, valuesOf]) => [
       name,
       (object: T) => {
-        let values: readonly string[] = [];
-        guard(
-          logger,
-          { ...fields, object: keyOf(object) },
-          `indexer ${name} for ${object.kind} ${keyOf(object)}`,
-          () => {
-            values = valuesOf(object);
-          },
-        );
-        return values;
+        const what = `indexer ${name} for ${object.kind} ${keyOf(object)}`;
+        return ask(logger, { ...fields, object: keyOf(object) }, what, () => valuesOf(object), textsOf) ?? [];
       },
     ]),
   );

@@ -1,6 +1,6 @@
 /** What the fleet asks of the providers about a profile. */
+import { reasonOf } from '../../callbacks.ts';
 import type { CredentialProviders } from '../../credential-providers.ts';
-import { reasonOf } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 
 /** What a profile resolves to, or why it does not, as a text to compare: the rest of a profile may change as it likes. */

@@ -2,7 +2,9 @@
  * One engagement of a cluster, from its credential to its fence: asks whether the cluster can be used, tells the author's functions,
  * and in the end makes sure that nothing of it goes on. Decides nothing.
  */
+
 import { abortable } from '../../abortable.ts';
+import { reasonOf } from '../../callbacks.ts';
 import type { CredentialProviders } from '../../credential-providers.ts';
 import { FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -11,7 +13,7 @@ import { ApiServer, refusalOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
 import { Discovery } from '../discovery.ts';
-import { reasonOf, warn } from '../guard.ts';
+import { warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
@@ -26,8 +28,10 @@ export interface EngagementContext {
   readonly drainTimeoutMs: number;
   /** The author's functions. */
   handlers(): readonly ((cluster: Cluster) => unknown)[];
-  /** Resolves when nothing works on the cluster any more. */
-  drained(cluster: Cluster): Promise<void>;
+  /** Resolves when nothing works on the cluster any more, or `late` aborts: what goes on then is given up. */
+  drained(cluster: Cluster, late: AbortSignal): Promise<void>;
+  /** Why controllers do not work on it. */
+  troubles(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
   changed(): void;
 }
@@ -141,15 +145,14 @@ export class Engagement {
 
   async #drain(cluster: Cluster): Promise<void> {
     const { clock, logger, drainTimeoutMs } = this.#context;
-    let cancel = () => {};
-    const late = new Promise<'late'>((resolve) => {
-      cancel = clock.after(drainTimeoutMs, () => resolve('late'));
+    const late = new AbortController();
+    const cancel = clock.after(drainTimeoutMs, () => {
+      const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: their requests are ended now`;
+      warn(logger, { cluster: this.name }, message);
+      late.abort();
     });
-    const outcome = await Promise.race([late, this.#context.drained(cluster)]);
+    await this.#context.drained(cluster, late.signal);
     cancel();
-    if (outcome !== 'late') return;
-    const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: their requests are ended now`;
-    warn(logger, { cluster: this.name }, message);
   }
 
   #makeCluster(config: RestConfig): Cluster {

@@ -1,6 +1,6 @@
 /** A failure as a stable code and a message. Pure. */
+import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, FleetError } from '../../errors.ts';
-import { reasonOf } from '../guard.ts';
 
 /** The steps of taking a cluster into use. */
 export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';

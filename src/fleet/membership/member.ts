@@ -2,10 +2,11 @@
  * One ClusterProfile of the fleet, from its appearance to its end: decides when its cluster is engaged, tried again, disengaged.
  * One thing is done at a time, and what should be is looked at again after each; nothing here waits for another member.
  */
+import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
 import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import type { Cluster } from '../cluster.ts';
-import { debug, reasonOf, warn } from '../guard.ts';
+import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { type ClusterState, emit } from '../telemetry.ts';
 import { accessOf, forgetFailure } from './access.ts';
@@ -181,8 +182,10 @@ export class Member {
     if (this.#gone) return { do: 'end' };
     if (!verdict) return { do: 'wait' };
     if (!verdict.engage) return { do: 'wait', status: verdict };
-    const { ready, reason, message } = this.#health.reported;
-    if (ready !== 'yes') return { do: 'wait', status: { state: 'NotReady', reason, message } };
+    const { ready, reason, message, isInvalid } = this.#health.reported;
+    if (ready !== 'yes') {
+      return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
+    }
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
     return { do: 'engage', key: verdict.key };
@@ -274,11 +277,14 @@ export class Member {
     this.poke();
   }
 
-  /** Engaged, with what its informers have to complain about. */
+  /** Engaged, with what its informers and controllers have to complain about. */
   #engagedStatus(): Status {
-    const troubles = [...(this.#engagement?.cluster?.informers ?? [])].flatMap(({ options, trouble }) =>
+    const cluster = this.#engagement?.cluster;
+    if (!cluster) return this.#status;
+    const watches = [...cluster.informers].flatMap(({ options, trouble }) =>
       trouble ? [`${options.kind} (${options.apiVersion}): ${trouble.reason}: ${trouble.message}`] : [],
     );
+    const troubles = [...watches, ...this.#context.troubles(cluster)];
     if (troubles.length === 0) return this.#status;
     return { state: 'Engaged', reason: 'WATCH_FAILING', message: troubles.join('; ') };
   }

@@ -1,4 +1,5 @@
 /** Which profiles are in the fleet, and which of those that are one cluster comes first. Knows nothing of how a cluster is engaged. */
+import { askSafely } from '../../callbacks.ts';
 import type { FleetProfile } from '../profile.ts';
 import type { Owner } from './ownership.ts';
 
@@ -119,21 +120,20 @@ export class Membership {
 
   #whyLeft(name: string, profile: FleetProfile): string | undefined {
     if (this.#placed && !this.#placed.has(name)) return 'no PlacementDecision names it';
-    try {
-      return this.#rules.select(profile) ? undefined : 'select leaves it out';
-    } catch (error) {
-      return `select failed: ${messageOf(error)}`;
-    }
+    const selected = askSafely(() => this.#rules.select(profile), Boolean);
+    if ('problem' in selected) return `select failed: ${selected.problem}`;
+    return selected.value ? undefined : 'select leaves it out';
   }
 
   #keyOf(profile: FleetProfile): Entry['key'] {
-    try {
-      const value: unknown = this.#rules.identify(profile);
-      if (typeof value === 'string' && value !== '') return { value };
-      return { problem: `identify returned ${String(value)}: it must be text` };
-    } catch (error) {
-      return { problem: `identify failed: ${messageOf(error)}` };
-    }
+    const key = askSafely(
+      () => this.#rules.identify(profile),
+      (value) => {
+        if (typeof value === 'string' && value !== '') return value;
+        throw new TypeError(`it returned ${String(value)}: it must be text`);
+      },
+    );
+    return 'value' in key ? key : { problem: `identify failed: ${key.problem}` };
   }
 }
 
@@ -141,8 +141,4 @@ function firstOf(names: Iterable<string>): string | undefined {
   let first: string | undefined;
   for (const name of names) if (first === undefined || name < first) first = name;
   return first;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -23,7 +23,7 @@ export type Placed = ReadonlyMap<string, readonly string[]>;
 
 /**
  * What the slices say now. A decision whose slices are of several revisions, or whose indexes have gaps, is being written: it
- * stays as it was in `before`.
+ * stays as it was in `before`, as one does that cannot be read.
  */
 export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
   const decisions = Map.groupBy(
@@ -32,7 +32,9 @@ export function placedClusters(slices: readonly PlacementDecision[], before: Pla
   );
   const placed = new Map<string, readonly string[]>();
   for (const [key, parts] of decisions) {
-    const clusters = isComplete(parts) ? parts.flatMap(clustersOf) : before.get(key);
+    const named = parts.map(clustersOf);
+    const isReadable = named.every((clusters) => clusters !== undefined);
+    const clusters = isReadable && isComplete(parts) ? named.flat() : before.get(key);
     if (clusters) placed.set(key, clusters);
   }
   return placed;
@@ -45,8 +47,13 @@ function isComplete(slices: readonly PlacementDecision[]): boolean {
   return new Set(label(decisionRevisionLabel)).size === 1;
 }
 
-function clustersOf({ metadata, decisions = [] }: PlacementDecision): readonly string[] {
-  return decisions.flatMap(({ clusterProfileRef: { name, namespace } = {} }) =>
-    name === undefined || name === '' ? [] : [`${namespace || metadata.namespace}/${name}`],
-  );
+/** A list that is left out, or null as Go writes an empty one, names nothing. `undefined` for what is no list. */
+function clustersOf({ metadata, decisions }: PlacementDecision): readonly string[] | undefined {
+  const entries: unknown = decisions ?? [];
+  if (!Array.isArray(entries)) return undefined;
+  return entries.flatMap((entry: unknown) => {
+    const { name, namespace } = Object(Object(entry).clusterProfileRef);
+    if (typeof name !== 'string' || name === '') return [];
+    return [`${typeof namespace === 'string' && namespace !== '' ? namespace : metadata.namespace}/${name}`];
+  });
 }

@@ -7,6 +7,8 @@ export interface Readiness {
   readonly ready: 'yes' | 'no' | 'unknown';
   readonly reason: string;
   readonly message: string;
+  /** Where the report cannot be read. */
+  readonly isInvalid?: true;
 }
 
 /** By the condition `ControlPlaneHealthy` (KEP-4322); a manager that does not report it is believed to have healthy clusters. */
@@ -18,8 +20,12 @@ export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
   if (condition === undefined)
     return { ready: 'yes', reason: 'NOT_REPORTED', message: 'ControlPlaneHealthy is not reported' };
   const { status: value, reason, message } = Object(condition) as Record<string, unknown>; // each is looked at here
+  if (typeof value !== 'string') {
+    const said = 'its condition ControlPlaneHealthy has a status that is no text: the cluster manager has to mend it';
+    return { ready: 'unknown', reason: 'PROFILE_INVALID', message: said, isInvalid: true };
+  }
   const why = [reason, message].filter((part) => typeof part === 'string' && part !== '').join(': ');
-  const said = `ControlPlaneHealthy is ${String(value)}${why === '' ? '' : ` (${why})`}`;
+  const said = `ControlPlaneHealthy is ${value}${why === '' ? '' : ` (${why})`}`;
   if (value === 'True') return { ready: 'yes', reason: 'CONTROL_PLANE_HEALTHY', message: said };
   if (value === 'False') return { ready: 'no', reason: 'CONTROL_PLANE_UNHEALTHY', message: said };
   return { ready: 'unknown', reason: 'CONTROL_PLANE_UNKNOWN', message: said };

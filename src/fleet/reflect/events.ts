@@ -28,6 +28,9 @@ export function readObject(value: unknown, { apiVersion, kind, keepManagedFields
   const object = value as Record<string, unknown> | null; // looked at here, and then trusted
   const metadata = object?.metadata as Record<string, unknown> | null | undefined; // the same
   if (typeof metadata?.name !== 'string') throw new MalformedResponse('an object in it has no metadata.name');
+  if (metadata.namespace !== undefined && typeof metadata.namespace !== 'string') {
+    throw new MalformedResponse('an object in it has a metadata.namespace that is no text');
+  }
   if (object && !keepManagedFields && metadata.managedFields !== undefined) {
     const { managedFields: _, ...rest } = metadata;
     object.metadata = rest;

@@ -2,12 +2,13 @@
  * List and watch of one resource on one server, for ever: which requests to make, where to go on after a failure, how long to
  * wait. Groups of events go out; who reads slowly is waited for.
  */
+import { reasonOf } from '../../callbacks.ts';
 import type { Logger } from '../../logger.ts';
 import type { ApiServer } from '../api-server.ts';
 import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { type Discovery, type Kind, listPath } from '../discovery.ts';
-import { debug, guard, type LogFields, reasonOf, warn } from '../guard.ts';
+import { debug, guard, type LogFields, warn } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { isOlder, type ObjectReading, type ReflectorEvent } from './events.ts';
 import { listPages } from './list.ts';
@@ -50,6 +51,8 @@ export interface ReflectorListener {
   /** The server answers. */
   opened?(): void;
   restarts?(restart: ReflectorRestart): void;
+  /** There is a new list because what the server said was wrong: it may use versions again that it has used before. */
+  doubtful?(): void;
 }
 
 const limits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
@@ -112,7 +115,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   async *#attempt(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
     const { server, discovery, clock, random } = this.#context;
     const { namespace } = this.#resource;
-    const path = listPath(this.#resource, await discovery.find(this.#resource, namespace, signal), namespace);
+    const path = listPath(this.#resource, await discovery.find(this.#resource, signal), namespace);
     const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
       this.#version = yield* this.#list(listPages({ ...request, pageSize: this.#pageSize }));
@@ -195,12 +198,14 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
+    if (relist && reason !== 'expired') guard(logger, this.#fields, 'doubtful', () => this.#listener.doubtful?.());
     if (reason === 'not_found') discovery.forget(this.#resource.apiVersion);
     if (listing && reason === 'expired') {
       this.#pageSize = this.#pageSize * growth > largestPage ? 0 : this.#pageSize * growth;
     }
-    // A streaming list that stops may be one that the server does not know.
-    if (listing && reason === 'timeout' && this.#openedAt !== undefined) this.#streamingList = false;
+    // A streaming list that stops, or is ended by somebody on the way, may be one that the server does not know.
+    const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
+    if (listing && stopped && this.#openedAt !== undefined) this.#streamingList = false;
     this.#failures += 1;
     const first = reason === 'expired' && this.#failures === 1;
     const afterMs = first ? 0 : Math.max(atLeastMs, backoffMs(this.#failures, limits, random));

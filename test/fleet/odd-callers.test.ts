@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, test } from 'node:test';
+import { type Clock, FleetMetrics, type FleetOptions } from '../../src/fleet/index.ts';
+import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
+import { until } from '../fixtures/until.ts';
+
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
+const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+const asyncFailure = async () => {
+  throw new Error('it is async');
+};
+
+/** Errors that cannot be printed. */
+function oddErrors(): readonly unknown[] {
+  const [one, other] = [new Error('one'), new Error('other')];
+  one.cause = other;
+  other.cause = one;
+  const noText = Object.assign(new Error('x', { cause: new Error('y') }), { message: { code: 5 } });
+  const throwing = Object.defineProperty(new Error('x'), 'message', {
+    get: () => {
+      throw new Error('no message');
+    },
+  });
+  return [Object.create(null), one, noText, throwing, undefined, Symbol('odd')];
+}
+
+async function startOne(t: Parameters<typeof startHub>[0]) {
+  const parts = await startHub(t);
+  const cluster = await parts.spoke();
+  cluster.add(map('a'));
+  parts.publish('one', cluster);
+  return { ...parts, cluster };
+}
+
+describe('a fleet outlives', () => {
+  for (const [what, throws] of [
+    ['throws', () => assert.fail('subscriber broke')],
+    ['rejects', asyncFailure],
+  ] as const) {
+    test(`a subscriber that ${what}`, async (t) => {
+      const names = ['cluster', 'reconcile', 'restart'].map((name) => `clusterprofile-credentials:fleet-${name}`);
+      for (const name of names) subscribe(name, throws);
+      t.after(() => names.map((name) => unsubscribe(name, throws)));
+      const { run } = await startOne(t);
+      const fleet = run();
+      let calls = 0;
+      fleet.controller({
+        name: 'x',
+        for: configMaps,
+        reconcile: () => {
+          calls += 1;
+        },
+      });
+      await until(t, () => calls === 1 && isEngaged(fleet, 'one'));
+    });
+  }
+
+  test('errors that cannot be printed, thrown by every function of the author', async (t) => {
+    const { run, publish, spoke, cluster, warnings } = await startOne(t);
+    publish('unready', await spoke());
+    const errors = oddErrors();
+    for (const name of errors.keys()) publish(String(name), cluster);
+    /** A cluster throws the error that it is named for. */
+    const bad = (name: string) => {
+      throw errors[Number(name)];
+    };
+    const fleet = run({ isReady: ({ metadata: { name } }) => (name === 'unready' ? bad('0') : true) });
+    const told = new Set<string>();
+    fleet.onEngage(({ profile: { metadata } }) => {
+      if (metadata.name === 'one' || told.has(metadata.name)) return;
+      told.add(metadata.name);
+      bad(metadata.name);
+    });
+    await until(t, () => [...errors.keys()].every((name) => told.has(String(name))));
+    await until(t, () => fleet.list().filter(({ reason }) => reason === 'HANDLERS/HANDLER_FAILED').length > 0);
+    assert.equal(stateOf(fleet, 'unready'), 'NotReady READINESS_UNKNOWN');
+    const calls = new Map<string, number>();
+    fleet.controller({
+      name: 'x',
+      for: { ...configMaps, indexers: { odd: () => bad('1') } },
+      watches: [{ ...configMaps, map: () => bad('2') }],
+      reconcile: (_request, { cluster: { profile } }) => {
+        const { name } = profile.metadata;
+        calls.set(name, (calls.get(name) ?? 0) + 1);
+        if (name !== 'one' && calls.get(name) !== 3) bad(name);
+      },
+    });
+    await until(t, () =>
+      [...errors.keys()].every((name) => calls.get(String(name)) === 3 && isEngaged(fleet, String(name))),
+    );
+    for (const start of ['isReady failed: ', 'indexer odd', 'map of ConfigMap', 'reconcile of default/a']) {
+      assert.ok(
+        warnings.some((line) => line.startsWith(start)),
+        start,
+      );
+    }
+  });
+
+  test('functions that are async where an answer is wanted at once', async (t) => {
+    const { run, publish, spoke, warnings } = await startOne(t);
+    publish('other', await spoke());
+    const options = { isReady: asyncFailure } as unknown as Partial<FleetOptions>;
+    const fleet = run(options);
+    await until(t, () => stateOf(fleet, 'one') === 'NotReady READINESS_UNKNOWN');
+    assert.ok(warnings.includes('isReady failed: it returned a promise: it must not be async'));
+  });
+
+  test('a select and an identify that are async', async (t) => {
+    const { run } = await startOne(t);
+    const selecting = run({ select: asyncFailure } as unknown as Partial<FleetOptions>);
+    await selecting.synced();
+    assert.throws(() => selecting.get('fleet/one'), /select failed: it returned a promise: it must not be async/);
+    const identifying = run({ identify: asyncFailure } as unknown as Partial<FleetOptions>);
+    await until(t, () => stateOf(identifying, 'one') === 'Backoff IDENTIFY/HANDLER_FAILED');
+  });
+
+  test('a transform, an indexer and a map that are async', async (t) => {
+    const { run, cluster, warnings } = await startOne(t);
+    const fleet = run();
+    const bad = asyncFailure as never;
+    let calls = 0;
+    fleet.controller({
+      name: 'x',
+      for: { ...configMaps, indexers: { odd: bad } },
+      watches: [
+        { ...configMaps, map: bad },
+        { apiVersion: 'v1', kind: 'Namespace', transform: bad, map: () => [] },
+      ],
+      reconcile: () => {
+        calls += 1;
+      },
+    });
+    await until(t, () => calls === 1);
+    cluster.add(map('b'));
+    await until(t, () => calls === 2);
+    for (const start of ['transform of Namespace', 'indexer odd', 'map of ConfigMap']) {
+      assert.ok(
+        warnings.some((line) => line.startsWith(start) && line.endsWith('it returned a promise: it must not be async')),
+        start,
+      );
+    }
+  });
+
+  test('a map that returns what are no requests', async (t) => {
+    const { run, warnings } = await startOne(t);
+    const fleet = run();
+    const answers: readonly unknown[] = [undefined, 5, [undefined], [{ name: 5 }], [{ name: 'x', namespace: {} }]];
+    let calls = 0;
+    fleet.controller({
+      name: 'x',
+      for: configMaps,
+      watches: answers.map((answer) => ({ ...configMaps, map: () => answer as never })),
+      reconcile: () => {
+        calls += 1;
+      },
+    });
+    await until(t, () => calls === 1);
+    const told = warnings.filter((line) => line.startsWith('map of ConfigMap default/a failed: '));
+    assert.equal(told.length, answers.length);
+  });
+
+  for (const broken of ['now', 'uptime', 'after'] as const) {
+    test(`a clock whose ${broken} throws, and goes on with the machine's`, async (t) => {
+      const { run } = await startOne(t);
+      const clock: Clock = {
+        now: () => Date.now(),
+        uptime: () => performance.now(),
+        after: (ms, call) => {
+          const timer = setTimeout(call, ms);
+          return () => clearTimeout(timer);
+        },
+        [broken]: () => {
+          throw new Error('the clock is broken');
+        },
+      };
+      const fleet = run({ clock });
+      await fleet.synced();
+      assert.ok(isEngaged(fleet, 'one'));
+    });
+  }
+});
+
+test('an informer with options that are none is refused, with all that is wrong', async (t) => {
+  const { run } = await startOne(t);
+  const fleet = run();
+  await fleet.synced();
+  const cluster = fleet.get('fleet/one');
+  const wrong = { kind: '', namespace: '', nameSpace: 'default', indexers: { x: 5 } } as never;
+  assert.throws(
+    () => cluster.informer(wrong),
+    /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*namespace: must be[\s\S]*indexers\.x: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
+  );
+  assert.equal([...cluster.informers].length, 0);
+});
+
+describe('a hub', () => {
+  test('with a profile whose condition has a status that is no text: that profile says so, the others go on', async (t) => {
+    const { run, hub, publish, spoke } = await startOne(t);
+    publish('bad', await spoke());
+    const profile = hub.get({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: 'ClusterProfile',
+      metadata: { namespace: 'fleet', name: 'bad' },
+    });
+    assert.ok(profile);
+    const status = {
+      ...Object(profile).status,
+      conditions: [{ type: 'ControlPlaneHealthy', status: { toString: 'x' } }],
+    };
+    hub.set({ ...profile, status });
+    const fleet = run();
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'one'));
+    assert.equal(stateOf(fleet, 'bad'), 'Backoff PROFILE_INVALID');
+    const { message } = fleet.list().find(({ name }) => name === 'fleet/bad') ?? { message: '' };
+    assert.match(message, /ControlPlaneHealthy has a status that is no text/);
+    // An engaged cluster stays so: a report that says nothing changes nothing.
+    const one = hub.get({ ...profile, metadata: { namespace: 'fleet', name: 'one' } });
+    hub.set({ ...one, status: { ...Object(one).status, conditions: status.conditions } } as never);
+    hub.set({ ...profile, status: { ...status, conditions: [] } } as never);
+    await until(t, () => isEngaged(fleet, 'bad'));
+    assert.ok(isEngaged(fleet, 'one'));
+  });
+
+  test('with PlacementDecisions that are odd: those that can be read count', async (t) => {
+    const { run, hub } = await startOne(t);
+    const decision = (name: string, decisions: unknown) => ({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: 'PlacementDecision',
+      metadata: { namespace: 'fleet', name, labels: { 'multicluster.x-k8s.io/placement-key': 'k' } },
+      decisions,
+    });
+    hub.add([
+      decision('null', null),
+      decision('odd', [null, 5, { clusterProfileRef: null }, { clusterProfileRef: { name: {} } }]),
+      decision('text', 'text'),
+      decision('good', [{ clusterProfileRef: { name: 'one', namespace: null } }]),
+    ] as never);
+    const fleet = run({ placement: { namespace: 'fleet', key: 'k' } });
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'one'));
+  });
+});
+
+test('a metrics registry that is broken breaks no fleet', async (t) => {
+  const { run } = await startOne(t);
+  const metrics = new FleetMetrics({ registry: { registerMetric: () => {} } as never });
+  Object.defineProperty(metrics, 'observer', { value: { cluster: () => assert.fail('the registry is broken') } });
+  const fleet = run({ metrics });
+  await fleet.synced();
+  assert.ok(isEngaged(fleet, 'one'));
+});
