@@ -40,6 +40,7 @@ export type ProfileErrorCode =
 export type PluginErrorCode =
   | 'PLUGIN_NOT_FOUND'
   | 'PLUGIN_NOT_EXECUTABLE'
+  | 'PLUGIN_NOT_STARTED'
   | 'PLUGIN_NOT_ALLOWED'
   | 'PLUGIN_FILE_UNSAFE'
   | 'PLUGIN_INPUT_TOO_LARGE'
@@ -243,6 +244,7 @@ export interface ClusterOfError {
 
 /** What the same plugin may answer better the next time. The others want something mended. */
 const passingPluginErrors: ReadonlySet<PluginErrorCode> = new Set([
+  'PLUGIN_NOT_STARTED',
   'PLUGIN_FAILED',
   'PLUGIN_SIGNALED',
   'PLUGIN_TIMEOUT',

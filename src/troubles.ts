@@ -23,9 +23,9 @@ export type TroubleKind =
   | 'ignored'
   /** The same, where only the plugin's run shows it. */
   | 'left out'
-  /** A request was refused. */
+  /** A request was refused. An event: nothing ends it but time. */
   | 'refusal'
-  /** The program's own code threw. */
+  /** The program's own code threw. An event too. */
   | 'caller'
   /** Others could replace a plugin. */
   | 'plugin file'
@@ -56,9 +56,13 @@ const maxSubjects = 20_000;
 /** Troubles of one kind that are told apart. */
 const maxCodes = 500;
 
+/** Kinds that happen, and do not last: one that is told is forgotten after `sinkMs`. */
+const events: ReadonlySet<TroubleKind> = new Set<TroubleKind>(['refusal', 'caller']);
+
+/** That a trouble is there is one thing, that somebody has been told of it another: one that comes and goes is often not told. */
 interface State {
-  /** What has been warned about and has not passed. */
-  readonly codes: Set<string>;
+  /** What is wrong now, by its code: when it was warned about; `undefined` where it was not. */
+  readonly present: Map<string, number | undefined>;
   readonly recent: SinkingCount;
 }
 
@@ -72,45 +76,49 @@ export class Troubles {
     this.#clock = clock;
   }
 
-  /** Something is wrong. */
+  /** Something is wrong. One that could not be told yet is told as soon as it may be. */
   met(subject: Subject, kind: TroubleKind, { code, message }: Trouble): void {
-    const state = this.#stateOf(subject.name, kind);
-    if (state.codes.has(code)) return;
-    if (state.codes.size >= maxCodes) state.codes.clear();
-    state.codes.add(code);
+    const { present, recent } = this.#stateOf(subject.name, kind);
     const now = this.#clock();
+    const toldAt = present.get(code);
+    if (toldAt !== undefined && !(events.has(kind) && Math.abs(now - toldAt) >= sinkMs)) return;
+    const isNew = !present.has(code);
     const atOnce = kind === 'ignored' || kind === 'left out' ? maxCodes : warningsAtOnce;
-    const tooMany = state.recent.value(now) > atOnce - 1;
-    if (tooMany) {
+    const mayTell = recent.value(now) <= atOnce - 1;
+    const [oldest] = present.keys();
+    if (isNew && present.size >= maxCodes && oldest !== undefined) present.delete(oldest);
+    present.set(code, mayTell ? now : undefined);
+    if (mayTell) {
+      recent.add(now, atOnce);
+      this.#logger.warn(subject.fields, message);
+    } else if (isNew || events.has(kind)) {
       this.#logger.debug?.(subject.fields, `${message} (it comes and goes, and is warned about once a minute)`);
-      return;
     }
-    state.recent.add(now, atOnce);
-    this.#logger.warn(subject.fields, message);
   }
 
   /** All that is wrong of this kind now: what is not listed has passed. */
   set(subject: Subject, kind: TroubleKind, troubles: readonly Trouble[]): void {
-    const codes = this.#subjects.get(subject.name)?.get(kind)?.codes;
-    if (codes && codes.size > 0) {
-      const present = new Set(troubles.map(({ code }) => code));
-      for (const code of codes) if (!present.has(code)) codes.delete(code);
+    const present = this.#subjects.get(subject.name)?.get(kind)?.present;
+    if (present && present.size > 0) {
+      const codes = new Set(troubles.map(({ code }) => code));
+      for (const code of present.keys()) if (!codes.has(code)) present.delete(code);
     }
     for (const trouble of troubles) this.met(subject, kind, trouble);
   }
 
   /** Whether something of this kind is wrong now. */
   has({ name }: Subject, kind: TroubleKind): boolean {
-    return (this.#subjects.get(name)?.get(kind)?.codes.size ?? 0) > 0;
+    return (this.#subjects.get(name)?.get(kind)?.present.size ?? 0) > 0;
   }
 
-  /** Nothing of this kind is wrong any more. `message` says so, at info, where something was. */
+  /** Nothing of this kind is wrong any more. `message` says so, at info, where something was told. */
   passed(subject: Subject, kind: TroubleKind, message?: string): void {
     if (this.#subjects.size === 0) return;
-    const codes = this.#subjects.get(subject.name)?.get(kind)?.codes;
-    if (!codes || codes.size === 0) return;
-    codes.clear();
-    if (message !== undefined) this.#logger.info?.(subject.fields, message);
+    const present = this.#subjects.get(subject.name)?.get(kind)?.present;
+    if (!present || present.size === 0) return;
+    const wasTold = [...present.values()].some((toldAt) => toldAt !== undefined);
+    present.clear();
+    if (wasTold && message !== undefined) this.#logger.info?.(subject.fields, message);
   }
 
   #stateOf(name: string, kind: TroubleKind): State {
@@ -123,7 +131,7 @@ export class Troubles {
     }
     let state = kinds.get(kind);
     if (!state) {
-      state = { codes: new Set(), recent: new SinkingCount(sinkMs) };
+      state = { present: new Map(), recent: new SinkingCount(sinkMs) };
       kinds.set(kind, state);
     }
     return state;

@@ -198,6 +198,16 @@ describe('is warned about once for each cluster, and again when it has passed an
   }
 });
 
+test('each target that is refused is warned about', async (t) => {
+  const { configs, log } = await startPair(t);
+  const [config] = configs();
+  for (const target of ['https://one.example.dev/', 'https://two.example.dev/', 'https://one.example.dev/']) {
+    await assert.rejects(async () => config?.fetch(target), { code: 'FOREIGN_ORIGIN' });
+  }
+  assert.deepEqual(log.of('warn', 'one.example.dev').length, 1);
+  assert.deepEqual(log.of('warn', 'two.example.dev').length, 1);
+});
+
 describe('the register of troubles', () => {
   const register = () => {
     const clock = { now: start };
@@ -215,6 +225,50 @@ describe('the register of troubles', () => {
     }
     assert.ok(log.of('warn').length >= 13 && log.of('warn').length <= 16, String(log.of('warn').length));
     assert.equal(log.of('debug').length, 600 - log.of('warn').length);
+  });
+
+  test('warns once more of trouble that has become lasting after it came and went, and says that it passed', () => {
+    const { clock, log, troubles } = register();
+    const away = { code: 'CONNECT_FAILED', message: 'a is away' };
+    for (let times = 0; times < 6; times++) {
+      clock.now += 1_000;
+      troubles.passed(subject('a'), 'connection', 'a is back');
+      troubles.met(subject('a'), 'connection', away);
+    }
+    assert.equal(log.of('warn').length, 5, 'the sixth is one too many');
+    assert.equal(log.of('debug').length, 1);
+    for (let minute = 0; minute < 60; minute++) {
+      clock.now += 60_000;
+      troubles.met(subject('a'), 'connection', away);
+    }
+    assert.equal(log.of('warn').length, 6);
+    assert.equal(log.of('debug').length, 1);
+    troubles.passed(subject('a'), 'connection', 'a is back');
+    assert.equal(log.of('info').at(-1), 'a is back');
+  });
+
+  test('says that something has passed only where it was told', () => {
+    const { clock, log, troubles } = register();
+    for (let second = 0; second < 600; second++) {
+      clock.now = start + second * 1_000;
+      troubles.met(subject('a'), 'connection', { code: 'CONNECT_FAILED', message: 'a is away' });
+      troubles.passed(subject('a'), 'connection', 'a is back');
+    }
+    assert.equal(log.of('info').length, log.of('warn').length);
+  });
+
+  test('warns of what happens, and does not last, once a minute at most, each by itself', () => {
+    const { clock, log, troubles } = register();
+    const refused = (target: string) =>
+      troubles.met(subject('a'), 'refusal', { code: `FOREIGN_ORIGIN ${target}`, message: target });
+    for (let second = 0; second < 180; second++) {
+      clock.now = start + second * 1_000;
+      refused('one');
+      if (second === 90) refused('two');
+    }
+    assert.deepEqual(log.of('warn'), ['one', 'one', 'two', 'one']);
+    for (let i = 0; i < 1_000; i++) refused(`scan-${i}`);
+    assert.ok(log.of('warn').length < 10, 'those who try many are not told one by one');
   });
 
   test('keeps clusters, kinds and codes apart', () => {

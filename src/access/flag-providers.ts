@@ -19,11 +19,16 @@ export function flagError(problems: readonly Problem[]): ConfigurationError {
   return new ConfigurationError('FLAG_INVALID', 'flags', problems);
 }
 
+/** A flag as messages show it: the access type and the field, and nothing of the value, which may hold a secret. */
+function shownFlag(name: string, before: string | undefined): string {
+  return before === undefined ? `--${name}` : `--${name} ${JSON.stringify(`${before}=...`)}`;
+}
+
 /** `--clusterprofile-access-provider`: a draft for each access type. */
 export function readProviders(given: readonly string[], problems: Problem[]): ReadonlyMap<string, Draft> {
   const drafts = new Map<string, Draft>();
   for (const value of given) {
-    const flag = `--clusterprofile-access-provider ${JSON.stringify(value)}`;
+    const flag = shownFlag('clusterprofile-access-provider', /^([^=]*)=/.exec(value)?.[1]);
     const problem = (message: string) => problems.push({ path: flag, message });
     const equals = value.indexOf('=');
     const name = value.slice(0, Math.max(equals, 0)).trim();
@@ -65,9 +70,10 @@ export function readProviders(given: readonly string[], problems: Problem[]): Re
 /** `--clusterprofile-access-provider-option`: fields of the drafts. */
 export function readOptions(given: readonly string[], drafts: ReadonlyMap<string, Draft>, problems: Problem[]): void {
   for (const value of given) {
-    const flag = `--clusterprofile-access-provider-option ${JSON.stringify(value)}`;
-    const problem = (message: string) => problems.push({ path: flag, message });
     const match = /^([^=]*)=([^=]*)=([\s\S]*)$/.exec(value);
+    const before = match ? `${match[1]}=${match[2]}` : /^([^=]*)=/.exec(value)?.[1];
+    const flag = shownFlag('clusterprofile-access-provider-option', before);
+    const problem = (message: string) => problems.push({ path: flag, message });
     if (!match) {
       problem('must be the access type, "=", a field of the provider file, "=", its value');
       continue;

@@ -236,8 +236,7 @@ export class CredentialSource implements CredentialSupply {
         return credential;
       },
       (error: unknown) => {
-        if (generation === this.#generation) this.#fail(error);
-        throw error;
+        throw generation === this.#generation ? this.#fail(error) : error;
       },
     );
     // Its failure is kept for whoever asks next: one whose callers have all gone is nobody's unhandled rejection.
@@ -324,11 +323,15 @@ export class CredentialSource implements CredentialSupply {
     });
   }
 
-  #fail(error: unknown): void {
+  /** Holds back the next run. Gives what those who wait are rejected with: it says for how long. */
+  #fail(error: unknown): unknown {
     this.#running = undefined;
     this.#failures += 1;
-    this.#held.set(this.#options.clock(), backoffMs(this.#failures));
-    if (error instanceof PluginError) this.#failure = error;
+    const ms = backoffMs(this.#failures);
+    this.#held.set(this.#options.clock(), ms);
+    if (!(error instanceof PluginError)) return error;
+    this.#failure = error.heldBack(ms);
+    return this.#failure;
   }
 
   #refreshFailed(what: string, error: unknown, asker: Asker | undefined): void {

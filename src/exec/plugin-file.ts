@@ -1,6 +1,7 @@
 /** Whether somebody else could put another program in a plugin's place. */
 import { lstat, readFile, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { errnoOf, isPassing } from './start-problem.ts';
 
 const longestChain = 40;
 const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];
@@ -9,11 +10,13 @@ const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];
  * What makes an executable unsafe, or `undefined`: the file, every folder above it and every symbolic link on the way have
  * to be writable for nobody but root and the process's user. What lies on a read-only file system is safe whatever its mode.
  * Looked at before each run: a mode that changes changes no time stamp that a cache could go by.
+ * Rejects where this machine is in trouble, which says nothing of the file.
  */
 export async function pluginFileProblem(path: string): Promise<string | undefined> {
   try {
     return await findProblem(path);
-  } catch {
+  } catch (error) {
+    if (isPassing(errnoOf(error))) throw error;
     return 'its folders cannot be looked at';
   }
 }
@@ -23,7 +26,11 @@ async function findProblem(path: string): Promise<string | undefined> {
   // There are no such modes on Windows.
   if (user === undefined) return undefined;
   // Where the system does not tell of mounts, none is known to be read-only.
-  const isReadOnly = readOnlyMounts(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch((error: unknown) => {
+    if (isPassing(errnoOf(error))) throw error;
+    return '';
+  });
+  const isReadOnly = readOnlyMounts(mounts);
   const checked = new Set<string>();
   let current = resolve(path);
   for (let links = 0; links <= longestChain; links++) {

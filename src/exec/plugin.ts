@@ -28,6 +28,7 @@ import { type PluginPolicy, permissionFor } from './plugin-policy.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 import { redact } from './redact.ts';
 import { RunHistory, withinRunLimit } from './run-limit.ts';
+import { errnoOf, isPassing, startProblem } from './start-problem.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
@@ -98,8 +99,8 @@ export async function runPlugin(
     if (error instanceof PluginError) throw error;
     if (signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was stopped: the CredentialProviders are closed');
     // Its message may quote the arguments: only its code is passed on.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
-    throw failure(call, 'PLUGIN_NOT_EXECUTABLE', `could not be started (${code})`);
+    const { code, reason } = startProblem(errnoOf(error));
+    throw failure(call, code, reason);
   }
 }
 
@@ -228,8 +229,9 @@ async function runPinned(
 ): Promise<Ended> {
   const refused = (why: string) => failure(call, 'PLUGIN_NOT_ALLOWED', why);
   const file = await PinnedFile.open(path).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unknown error';
-    throw refused(`may not be run: ${path} cannot be read, so its SHA-256 cannot be compared (${code})`);
+    const errno = errnoOf(error);
+    if (isPassing(errno)) throw error;
+    throw refused(`may not be run: ${path} cannot be read, so its SHA-256 cannot be compared (${errno})`);
   });
   try {
     if (!digests.includes(file.sha256)) {
@@ -264,15 +266,10 @@ function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: 
       `gave no answer within ${timeLimit} and was killed; see whether it waits for a server, or for a file it holds open`,
     );
   }
-  if (startError === 'E2BIG') {
-    throw fail(
-      'PLUGIN_INPUT_TOO_LARGE',
-      'its arguments and environment together are more than the kernel takes: shorten them',
-    );
+  if (startError !== undefined) {
+    const { code, reason } = startProblem(startError);
+    throw fail(code, reason);
   }
-  if (startError === 'ENOENT')
-    throw fail('PLUGIN_NOT_EXECUTABLE', 'its interpreter (the first line after #!) is missing');
-  if (startError !== undefined) throw fail('PLUGIN_NOT_EXECUTABLE', `could not be started (${startError})`);
   if (signal !== undefined)
     throw fail('PLUGIN_SIGNALED', `was ended by ${signal}: ${signalAdvice(signal)}`, { signal });
   if (exitCode !== 0) {

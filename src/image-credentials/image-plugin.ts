@@ -12,6 +12,7 @@ import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { redact } from '../exec/redact.ts';
 import { RunHistory, withinRunLimit } from '../exec/run-limit.ts';
+import { errnoOf, startProblem } from '../exec/start-problem.ts';
 import { warnOnStderr } from '../logger.ts';
 import type { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
@@ -51,9 +52,9 @@ export async function runImagePlugin(
       throw new PluginError('PLUGIN_STOPPED', reason, { provider: provider.name, origin, command: path });
     }
     // Its message may quote the arguments: only its code is passed on.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
-    const reason = `image ${request.image}: could not be started (${code})`;
-    throw new PluginError('PLUGIN_NOT_EXECUTABLE', reason, { provider: provider.name, origin, command: path });
+    const { code, reason } = startProblem(errnoOf(error));
+    const failure = { provider: provider.name, origin, command: path };
+    throw new PluginError(code, `image ${request.image}: ${reason}`, failure);
   }
 }
 
@@ -87,7 +88,10 @@ async function run(
   const { exitCode, signal, startError } = ended;
   if (ended.tooLarge) throw fail('ANSWER_TOO_LARGE', `printed more than ${maxAnswerBytes} bytes on stdout`, { stderr });
   if (ended.timedOut) throw fail('PLUGIN_TIMEOUT', `gave no answer within ${timeoutMs} ms and was killed`, { stderr });
-  if (startError !== undefined) throw fail('PLUGIN_NOT_EXECUTABLE', `could not be started (${startError})`, { stderr });
+  if (startError !== undefined) {
+    const { code, reason } = startProblem(startError);
+    throw fail(code, reason, { stderr });
+  }
   if (stop.aborted) throw fail('PLUGIN_STOPPED', 'was stopped, because the ImageCredentialProviders were closed');
   if (signal !== undefined) throw fail('PLUGIN_SIGNALED', `was ended by ${signal}`, { signal, stderr });
   if (exitCode !== 0)

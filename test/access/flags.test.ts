@@ -90,19 +90,20 @@ describe('--clusterprofile-access-provider', () => {
     );
   });
 
-  for (const [what, value, expected] of [
-    ['without "="', 'google', 'has no "="'],
-    ['without a type', '=/bin/p', 'has no access type'],
-    ['without a command', 'google=', 'has no command'],
-    ['with an empty quoted command', `google=''`, 'has no command'],
-    ['with an unclosed single quote', `google=/bin/p 'a`, "quote ' is never closed"],
-    ['with an unclosed double quote', 'google=/bin/p "a', 'quote " is never closed'],
-    ['with a NUL', 'google=/bin/p a\0b', 'NUL'],
+  for (const [what, value, shown, expected] of [
+    ['without "="', 'hunter2', '', 'has no "="'],
+    ['without a type', '=/bin/p --password hunter2', ' "=..."', 'has no access type'],
+    ['without a command', 'google=', ' "google=..."', 'has no command'],
+    ['with an empty quoted command', `google='' hunter2`, ' "google=..."', 'has no command'],
+    ['with an unclosed single quote', `google=/bin/p hunter2 'a`, ' "google=..."', "quote ' is never closed"],
+    ['with an unclosed double quote', 'google=/bin/p hunter2 "a', ' "google=..."', 'quote " is never closed'],
+    ['with a NUL', 'google=/bin/p a\0b hunter2', ' "google=..."', 'NUL'],
   ] as const) {
-    test(`is an error ${what}, and the flag is quoted`, () => {
+    test(`is an error ${what}, which names the access type, and nothing of the value`, () => {
       const [problem = ''] = problemsOf(provider(value));
-      assert.ok(problem.startsWith(`--clusterprofile-access-provider ${JSON.stringify(value)}: `), problem);
+      assert.ok(problem.startsWith(`--clusterprofile-access-provider${shown}: `), problem);
       assert.ok(problem.includes(expected), problem);
+      assert.doesNotMatch(problem, /hunter2/);
     });
   }
 
@@ -137,22 +138,29 @@ describe('--clusterprofile-access-provider-option', () => {
     assert.equal(parsed?.allowInsecureTLS, true);
   });
 
-  for (const [what, value, expected] of [
-    ['for a type that no flag configures', 'goggle=allowInsecureTLS=true', 'did you mean google?'],
-    ['without a field', 'google=', 'must be the access type'],
+  for (const [what, value, shown, expected] of [
+    ['for a type that no flag configures', 'goggle=allowInsecureTLS=true', 'goggle=allowInsecureTLS', 'mean google?'],
+    ['without a field', 'google=hunter2', 'google', 'must be the access type'],
     [
       'with an unknown field',
-      'google=execConfig.provideClusterinfo=true',
-      'did you mean execConfig.provideClusterInfo?',
+      'google=execConfg.env=[{name: CLIENT_SECRET, value: hunter2}]',
+      'google=execConfg.env',
+      'did you mean execConfig.env?',
     ],
-    ['for what the provider flag says itself', 'google=execConfig.command=/bin/x', 'already said by'],
-    ['with a value of the wrong type', 'google=allowInsecureTLS=yes', 'must be true or false'],
-    ['with a value that is not YAML', 'google=execConfig.env=[{', 'is not YAML'],
-    ['with a bad list item', 'google=execConfig.env=[{name: A}]', 'execConfig.env[0].value must be text'],
+    ['for what the provider flag says', 'google=execConfig.command=/x hunter2', 'google=execConfig.command', 'already'],
+    ['with a value of the wrong type', 'google=allowInsecureTLS=hunter2', 'google=allowInsecureTLS', 'true or false'],
+    ['with a value that is not YAML', 'google=execConfig.env=[{ hunter2', 'google=execConfig.env', 'is not YAML'],
+    [
+      'with a bad list item',
+      'google=execConfig.env=[{name: hunter2}]',
+      'google=execConfig.env',
+      'execConfig.env[0].value must be text',
+    ],
   ] as const) {
-    test(`is an error ${what}`, () => {
+    test(`is an error ${what}, which names the access type and the field, and nothing of the value`, () => {
       const [problem = '', ...more] = problemsOf(option(value));
-      assert.ok(problem.includes(JSON.stringify(value)) && problem.includes(expected), problem);
+      assert.ok(problem.includes(` ${JSON.stringify(`${shown}=...`)}: `) && problem.includes(expected), problem);
+      assert.doesNotMatch(problem, /hunter2/);
       assert.deepEqual(more, []);
     });
   }

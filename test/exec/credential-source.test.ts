@@ -75,6 +75,15 @@ describe('one run for many', () => {
   });
 });
 
+test('a failure says at once for how long the next run is held back', async (t) => {
+  const { token } = await set(t, { exitCode: 1 });
+  const errors = await Promise.all(Array.from({ length: 3 }, () => token().catch((error: unknown) => error)));
+  for (const error of errors) {
+    assert.ok(error instanceof PluginError);
+    assert.ok((error.retryAfterMs ?? 0) > 700 && (error.retryAfterMs ?? 0) <= 1_000, String(error.retryAfterMs));
+  }
+});
+
 describe('when the plugin runs', () => {
   test('without expiry: once', async (t) => {
     const { plugin, clock, token } = await set(t, { token: 'a' });
