@@ -28,7 +28,7 @@ import { type PluginPolicy, permissionFor } from './plugin-policy.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 import { redact } from './redact.ts';
 import { RunHistory, withinRunLimit } from './run-limit.ts';
-import { errnoOf, isPassing, startProblem } from './start-problem.ts';
+import { errnoOf, isPassing, machineProblem, startProblem } from './start-problem.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
@@ -99,7 +99,7 @@ export async function runPlugin(
     if (error instanceof PluginError) throw error;
     if (signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was stopped: the CredentialProviders are closed');
     // Its message may quote the arguments: only its code is passed on.
-    const { code, reason } = startProblem(errnoOf(error));
+    const { code, reason } = machineProblem(errnoOf(error));
     throw failure(call, code, reason);
   }
 }

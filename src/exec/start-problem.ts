@@ -36,12 +36,17 @@ const lasting: Readonly<Record<string, StartProblem>> = {
   },
 };
 
+/** Of an error of the process itself, which the system could not start. */
 export function startProblem(errno: string): StartProblem {
   const known = Object.hasOwn(lasting, errno) ? lasting[errno] : undefined;
-  if (known) return { code: known.code, reason: `${known.reason} (${errno})` };
-  if (isPassing(errno))
-    return { code: 'PLUGIN_NOT_STARTED', reason: `could not be started: ${passing[errno]} (${errno})` };
-  return { code: 'PLUGIN_NOT_EXECUTABLE', reason: `could not be started (${errno})` };
+  return known ? { code: known.code, reason: `${known.reason} (${errno})` } : machineProblem(errno);
+}
+
+/** Of an error before that: in the plugin's folders, or in this process. */
+export function machineProblem(errno: string): StartProblem {
+  return isPassing(errno)
+    ? { code: 'PLUGIN_NOT_STARTED', reason: `could not be started: ${passing[errno]} (${errno})` }
+    : { code: 'PLUGIN_NOT_EXECUTABLE', reason: `could not be started (${errno})` };
 }
 
 /** The code of an operating system's error. Its message may quote arguments. */

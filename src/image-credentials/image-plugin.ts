@@ -12,7 +12,7 @@ import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { redact } from '../exec/redact.ts';
 import { RunHistory, withinRunLimit } from '../exec/run-limit.ts';
-import { errnoOf, startProblem } from '../exec/start-problem.ts';
+import { errnoOf, machineProblem, startProblem } from '../exec/start-problem.ts';
 import { warnOnStderr } from '../logger.ts';
 import type { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
@@ -52,7 +52,7 @@ export async function runImagePlugin(
       throw new PluginError('PLUGIN_STOPPED', reason, { provider: provider.name, origin, command: path });
     }
     // Its message may quote the arguments: only its code is passed on.
-    const { code, reason } = startProblem(errnoOf(error));
+    const { code, reason } = machineProblem(errnoOf(error));
     const failure = { provider: provider.name, origin, command: path };
     throw new PluginError(code, `image ${request.image}: ${reason}`, failure);
   }
