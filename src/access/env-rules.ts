@@ -62,61 +62,32 @@ export const dangerousEnvVars: readonly DangerousEnvVars[] = [
   },
   {
     does: 'is a credential, and so says whose identity the plugin uses',
-    names: ['*_KEY', '*_PEM', '*TOKEN*', '*SECRET*', '*PASSWORD*', '*PASSWD*', '*_CREDS'],
+    names: ['*_KEY', '*_PEM', '*TOKEN', '*SECRET', '*PASSWORD', '*PASSWD', '*_CREDS'],
   },
 ];
-
-/** How the names end of variables that profiles may set by themselves: they say who, where or for whom. */
-export const ordinaryEnvVarEnds: readonly string[] = [
-  ...[
-    'ACCOUNT',
-    'ARN',
-    'AUDIENCE',
-    'CLIENT',
-    'CLUSTER',
-    'GROUP',
-    'ID',
-    'LOCATION',
-    'NAME',
-    'NAMESPACE',
-    'ORGANIZATION',
-  ],
-  ...['PROJECT', 'REGION', 'ROLE', 'SCOPE', 'SCOPES', 'STAGE', 'SUBSCRIPTION', 'TEAM', 'TENANT', 'ZONE'],
-];
-const ordinary = new RegExp(`^(?:[A-Z0-9_]+_)?(?:${ordinaryEnvVarEnds.join('|')})$`);
-
-/** A path, a URL or an option: what has a meaning of its own, whatever the variable is for. */
-const active = /^[./~\\-]|^[a-z]:[\\/]|:\/\/|\.\.[\\/]/i;
 
 const dangerous = dangerousEnvVars.flatMap(({ does, names }) =>
   names.map((pattern) => ({ does, pattern, matches: createGlob(pattern) })),
 );
 
-/** Why a profile may not add an argument, or `undefined`. */
+/** Why a profile may not set a variable or add an argument, or `undefined`. */
 export type Refusal = (text: string) => string | undefined;
 
 /**
- * For variables: why a profile may not set this one to that, or `undefined`. `allowed` are the provider's `allowedEnvVars`. No
- * list of what is dangerous can be complete: without them only what is known to be ordinary passes.
+ * For variables, by their names. `allowed` are the provider's `allowedEnvVars`: without them all but the dangerous kinds pass,
+ * and no list of these can be complete.
  */
-export function envVarRule(
-  allowed: readonly string[] | undefined,
-): (name: string, value: string) => string | undefined {
+export function envVarRule(allowed: readonly string[] | undefined): Refusal {
   const isOpen = allowed?.map(createGlob);
-  const opens = 'only its exact name in allowedEnvVars opens it';
-  return (name, value) => {
+  return (name) => {
     if (allowed?.includes(name)) return undefined;
     const upper = name.toUpperCase();
     const danger = dangerous.find(({ matches }) => matches(upper));
-    if (danger) return `is a variable that ${danger.does} (${danger.pattern}): ${opens}`;
-    if (!isOpen) {
-      if (!ordinary.test(upper)) {
-        const ends = ordinaryEnvVarEnds.map((end) => `_${end}`).join(', ');
-        return `is no name that profiles may set by themselves (those that end with ${ends}): list it in allowedEnvVars`;
-      }
-      return active.test(value) ? `has a value that is a path, a URL or an option: ${opens}` : undefined;
+    if (danger) {
+      const { does, pattern } = danger;
+      return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
     }
-    if (isOpen.some((matches) => matches(name))) return undefined;
+    if (!isOpen || isOpen.some((matches) => matches(name))) return undefined;
     return `is not in allowedEnvVars (${allowed?.join(', ') || 'empty'})`;
   };
 }

@@ -157,14 +157,14 @@ function allowedEnvs(
 ): readonly EnvVar[] {
   const configured = new Set(execConfig.env.map(({ name }) => name));
   const rule = envVarRule(allowedEnvVars);
-  return given.filter(({ name, value }) => {
+  return given.filter(({ name }) => {
     const at = `${path}[${JSON.stringify(name)}]`;
     if (configured.has(name) && profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
       const reason = `provider ${provider} sets it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
       ignored.push({ path: at, reason });
       return false;
     }
-    const refusal = rule(name, value);
+    const refusal = rule(name);
     if (refusal) refuse('ENV_NOT_ALLOWED', at, refusal);
     return true;
   });

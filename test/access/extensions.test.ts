@@ -130,7 +130,6 @@ describe('additional-envs', () => {
   const path = '.extensions[0].extension';
   const policy = (profileSourcedEnvVarsPolicy: 'Replace' | 'AppendIfNotExists' | 'Ignore') => ({
     profileSourcedEnvVarsPolicy,
-    allowedEnvVars: ['*'],
   });
   const text = (access: ResolvedAccess) => access.exec.env.map(({ name, value }) => `${name}=${value}`).join(' ');
 
