@@ -261,10 +261,11 @@ function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: 
   const { exitCode, signal, startError } = ended;
   if (ended.tooLarge) throw fail('ANSWER_TOO_LARGE', `printed more than ${maxAnswerBytes} bytes on stdout`);
   if (ended.timedOut) {
-    throw fail(
-      'PLUGIN_TIMEOUT',
-      `gave no answer within ${timeLimit} and was killed; see whether it waits for a server, or for a file it holds open`,
-    );
+    const late = isAnswer(ended.stdout, call)
+      ? `answered and did not end within ${timeLimit}, and was killed: it keeps something open, such as a timer or a ` +
+        'connection, or a child that holds its stdout; tell its author that it has to end'
+      : `gave no answer within ${timeLimit} and was killed; see whether it waits for a server, or for a file it holds open`;
+    throw fail('PLUGIN_TIMEOUT', late);
   }
   if (startError !== undefined) {
     const { code, reason } = startProblem(startError);
@@ -284,6 +285,16 @@ function readAnswer(call: PluginCall, ended: Ended, timeLimit: string, secrets: 
       throw fail(fault.code, `${fault.reason}${advice === undefined ? '' : `; ${advice}`}`, { exitCode });
     }
     throw fail('ANSWER_UNPARSABLE', 'gave an answer that could not be read', { exitCode });
+  }
+}
+
+/** Whether that is a credential, all of it. */
+function isAnswer(stdout: string, call: PluginCall): boolean {
+  try {
+    decodeExecCredential(stdout, call.acceptedVersions);
+    return true;
+  } catch {
+    return false;
   }
 }
 

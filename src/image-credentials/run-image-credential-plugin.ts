@@ -17,15 +17,16 @@ const requestSchema = z.looseObject({
 /**
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
  * version that was asked for. A failure goes to stderr in one line, without what looks like a credential, and ends the process
- * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure.
+ * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure. It ends the process
+ * when all has been written: nothing that stands after it runs.
  *
  * @example
  * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));
  */
 export async function runImageCredentialPlugin(
   getAnswer: (request: ImageRequest) => Promise<ImagePluginAnswer> | ImagePluginAnswer,
-): Promise<void> {
-  await answerWith(async () => {
+): Promise<never> {
+  return answerWith('runImageCredentialPlugin', async () => {
     const { apiVersion, image, serviceAccountToken, serviceAccountAnnotations } = readRequest(
       await readText(process.stdin),
     );

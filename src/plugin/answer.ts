@@ -2,27 +2,61 @@
 import { redact } from '../exec/redact.ts';
 
 /**
- * Prints what `work` gives as JSON on stdout. Where it throws, the message and those of its causes go to stderr in one line,
- * without anything that looks like a credential, and the process ends with the error's own `exitCode` (1 to 255), else with 1.
- * Until then and afterwards whatever else is written to stdout goes to stderr.
+ * Prints what `work` gives as JSON on stdout, and ends the process, whatever still keeps it open: a client waits for the end. Where
+ * it throws, in a callback too, or the process ends before there is an answer, the message and those of its causes go to stderr in
+ * one line, without anything that looks like a credential, and the exit code is the error's own `exitCode` (1 to 255), else 1.
+ * Whatever else is written to stdout goes to stderr. `helper` is what the plugin's author called.
  */
-export async function answerWith(work: () => Promise<object>): Promise<void> {
+export async function answerWith(helper: string, work: () => Promise<object>): Promise<never> {
   const print = keepStdout();
-  let ended = false;
-  const fail = (message: string, exitCode: number) => {
-    say(message);
-    process.exitCode = exitCode;
-  };
-  process.once('exit', (code) => {
-    if (!ended && code === 0)
-      fail('the plugin ended before it had an answer: it waits for a promise that never settles', 1);
-  });
+  if (begun) fail(`${helper} was called twice: a plugin gives one answer`);
+  else begin();
   try {
-    print(`${JSON.stringify(await work())}\n`);
+    const answer = `${JSON.stringify(await work())}\n`;
+    if (!ending) {
+      ending = true;
+      print(answer, () => exitWhenWritten(0));
+    }
   } catch (error) {
     fail(story(error) || 'the plugin failed', exitCodeOf(error));
   }
-  ended = true;
+  // What stands after the call must not begin: the process ends.
+  return new Promise(() => undefined);
+}
+
+let begun = false;
+/** Once it is decided what this process tells and ends with. */
+let ending = false;
+
+/** Hears of every way in which the plugin's own code may end the process before there is an answer. */
+function begin(): void {
+  begun = true;
+  const thrown = (error: unknown) => {
+    // A plugin with a listener of its own deals with it.
+    if (process.listenerCount('uncaughtException') === 1) fail(story(error) || 'the plugin failed', exitCodeOf(error));
+  };
+  process.on('uncaughtException', thrown);
+  process.once('beforeExit', () =>
+    fail('the plugin ended before it had an answer: it waits for a promise that never settles'),
+  );
+  process.once('exit', (code) => {
+    if (ending || code !== 0) return;
+    say('the plugin ended itself with process.exit(0) before it had an answer: return it, or throw');
+    process.exitCode = 1;
+  });
+}
+
+/** Tells why there is no answer, and ends the process. What comes first counts. */
+function fail(message: string, exitCode = 1): void {
+  if (ending) return;
+  ending = true;
+  say(message);
+  exitWhenWritten(exitCode);
+}
+
+/** stdout has been written when this is called. */
+function exitWhenWritten(exitCode: number): void {
+  process.stderr.write('', () => process.exit(exitCode));
 }
 
 /** What this process was given and must not tell. */
@@ -38,10 +72,12 @@ export function say(message: string): void {
   process.stderr.write(`${redact(message, secrets).replace(/\s*\n\s*/g, ' ')}\n`);
 }
 
-let printAnswer: ((text: string) => void) | undefined;
+type Print = (text: string, done: () => void) => void;
+
+let printAnswer: Print | undefined;
 
 /** Sends what others write to stdout to stderr, for good; gives the one function that still writes there. */
-function keepStdout(): (text: string) => void {
+function keepStdout(): Print {
   if (printAnswer) return printAnswer;
   const { stdout } = process;
   const write = stdout.write.bind(stdout);
@@ -57,7 +93,7 @@ function keepStdout(): (text: string) => void {
     return true;
   };
   stdout.write = redirect;
-  printAnswer = (text) => write(text);
+  printAnswer = (text, done) => write(text, done);
   return printAnswer;
 }
 
@@ -86,7 +122,11 @@ function wordsOf(value: unknown): string {
     const text: unknown = Reflect.get(value, field);
     if (typeof text === 'string' && text !== '') return text;
   }
-  return '';
+  const status: unknown = Reflect.get(value, 'status');
+  if (typeof status !== 'number') return '';
+  const statusText: unknown = Reflect.get(value, 'statusText');
+  // A fetch's answer, thrown as it is. Its URL and its body may hold secrets.
+  return `a server answered with ${status}${typeof statusText === 'string' && statusText !== '' ? ` ${statusText}` : ''}`;
 }
 
 function exitCodeOf(error: unknown): number {

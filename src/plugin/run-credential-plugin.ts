@@ -1,5 +1,6 @@
 import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/api-versions.ts';
+import { nearest } from '../access/nearest.ts';
 import { AnswerFault, type AnswerStatus, maxAnswerBytes, readStatus } from '../exec/credential.ts';
 import { answerWith, say } from './answer.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
@@ -22,24 +23,36 @@ export interface CredentialStatus {
  * Runs a credential plugin: reads what the client asks, calls `getStatus`, answers on stdout in the version that was asked
  * for. A failure goes to stderr in one line, with its causes and without what looks like a credential, and ends the process
  * with the error's own `exitCode` (1 to 255), else with 1. A status that a client would refuse is a failure. Whatever else is
- * written to stdout, by `console.log` too, goes to stderr.
+ * written to stdout, by `console.log` too, goes to stderr. It ends the process when all has been written, whatever timer or connection is
+ * still open: nothing that stands after it runs.
  *
  * @example
  * await runCredentialPlugin(async ({ spec }) => ({ token: await readToken(spec.cluster?.config) }));
  */
 export async function runCredentialPlugin(
   getStatus: (credential: ExecCredential) => Promise<CredentialStatus> | CredentialStatus,
-): Promise<void> {
-  await answerWith(async () => {
+): Promise<never> {
+  return answerWith('runCredentialPlugin', async () => {
+    if (typeof getStatus !== 'function') {
+      throw new Error('runCredentialPlugin takes a function that gives { token, expirationTimestamp }');
+    }
     const { credential } = loadExecCredentialFromEnv();
     return answerOf(credential.apiVersion, await getStatus(credential));
   });
 }
 
+const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
+
 /** The answer as the protocol has it. Throws where a client would refuse it, which is where its author can see it. */
 function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
   if (typeof given !== 'object' || given === null) {
     throw new Error('the plugin gave no status: return { token, expirationTimestamp }');
+  }
+  for (const field of Object.keys(given)) {
+    if (statusFields.includes(field)) continue;
+    if (field === 'status') throw new Error('the plugin gave a whole ExecCredential: return its status alone');
+    const meant = nearest(field, statusFields);
+    if (meant) throw new Error(`the plugin's status has the field ${field}: did you mean ${meant}?`);
   }
   const { token, clientCertificateData, clientKeyData, expirationTimestamp: expiry } = given;
   for (const [field, value] of Object.entries({ token, clientCertificateData, clientKeyData })) {

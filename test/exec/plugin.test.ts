@@ -320,6 +320,21 @@ exit 1`;
     for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
   });
 
+  test('that has answered, and is kept open, is told from one that has not', async (t) => {
+    const answered = `${print({ token: secret })}\necho > "$DIR/answered"\nexec sleep 1000`;
+    const plugin = await shellPlugin(t, answered);
+    let message = '';
+    await withTimeLimit(join(plugin.folder, 'answered'), async (timeoutMs) => {
+      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
+      message = (await failure(run, 'PLUGIN_TIMEOUT')).message;
+    });
+    assert.match(message, /: answered and did not end within .* it keeps something open/);
+    assert.ok(!message.includes(secret));
+    const half = await shellPlugin(t, `printf '{"kind": "ExecCredential", '\nexec sleep 1000`);
+    const run = runPlugin(call({ command: half.command }), options(t, { timeoutMs: 300 }));
+    assert.match((await failure(run, 'PLUGIN_TIMEOUT')).message, /: gave no answer within 300 ms/);
+  });
+
   test('that is over its time gets SIGTERM first', async (t) => {
     const code = `trap 'echo term >> "$DIR/signals"' TERM\necho $$ > "$DIR/pid"\nwhile :; do sleep 0.1; done`;
     const plugin = await shellPlugin(t, code);

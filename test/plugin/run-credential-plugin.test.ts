@@ -9,9 +9,15 @@ const v1 = 'client.authentication.k8s.io/v1';
 const module = new URL('../../dist/plugin/index.js', import.meta.url).href;
 const asked = { kind: 'ExecCredential', apiVersion: v1 };
 
-/** Runs a plugin whose function is `handler`, and what stands `after` it. */
-function run(handler: string, info: object | undefined = asked, after = '') {
-  const program = `import { runCredentialPlugin } from '${module}'; await runCredentialPlugin(${handler}); ${after}`;
+const answering = `() => ({ token: 't', expirationTimestamp: null })`;
+
+/** Runs a plugin whose function is `handler`. */
+function run(handler: string, info: object | undefined = asked) {
+  return runProgram(`await runCredentialPlugin(${handler});`, info);
+}
+
+function runProgram(code: string, info: object | undefined = asked) {
+  const program = `import { runCredentialPlugin } from '${module}'; ${code}`;
   const env = { KUBERNETES_EXEC_INFO: info ? JSON.stringify(info) : '', ISSUER: 'http://127.0.0.1:1' };
   return execa(process.execPath, ['--input-type=module', '--eval', program], { env, reject: false });
 }
@@ -91,15 +97,84 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
     assert.match(stderr, /^fetch failed: .+/);
   });
 
-  test('fails where its function never ends', async () => {
-    const program = `import { runCredentialPlugin } from '${module}'; runCredentialPlugin(() => new Promise(() => {}));`;
-    const env = { KUBERNETES_EXEC_INFO: JSON.stringify(asked) };
-    const { exitCode, stdout, stderr } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
-      env,
-      reject: false,
+  test('fails where its function never ends, awaited or not', async () => {
+    for (const call of ['await runCredentialPlugin', 'runCredentialPlugin']) {
+      const { exitCode, stdout, stderr } = await runProgram(`${call}(() => new Promise(() => {}));`);
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.equal(stderr, 'the plugin ended before it had an answer: it waits for a promise that never settles');
+    }
+  });
+
+  for (const [what, handler, expected] of [
+    ['ends itself with success', '() => process.exit(0)', /^the plugin ended itself with process.exit\(0\) before/],
+    [
+      'throws in a callback',
+      `() => new Promise(() => setTimeout(() => { throw new Error('Authorization: Bearer abc123') }))`,
+      /^Authorization: Bearer \[redacted\]$/,
+    ],
+    [
+      'leaves a rejection to nobody',
+      `() => new Promise(() => { Promise.reject(new Error('no login')); setTimeout(() => {}, 1e6); })`,
+      /^no login$/,
+    ],
+    [
+      'throws an answer of fetch',
+      `() => { throw new Response('{}', { status: 403, statusText: 'Forbidden' }) }`,
+      /^a server answered with 403 Forbidden$/,
+    ],
+    ['is no function', `{ token: 't' }`, /^runCredentialPlugin takes a function/],
+    ['misspells a field', `() => ({ token: 't', expirationTimeStamp: null })`, /did you mean expirationTimestamp\?$/],
+    ['gives a whole ExecCredential', `() => ({ status: { token: 't' } })`, /return its status alone$/],
+  ] as const) {
+    test(`fails, in one line, where its function ${what}`, async () => {
+      const { exitCode, stdout, stderr } = await run(handler);
+      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.match(stderr, expected);
     });
-    assert.deepEqual([exitCode, stdout], [1, '']);
-    assert.match(stderr, /^the plugin ended before it had an answer/);
+  }
+
+  test('keeps the exit code that a plugin ends itself with', async () => {
+    const { exitCode, stderr } = await run('() => process.exit(7)');
+    assert.deepEqual([exitCode, stderr], [7, '']);
+  });
+
+  test('leaves what was thrown to a listener of the plugin', async () => {
+    const own = `process.on('uncaughtException', () => { console.error('mine'); process.exit(5); });`;
+    const late = `setTimeout(() => { throw new Error('theirs') })`;
+    const { exitCode, stderr } = await runProgram(
+      `${own} await runCredentialPlugin(() => new Promise(() => ${late}));`,
+    );
+    assert.deepEqual([exitCode, stderr], [5, 'mine']);
+  });
+
+  for (const [what, handler, expected] of [
+    ['has answered', answering, [0, '']],
+    ['has failed', `() => { throw new Error('no login') }`, [1, 'no login']],
+  ] as const) {
+    test(`ends the process when it ${what}, though a timer and a server are still open, and runs nothing more`, async () => {
+      const open = `import { createServer } from 'node:net'; setInterval(() => {}, 1e6); createServer().listen(0, '127.0.0.1');`;
+      const program = `${open} await runCredentialPlugin(${handler}); console.error('after it');`;
+      const { exitCode, stdout, stderr } = await runProgram(program);
+      assert.deepEqual([exitCode, stderr], expected);
+      assert.equal(stdout === '' ? undefined : JSON.parse(stdout).status.token, exitCode === 0 ? 't' : undefined);
+    });
+  }
+
+  test('writes the longest answer whole before it ends', async () => {
+    const { exitCode, stdout } = await run(`() => ({ token: 'x'.repeat(1_000_000), expirationTimestamp: null })`);
+    assert.equal(exitCode, 0);
+    assert.equal(JSON.parse(stdout).status.token.length, 1_000_000);
+  });
+
+  test('gives one answer, however often it is called', async () => {
+    const after = await runProgram(`await runCredentialPlugin(${answering}); await runCredentialPlugin(${answering});`);
+    assert.equal(after.exitCode, 0);
+    assert.deepEqual(JSON.parse(after.stdout).status, { token: 't' });
+    const meanwhile = await runProgram(`runCredentialPlugin(${answering}); runCredentialPlugin(${answering});`);
+    assert.deepEqual(
+      [meanwhile.exitCode, meanwhile.stdout, meanwhile.stderr],
+      [1, '', 'runCredentialPlugin was called twice: a plugin gives one answer'],
+    );
   });
 
   test('prints what looks like a credential on neither stream when it fails, and keeps to one line', async () => {
@@ -129,8 +204,10 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
       });
     }
 
-    test('of what is printed after it, and says so once', async () => {
-      const { stdout, stderr } = await run(`() => { console.log(1); return ${status}; }`, asked, 'console.log(2)');
+    test('of what is printed at its exit too, and says so once', async () => {
+      const atExit = `process.on('exit', () => console.log(2));`;
+      const handler = `() => { console.log(1); return ${status}; }`;
+      const { stdout, stderr } = await runProgram(`${atExit} await runCredentialPlugin(${handler});`);
       assert.deepEqual(JSON.parse(stdout).status, { token: 't' });
       assert.match(stderr, /^stdout is for[^\n]*\n1\n2$/);
     });
