@@ -71,6 +71,7 @@ export type RequestErrorCode =
   | 'REQUEST_INVALID'
   | 'RESPONSE_TOO_LARGE'
   | 'RESPONSE_INVALID'
+  | 'UPGRADE_REFUSED'
   | 'CONFIG_CLOSED'
   | 'PROVIDER_CHANGED'
   | 'CONFIG_IMMUTABLE'
@@ -348,19 +349,30 @@ export class RequestError extends CredentialsError {
   readonly profile: string | undefined;
   readonly server: string | undefined;
 
-  constructor(code: RequestErrorCode, message: string, options?: ErrorOptions, cluster?: ClusterOfError) {
+  /** Where a server answered: its status. */
+  readonly statusCode: number | undefined;
+
+  constructor(
+    code: RequestErrorCode,
+    message: string,
+    { statusCode, ...options }: ErrorOptions & { readonly statusCode?: number | undefined } = {},
+    cluster?: ClusterOfError,
+  ) {
     const where = cluster ? `${cluster.name}, ${cluster.server}: ` : '';
     super(printable(`${where}${message}`, maxMessageBytes), options);
     this.code = code;
     this.profile = cluster?.profile;
     this.server = cluster?.server;
-    this.retryable = code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
+    this.statusCode = statusCode;
+    const passes = statusCode !== undefined && (statusCode === 429 || statusCode >= 500);
+    this.retryable = passes || code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
   }
 
   /** The same, of one of the clusters. */
   of(cluster: ClusterOfError): RequestError {
     if (this.server !== undefined) return this;
-    return new RequestError(this.code, this.message, this.cause === undefined ? {} : { cause: this.cause }, cluster);
+    const { code, message, cause, statusCode } = this;
+    return new RequestError(code, message, { ...(cause === undefined ? {} : { cause }), statusCode }, cluster);
   }
 }
 

@@ -95,7 +95,7 @@ test('a profile that breaks a rule or a limit is counted at each getConfig and t
   });
 });
 
-test('a request that is refused is counted and told each time, and warned about once: redirects and WebSockets too', async (t) => {
+test('a request that is refused is counted and told each time, and each target is warned about once: redirects and WebSockets too', async (t) => {
   const { events, count, metrics } = startAudit(t);
   const warnings: string[] = [];
   const logger = { warn: (_fields: object, line: string) => warnings.push(line) };
@@ -120,6 +120,8 @@ test('a request that is refused is counted and told each time, and warned about 
     { ...told, code: 'PATH_NOT_ALLOWED', path: '/tenant-2/exec' },
   ]);
   assert.deepEqual(await count(), { 'fake PATH_NOT_ALLOWED': 3, 'fake FOREIGN_ORIGIN': 2 });
-  assert.equal(warnings.length, 2, warnings.join('\n'));
+  await assert.rejects(dispatcher.request({ origin, method: 'GET', path: '/tenant-2' }), { code: 'PATH_NOT_ALLOWED' });
+  assert.equal(warnings.length, 5, warnings.join('\n'));
+  assert.equal(new Set(warnings).size, 5, 'each names its target');
   for (const line of warnings) assert.match(line, /^ClusterProfile fleet\/spoke, https:.* was refused: /);
 });

@@ -62,7 +62,8 @@ export class ClusterLog implements Asker {
     const { observer, troubles } = this.#options;
     const { name, profile = name } = this.cluster;
     emit(observer, 'access-refused', { provider: this.#provider, profile, code, path: target });
-    troubles.met(this.#subject, 'refusal', { code: `${code} ${target.slice(0, 512)}`, message: error.message });
+    const message = error.message.includes(target) ? error.message : `${error.message} (${target})`;
+    troubles.met(this.#subject, 'refusal', { code: `${code} ${target}`, message });
   }
 
   /** A credential is there, with what is wrong with it all the same. */

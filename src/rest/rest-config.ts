@@ -33,6 +33,7 @@ import { WaitingSocket } from './held-socket.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { RequestRetries } from './request-retries.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
+import { type WebSocketClient, watchHandshake } from './web-socket.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
@@ -243,11 +244,9 @@ export class RestConfig extends KubeConfig {
           done(foreign, null);
         }
       },
-      // A 401 to the handshake is not replayed, but the next handshake has a new credential.
-      finishRequest: (request: ClientRequest) => {
-        request.once('response', ({ statusCode, headers }) => {
-          if (statusCode === 401) connection.refresh(credential, statusCode, headers, this.#dispatcher.log);
-        });
+      finishRequest: (request: ClientRequest, client: WebSocketClient) => {
+        const toOwnError = (error: unknown) => this.#dispatcher.toOwnError(error);
+        watchHandshake(request, client, { connection, credential, log: this.#dispatcher.log, toOwnError });
         const refusal = foreign ?? this.#dispatcher.pathRefusal(request.path);
         if (refusal) request.destroy(refusal);
         else request.end();

@@ -7,17 +7,18 @@ import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { Attach, Cp, Exec, Log, PortForward, type V1Status } from '@kubernetes/client-node';
+import { type CredentialProvidersOptions, RequestError } from '../../src/index.ts';
 import type { PluginAnswer } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { startPodServer } from '../fixtures/pod-server.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
-async function startPods(t: TestContext, answer?: PluginAnswer) {
+async function startPods(t: TestContext, answer?: PluginAnswer, options?: CredentialProvidersOptions) {
   const server = await startPodServer(t);
   const plugin = await startPlugin(t, answer);
   const profile = { metadata: { name: 'p' }, status: { accessProviders: [{ name: 'fake', cluster: server.cluster }] } };
-  const config = startProviders(t, plugin).getConfig(profile);
+  const config = startProviders(t, plugin, options).getConfig(profile);
   /** Runs a command in the pod, with an input, to its end. */
   const exec = async (command: string[], input?: string) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
@@ -95,6 +96,56 @@ describe('a pod', () => {
 });
 
 describe('a handshake', () => {
+  const status = (message: string) => {
+    const body = JSON.stringify({ kind: 'Status', message });
+    return `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  };
+  for (const [what, statusCode, rest, reason, retryable] of [
+    ['a Status', 403, status('pods "pod" is forbidden'), ': pods "pod" is forbidden', false],
+    ['no body', 503, 'Content-Length: 0\r\n\r\n', '', true],
+    ['a page of HTML', 404, 'Content-Length: 6\r\n\r\n<html>', '', false],
+    ['a body without an end', 500, 'Content-Length: 9\r\n\r\n{', '', true],
+    ['a very long body', 429, `Content-Length: 300000\r\n\r\n${' '.repeat(300_000)}`, '', true],
+  ] as const) {
+    test(`that is refused with ${what} rejects with an error that names the cluster and the answer`, async (t) => {
+      const { server, config, exec } = await startPods(t);
+      server.refuse(statusCode, rest);
+      const error: unknown = await exec(['true']).catch((reason: unknown) => reason);
+      assert.ok(error instanceof RequestError, String(error));
+      const path = '/api/v1/namespaces/ns/pods/pod/exec';
+      const where = `ClusterProfile p, ${config.access.cluster.server}`;
+      assert.equal(error.message, `${where}: the WebSocket for ${path} was answered with ${statusCode}${reason}`);
+      assert.deepEqual([error.code, error.statusCode, error.retryable], ['UPGRADE_REFUSED', statusCode, retryable]);
+      server.refuse();
+      assert.equal((await exec(['true'])).status, 'Success');
+    });
+  }
+
+  test('that breaks off rejects with an error that names the cluster', async (t) => {
+    const { server, exec } = await startPods(t);
+    server.refuse(101, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n');
+    await assert.rejects(exec(['true']), { code: 'CONNECTION_LOST', message: /^ClusterProfile p, https:/ });
+  });
+
+  test('whose credential is refused is warned about once, and said to be over when one is taken', async (t) => {
+    const log: string[] = [];
+    const logger = {
+      warn: (_fields: object, line: string) => log.push(`warn ${line}`),
+      info: (_fields: object, line: string) => log.push(`info ${line}`),
+    };
+    const { server, exec } = await startPods(t, undefined, { logger });
+    server.setTokens();
+    for (let i = 0; i < 3; i++) await assert.rejects(exec(['true']), { code: 'UPGRADE_REFUSED', statusCode: 401 });
+    assert.equal(log.length, 1, log.join('\n'));
+    assert.match(
+      log[0] ?? '',
+      /^warn ClusterProfile p, .*the server refuses the credential \(401\), for a WebSocket/,
+    );
+    server.setTokens('token-1');
+    await exec(['true']);
+    assert.match(log[1] ?? '', /^info .* the server takes the credential again$/);
+  });
+
   test('that gets a 401 has the next one use a new credential', async (t) => {
     const { server, plugin, exec } = await startPods(t);
     await exec(['true']);
