@@ -137,10 +137,7 @@ describe('a handshake', () => {
     server.setTokens();
     for (let i = 0; i < 3; i++) await assert.rejects(exec(['true']), { code: 'UPGRADE_REFUSED', statusCode: 401 });
     assert.equal(log.length, 1, log.join('\n'));
-    assert.match(
-      log[0] ?? '',
-      /^warn ClusterProfile p, .*the server refuses the credential \(401\), for a WebSocket/,
-    );
+    assert.match(log[0] ?? '', /^warn ClusterProfile p, .*the server refuses the credential \(401\), for a WebSocket/);
     server.setTokens('token-1');
     await exec(['true']);
     assert.match(log[1] ?? '', /^info .* the server takes the credential again$/);
