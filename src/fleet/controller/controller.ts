@@ -57,17 +57,17 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   readonly #queue: WorkQueue<Request>;
   readonly #attachments = new Map<Cluster, Attachment<T>>();
   readonly #byLane = new Map<Lane<Request>, Attachment<T>>();
-  #active = 0;
   #pumping = false;
 
   constructor(settings: Settings<T>, context: ControllerContext) {
-    const { name, perClusterConcurrency, backoff } = settings;
+    const { name, concurrency, perClusterConcurrency, backoff } = settings;
     this.name = name;
     this.#settings = settings;
     this.#context = context;
     this.#queue = new WorkQueue({
       clock: context.clock,
       perLane: perClusterConcurrency,
+      places: concurrency,
       backoff: { ...backoff, jitter: 0 },
       ready: () => this.#pump(),
     });
@@ -76,7 +76,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   /** For metrics. */
   get stats() {
     const { name, concurrency } = this.#settings;
-    return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#active, concurrency };
+    return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#queue.working, concurrency };
   }
 
   /** Works on a cluster until its signal aborts. */
@@ -195,11 +195,9 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     // What is queued in one go is looked at in one go.
     queueMicrotask(async () => {
       try {
-        while (this.#active < this.#settings.concurrency) {
-          const job = this.#queue.take();
-          if (!job) return;
-          this.#active += 1;
-          await inSlice(() => this.#begin(job));
+        for (let job = this.#queue.take(); job; job = this.#queue.take()) {
+          const taken = job;
+          await inSlice(() => this.#begin(taken));
         }
       } finally {
         this.#pumping = false;
@@ -210,19 +208,13 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   #begin(job: Job<Request>): void {
     const attachment = this.#byLane.get(job.lane);
     if (!attachment || attachment.cluster.signal.aborted) {
-      this.#free(job);
+      job.release();
       return;
     }
     const running = this.#work(job, attachment).finally(() => {
       attachment.running.delete(running);
     });
     attachment.running.add(running);
-  }
-
-  #free(job: Job<Request>): void {
-    job.release();
-    this.#active -= 1;
-    this.#pump();
   }
 
   /** Never rejects, and gives its place back, whatever happens. */
@@ -236,11 +228,6 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     attachment.abandon.add(abandon);
     const disengaged = () => abort.abort(cluster.signal.reason);
     cluster.signal.addEventListener('abort', disengaged, { once: true });
-    let freed = false;
-    const free = () => {
-      if (!freed) this.#free(job);
-      freed = true;
-    };
     let timedOut = false;
     let outcome: Outcome = { failed: true };
     let result: ReconcileResult = 'error';
@@ -252,7 +239,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       cancel = clock.after(graceMs, () => {
         const fields = this.#fields(cluster, job.value);
         warn(this.#context.logger, fields, `${message}, nor when its signal aborted: it goes on without its place`);
-        free();
+        job.release();
       });
     });
     try {
@@ -272,7 +259,6 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       cluster.signal.removeEventListener('abort', disengaged);
       attachment.abandon.delete(abandon);
       job.done(outcome);
-      free();
       emit(this.#context.observer, 'reconcile', {
         controller: this.name,
         cluster: cluster.name,

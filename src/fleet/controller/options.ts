@@ -42,7 +42,10 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
   /** Resources whose controlling owner is one of `for`: their owner is reconciled. */
   readonly owns?: readonly InformerOptions[];
   readonly watches?: readonly ControllerWatch[];
-  /** Reconciles at once, over all clusters. Default: 100. */
+  /**
+   * Reconciles at once, over all clusters. A quarter of them is kept for clusters that have none under way, so that those whose
+   * reconciles hang hold up no other. Default: 100.
+   */
   readonly concurrency?: number;
   /** Reconciles at once in one cluster. Default: 4. */
   readonly perClusterConcurrency?: number;

@@ -15,6 +15,8 @@ export interface WorkQueueOptions {
   readonly backoff: BackoffLimits;
   /** How many items of one lane are worked on at once. */
   readonly perLane: number;
+  /** How many items are worked on at once. */
+  readonly places: number;
   /** Something can be taken. */
   ready(): void;
 }
@@ -22,8 +24,13 @@ export interface WorkQueueOptions {
 /** How work on an item has ended. */
 export type Outcome = { readonly failed: true; readonly atLeastMs?: number } | { readonly requeueAfterMs?: number };
 
-/** Where the changes are so many that they never end, one of so many turns is for the initial lists. */
+/** Where the changes are so many that they never end, one of so many turns is for the initial lists: of all, and of each lane. */
 const turnsForInitial = 10;
+/**
+ * One of so many places is kept for lanes that have none and have ended their last work in time: however many lanes hang, there is one for
+ * who does not.
+ */
+const keptOf = 4;
 
 interface Entry<T> {
   readonly key: string;
@@ -33,8 +40,10 @@ interface Entry<T> {
   failures: number;
   /** When it was queued. */
   since: number;
-  /** While it waits: cancels that. */
+  /** While it waits after a failure: cancels that. */
   cancel: () => void;
+  /** When it is wanted again, whatever happens until then. */
+  due: { readonly at: number; readonly cancel: () => void } | undefined;
   /** While it is worked on: it has come again meanwhile. */
   again: Rank | undefined;
 }
@@ -63,9 +72,11 @@ export class Lane<T> {
   readonly #counts = { change: 0, initial: 0 };
   readonly #inRing = { change: false, initial: false };
   #working = 0;
+  #changesInARow = 0;
   #paused = true;
   #closed = false;
   #limit: number;
+  #isSlow = false;
 
   /** @internal Made by `WorkQueue.lane`. Paused until `resume`. */
   constructor(name: string, options: WorkQueueOptions, queue: Ring<T>) {
@@ -84,6 +95,11 @@ export class Lane<T> {
     return this.#closed;
   }
 
+  /** @internal It may have one of the places that are kept. */
+  get isFree(): boolean {
+    return this.#working === 0 && !this.#isSlow;
+  }
+
   /** An item is queued once, however often it is added; what is worked on is worked on again afterwards. */
   add(key: string, value: T, rank: Rank): void {
     if (this.#closed) return;
@@ -97,6 +113,7 @@ export class Lane<T> {
         failures: 0,
         since: 0,
         cancel: () => {},
+        due: undefined,
         again: undefined,
       };
       this.#entries.set(key, fresh);
@@ -119,23 +136,30 @@ export class Lane<T> {
 
   /** One at a time, while the cluster seems to be of no use; `false` takes it back. */
   slow(slow: boolean): void {
+    if (this.#isSlow === slow) return;
+    this.#isSlow = slow;
     this.#limit = slow ? 1 : this.#options.perLane;
     this.#offer();
+    this.#queue.changed(this);
   }
 
   /** Forgets every item. What is worked on goes on, and is of no consequence. */
   close(): void {
     this.#closed = true;
-    for (const entry of this.#entries.values()) entry.cancel();
+    for (const entry of this.#entries.values()) {
+      entry.cancel();
+      entry.due?.cancel();
+    }
     this.#entries.clear();
     this.#counts.change = 0;
     this.#counts.initial = 0;
   }
 
   /** @internal Its next item of a rank, for the ring. */
-  take(rank: Rank): Job<T> | undefined {
-    this.#inRing[rank] = false;
-    if (!this.#canTake(rank)) return undefined;
+  take(turn: Rank): Job<T> | undefined {
+    this.#inRing[turn] = false;
+    if (!this.#canTake(turn)) return undefined;
+    const rank = this.#changesInARow >= turnsForInitial - 1 && this.#canTake('initial') ? 'initial' : turn;
     for (;;) {
       const entry = this.#queued[rank].shift();
       if (!entry) return undefined;
@@ -145,6 +169,8 @@ export class Lane<T> {
       entry.again = undefined;
       this.#counts[rank] -= 1;
       this.#working += 1;
+      this.#queue.taken();
+      this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
       this.#offer();
       return this.#job(entry);
     }
@@ -158,6 +184,7 @@ export class Lane<T> {
       holdsPlace = false;
       this.#working -= 1;
       this.#offer();
+      this.#queue.released(this);
     };
     return {
       lane: this,
@@ -185,9 +212,23 @@ export class Lane<T> {
       return;
     }
     entry.failures = 0;
+    if (outcome.requeueAfterMs !== undefined) this.#remember(entry, outcome.requeueAfterMs);
     if (again) this.#enqueue(entry, again);
-    else if (outcome.requeueAfterMs !== undefined) this.#wait(entry, outcome.requeueAfterMs);
+    else if (entry.due) entry.state = 'waiting';
     else this.#entries.delete(entry.key);
+  }
+
+  /** It is added again in time, as by a change. Where two times are wanted the first counts, as with client-go. */
+  #remember(entry: Entry<T>, ms: number): void {
+    const { clock } = this.#options;
+    const at = clock.uptime() + ms;
+    if (entry.due && entry.due.at <= at) return;
+    entry.due?.cancel();
+    const cancel = clock.after(ms, () => {
+      entry.due = undefined;
+      this.add(entry.key, entry.value, entry.rank);
+    });
+    entry.due = { at, cancel };
   }
 
   #wait(entry: Entry<T>, ms: number): void {
@@ -226,18 +267,28 @@ const ranks: readonly Rank[] = ['change', 'initial'];
 /** What a lane tells its queue. */
 interface Ring<T> {
   added(lane: Lane<T>): void;
+  taken(): void;
+  released(lane: Lane<T>): void;
+  /** It may have another kind of place than before. */
+  changed(lane: Lane<T>): void;
   offer(lane: Lane<T>, rank: Rank): void;
 }
 
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions;
   readonly #rings = { change: new Fifo<Lane<T>>(), initial: new Fifo<Lane<T>>() };
+  /** Lanes whose turn has come while there were none but kept places. */
+  readonly #parked = { change: new Set<Lane<T>>(), initial: new Set<Lane<T>>() };
   readonly #lanes = new Set<Lane<T>>();
+  readonly #kept: number;
+  #working = 0;
   #changesInARow = 0;
+  #parkedHasTurn = true;
   #adds = 0;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
+    this.#kept = Math.floor(options.places / keptOf);
   }
 
   /** How many items have been queued so far. */
@@ -252,9 +303,14 @@ export class WorkQueue<T> {
     return depth;
   }
 
+  /** Items that are worked on. */
+  get working(): number {
+    return this.#working;
+  }
+
   /** A lane of its own for a cluster. */
   lane(name: string): Lane<T> {
-    for (const lane of this.#lanes) if (lane.closed) this.#lanes.delete(lane);
+    for (const lane of this.#lanes) if (lane.closed) this.#forget(lane);
     const lane = new Lane<T>(name, this.#options, {
       added: () => {
         this.#adds += 1;
@@ -263,22 +319,66 @@ export class WorkQueue<T> {
         this.#rings[rank].push(offered);
         this.#options.ready();
       },
+      taken: () => {
+        this.#working += 1;
+      },
+      released: (freed) => {
+        this.#working -= 1;
+        this.#unpark(freed);
+        this.#options.ready();
+      },
+      changed: (changed) => this.#unpark(changed),
     });
     this.#lanes.add(lane);
     return lane;
   }
 
-  /** The next item, of the lane whose turn it is. */
+  /** The next item, of the lane whose turn it is; `undefined` where there is none, or no place for it. */
   take(): Job<T> | undefined {
     const initialsTurn = this.#changesInARow >= turnsForInitial - 1;
     for (const rank of initialsTurn ? ranks.toReversed() : ranks) {
-      for (let lane = this.#rings[rank].shift(); lane; lane = this.#rings[rank].shift()) {
+      for (let lane = this.#next(rank); lane; lane = this.#next(rank)) {
         const job = lane.take(rank);
         if (!job) continue;
-        this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
+        this.#changesInARow = job.rank === 'change' ? this.#changesInARow + 1 : 0;
         return job;
       }
     }
     return undefined;
+  }
+
+  /** The next lane that may have one of the places that are free. */
+  #next(rank: Rank): Lane<T> | undefined {
+    const free = this.#options.places - this.#working;
+    if (free <= 0) return undefined;
+    const [ring, parked] = [this.#rings[rank], this.#parked[rank]];
+    if (free > this.#kept) {
+      // By turns: neither those that have waited for such a place nor those that come may starve.
+      this.#parkedHasTurn = !this.#parkedHasTurn;
+      const [first] = this.#parkedHasTurn || ring.size === 0 ? parked : [];
+      if (!first) return ring.shift();
+      parked.delete(first);
+      return first;
+    }
+    for (let lane = ring.shift(); lane; lane = ring.shift()) {
+      if (lane.isFree) return lane;
+      parked.add(lane);
+    }
+    return undefined;
+  }
+
+  /** A lane that was parked may have a kept place now. */
+  #unpark(lane: Lane<T>): void {
+    if (!lane.isFree) return;
+    for (const rank of ranks) {
+      if (!this.#parked[rank].delete(lane)) continue;
+      this.#rings[rank].push(lane);
+      this.#options.ready();
+    }
+  }
+
+  #forget(lane: Lane<T>): void {
+    this.#lanes.delete(lane);
+    for (const rank of ranks) this.#parked[rank].delete(lane);
   }
 }

@@ -31,6 +31,7 @@ export async function benchQueue(): Promise<void> {
   const queue = new WorkQueue<number>({
     clock: systemClock,
     perLane: 4,
+    places: 100,
     backoff: { firstMs: 5, longestMs: 1_000_000, jitter: 0 },
     ready: () => {},
   });

@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { type Job, type Rank, WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 
-function startQueue(perLane = 1_000) {
+function startQueue(perLane = 1_000, places = 1_000_000) {
   const clock = new ManualClock();
   const queue = new WorkQueue<string>({
     clock,
     perLane,
+    places,
     backoff: { firstMs: 5, longestMs: 1_000_000, jitter: 0 },
     ready: () => {},
   });
@@ -78,10 +79,54 @@ describe('an item', () => {
     const { lane, clock, take, drain } = startQueue();
     const { add } = lane('a');
     add('x');
-    take().done({ requeueAfterMs: 60_000 });
+    take().done({ failed: true });
     add('x');
     assert.deepEqual(clock.waits, []);
     assert.deepEqual(drain(), ['a/x']);
+  });
+
+  test('that is wanted again after a while is so, whatever happens until then', () => {
+    const { lane, clock, take, drain } = startQueue();
+    const { add } = lane('a');
+    add('x');
+    take().done({ requeueAfterMs: 60_000 });
+    clock.advance(10_000);
+    add('x');
+    take().done({});
+    clock.advance(10_000);
+    add('x');
+    const underWay = take();
+    clock.advance(40_000);
+    assert.deepEqual(drain(), []);
+    underWay.done({});
+    assert.deepEqual(drain(), ['a/x']);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('that is wanted again at two times is so at the first of them', () => {
+    const { lane, clock, take, drain } = startQueue();
+    const { add } = lane('a');
+    for (const requeueAfterMs of [60_000, 90_000, 20_000]) {
+      add('x');
+      take().done({ requeueAfterMs });
+    }
+    clock.advance(19_999);
+    assert.deepEqual(drain(), []);
+    clock.advance(1);
+    assert.deepEqual(drain(), ['a/x']);
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('that is wanted again and fails meanwhile is tried again, and forgets neither', () => {
+    const { lane, clock, take } = startQueue();
+    const { add } = lane('a');
+    add('x');
+    take().done({ requeueAfterMs: 60_000 });
+    add('x');
+    take().done({ failed: true, atLeastMs: 100_000 });
+    clock.advance(60_000);
+    take().done({});
+    assert.deepEqual(clock.waits, []);
   });
 
   test('waits at least as long as its failure says', () => {
@@ -114,6 +159,31 @@ describe('turns', () => {
         .map((change, index) => (change ? 0 : index))
         .filter(Boolean),
       [9, 19],
+    );
+  });
+
+  test('are for the first list of every cluster, though each has changes that never end', () => {
+    const { lane, take, clock } = startQueue(1);
+    const names = Array.from({ length: 10 }, (_, index) => `c${index}`);
+    for (const name of names) {
+      const { add } = lane(name);
+      for (let i = 0; i < 20; i++) add(`initial-${i}`, 'initial');
+      for (let i = 0; i < 3; i++) add(`change-${i}`);
+    }
+    // As many at once as there are clusters: each cluster is always at work when the turn of the first lists comes.
+    const working = names.map(() => take());
+    const done = new Map(names.map((name) => [name, 0]));
+    for (let turn = 0; turn < 2_000; turn++) {
+      const job = working.shift();
+      assert.ok(job);
+      if (job.rank === 'initial') done.set(job.lane.name, (done.get(job.lane.name) ?? 0) + 1);
+      job.done(job.rank === 'change' ? { requeueAfterMs: 0 } : {});
+      clock.advance(0);
+      working.push(take());
+    }
+    assert.deepEqual(
+      [...done.values()],
+      names.map(() => 20),
     );
   });
 
@@ -179,6 +249,77 @@ describe('a cluster that has gone', () => {
   });
 });
 
+describe('places', () => {
+  test('are never more than there may be, and each goes to who waits', () => {
+    const { lane, queue, take } = startQueue(4, 8);
+    for (const name of ['a', 'b', 'c', 'd']) for (let i = 0; i < 4; i++) lane(name + i).add('x');
+    const jobs = Array.from({ length: 8 }, take);
+    assert.equal(queue.take(), undefined);
+    assert.equal(queue.working, 8);
+    for (let i = 0; i < 8; i++) {
+      jobs.shift()?.done({});
+      jobs.push(take());
+      assert.equal(queue.take(), undefined);
+    }
+  });
+
+  test('are kept for clusters that have none: however many hang, the next one is worked on', () => {
+    const { lane, queue, take } = startQueue(4, 100);
+    for (let cluster = 0; cluster < 25; cluster++) {
+      const { add } = lane(`hung-${cluster}`);
+      for (let i = 0; i < 8; i++) add(`${i}`);
+    }
+    for (let i = 0; i < 75; i++) take();
+    assert.equal(queue.take(), undefined);
+    const { add } = lane('healthy');
+    for (let i = 0; i < 10; i++) {
+      add(`${i}`);
+      const job = take();
+      assert.equal(job.value, `healthy/${i}`);
+      assert.equal(queue.take(), undefined);
+      job.done({});
+    }
+  });
+
+  test('that are kept are closed to a cluster that was too slow, until it ends its work in time', () => {
+    const { lane, queue, take } = startQueue(4, 4);
+    const [slow, hung] = [lane('slow'), lane('hung')];
+    slow.lane.slow(true);
+    for (let i = 0; i < 3; i++) hung.add(`${i}`);
+    const held = [take(), take(), take()];
+    slow.add('x');
+    assert.equal(queue.take(), undefined);
+    held[0]?.done({});
+    const job = take();
+    assert.equal(job.value, 'slow/x');
+    job.done({});
+    hung.add('3');
+    take();
+    slow.add('x');
+    assert.equal(queue.take(), undefined);
+    slow.lane.slow(false);
+    assert.equal(take().value, 'slow/x');
+  });
+
+  test('that are free go by turns to those that have waited for them and those that come', () => {
+    const { lane, queue, take } = startQueue(4, 4);
+    const [busy, other] = [lane('busy'), lane('other')];
+    for (let i = 0; i < 8; i++) busy.add(`${i}`);
+    const held = Array.from({ length: 3 }, take);
+    assert.equal(queue.take(), undefined);
+    const seen: string[] = [];
+    for (let i = 0; i < 8; i++) {
+      other.add(`${i}`);
+      held.shift()?.done({});
+      for (let job = queue.take(); job; job = queue.take()) {
+        seen.push(job.lane.name);
+        held.push(job);
+      }
+    }
+    assert.ok(seen.includes('busy') && seen.includes('other'), seen.join());
+  });
+});
+
 test('work that is let go gives its place back, and its item to nobody', () => {
   const { lane, queue, take } = startQueue(1);
   const { add } = lane('a');
@@ -201,9 +342,11 @@ test('whatever happens, no item is lost, and none is worked on by two', () => {
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const { clock, queue, lane } = startQueue(2);
+      const { clock, queue, lane } = startQueue(2, 5);
       const lanes = { a: lane('a'), b: lane('b'), c: lane('c') };
       const wanted = new Set<string>();
+      /** When an item is wanted whatever happens. */
+      const promised = new Map<string, number>();
       const working = new Map<string, Job<string>>();
       const take = () => {
         const job = queue.take();
@@ -211,13 +354,18 @@ test('whatever happens, no item is lost, and none is worked on by two', () => {
         assert.ok(!working.has(job.value), 'worked on by two');
         working.set(job.value, job);
         wanted.delete(job.value);
+        if ((promised.get(job.value) ?? Number.POSITIVE_INFINITY) <= clock.now()) promised.delete(job.value);
         return true;
       };
       const end = (outcome: Parameters<Job<string>['done']>[0]) => {
         const [next] = working;
         if (!next) return;
         working.delete(next[0]);
-        if ('failed' in outcome || outcome.requeueAfterMs !== undefined) wanted.add(next[0]);
+        if ('failed' in outcome) wanted.add(next[0]);
+        else if (outcome.requeueAfterMs !== undefined) {
+          const at = clock.now() + outcome.requeueAfterMs;
+          promised.set(next[0], Math.min(at, promised.get(next[0]) ?? at));
+        }
         next[1].done(outcome);
       };
       for (const { what, lane: name, key } of steps) {
@@ -231,12 +379,12 @@ test('whatever happens, no item is lost, and none is worked on by two', () => {
         else if (what === 'time') clock.advance(20);
         else [...working.values()].at(-1)?.release();
       }
-      for (let round = 0; round < 100 && (wanted.size > 0 || working.size > 0); round++) {
+      for (let round = 0; round < 100 && wanted.size + promised.size + working.size > 0; round++) {
         while (take());
         while (working.size > 0) end({});
         clock.advance(1_000_000);
       }
-      assert.deepEqual([...wanted], []);
+      assert.deepEqual([...wanted, ...promised], []);
       assert.equal(queue.depth, 0);
     }),
     { numRuns: 300 },
