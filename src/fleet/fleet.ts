@@ -11,15 +11,16 @@ import { parseOptionsWith } from '../option-schemas.ts';
 import type { Cluster } from './cluster.ts';
 import { Controller } from './controller/controller.ts';
 import { type ControllerOptions, controllerSchema } from './controller/options.ts';
-import { ask, warn } from './guard.ts';
+import { warn } from './guard.ts';
 import { Hub } from './hub.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
+import { Claims } from './membership/claims.ts';
+import { type EngageHandler, EngageHandlers } from './membership/engage-handlers.ts';
 import { Member, type MemberContext } from './membership/member.ts';
 import { Membership } from './membership/membership.ts';
 import { ownsEverything } from './membership/ownership.ts';
-import { controlPlaneReadiness, type Readiness } from './membership/readiness.ts';
+import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
 import { type FleetOptions, type FleetSettings, parseFleetOptions } from './options.ts';
-import type { FleetProfile } from './profile.ts';
 import type { ClusterState } from './telemetry.ts';
 
 /** How a cluster of the fleet stands. */
@@ -35,9 +36,6 @@ export interface ClusterListing {
   /** Who works on it, where that is somebody else. */
   readonly owner?: string;
 }
-
-/** Told of a cluster that is taken into use. What it throws puts the cluster into `Backoff`. */
-export type EngageHandler = (cluster: Cluster) => unknown;
 
 /** Milliseconds that reconciles may take to end when their cluster is disengaged; then their requests are ended. */
 const drainTimeoutMs = 10_000;
@@ -55,11 +53,8 @@ export class Fleet {
   readonly #settings: FleetSettings;
   readonly #membership: Membership;
   readonly #members = new Map<string, Member>();
-  /** By what `identify` says: who has the cluster, and who waits for it. */
-  readonly #holders = new Map<string, Member>();
-  readonly #waiting = new Map<string, Set<Member>>();
   readonly #controllers: Controller[] = [];
-  readonly #handlers = new Set<EngageHandler>();
+  readonly #handlers: EngageHandlers;
   readonly #context: MemberContext;
   readonly #ownership = ownsEverything;
   readonly #stop = new AbortController();
@@ -70,9 +65,12 @@ export class Fleet {
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: FleetOptions) {
     this.#settings = parseFleetOptions(options);
-    const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify } = this.#settings;
+    const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify, isReady } =
+      this.#settings;
     const ownership = this.#ownership;
     this.#membership = new Membership({ select, identify, ownerOf: (key) => ownership.ownerOf(key) });
+    this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
+    const claims = new Claims();
     this.#context = {
       providers,
       clock,
@@ -81,10 +79,10 @@ export class Fleet {
       unhealthyGraceMs,
       engageTimeoutMs,
       drainTimeoutMs,
-      readinessOf: (profile) => this.#readinessOf(profile),
-      claim: (key, member) => this.#claim(key, member),
-      release: (key, member) => this.#release(key, member),
-      handlers: () => [...this.#handlers],
+      readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
+      claim: (key, member) => claims.claim(key, member),
+      release: (key, member) => claims.release(key, member),
+      handlers: this.#handlers,
       begin: (cluster) => {
         for (const controller of this.#controllers) controller.attach(cluster);
       },
@@ -131,7 +129,13 @@ export class Fleet {
     for (;;) {
       if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
       if (this.#isSynced()) return;
-      await abortable(() => this.#nextChange(), signal);
+      const { promise: change, resolve } = Promise.withResolvers<void>();
+      this.#watchers.add(resolve);
+      try {
+        await abortable(() => change, signal);
+      } finally {
+        this.#watchers.delete(resolve);
+      }
     }
   }
 
@@ -143,9 +147,12 @@ export class Fleet {
     if (typeof handler !== 'function') {
       throw new ConfigurationError('OPTION_INVALID', 'onEngage', [{ path: 'handler', message: 'must be a function' }]);
     }
-    this.#handlers.add(handler);
-    for (const member of this.#members.values()) if (member.cluster) this.#tellLate(member, member.cluster, handler);
-    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+    const registration = this.#handlers.add(handler);
+    for (const member of this.#members.values()) {
+      const { cluster } = member;
+      if (cluster) this.#handlers.tellLate(cluster, handler).catch((error) => member.handlerFailed(cluster, error));
+    }
+    return registration;
   }
 
   /** Reconciles objects on every cluster. Throws a `ConfigurationError` that names every bad option. */
@@ -258,74 +265,11 @@ export class Fleet {
     });
   }
 
-  /** A function that was registered when the cluster was engaged already. */
-  async #tellLate(member: Member, cluster: Cluster, handler: EngageHandler): Promise<void> {
-    const { clock, engageTimeoutMs } = this.#settings;
-    let cancel = () => {};
-    try {
-      const late = new Promise<never>((_, reject) => {
-        const message = `an onEngage function did not end within ${engageTimeoutMs} ms: start long work without waiting for it`;
-        cancel = clock.after(engageTimeoutMs, () =>
-          reject(new FleetError('TIMEOUT', message, { cluster: cluster.name })),
-        );
-      });
-      await abortable(() => Promise.race([late, (async () => handler(cluster))()]), cluster.signal);
-    } catch (error) {
-      if (!cluster.signal.aborted) member.handlerFailed(cluster, error);
-    } finally {
-      cancel();
-    }
-  }
-
-  #claim(key: string, member: Member): boolean {
-    const holder = this.#holders.get(key);
-    if (!holder || holder === member) {
-      this.#holders.set(key, member);
-      return true;
-    }
-    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(member));
-    return false;
-  }
-
-  #release(key: string, member: Member): void {
-    if (this.#holders.get(key) !== member) return;
-    this.#holders.delete(key);
-    const waiting = this.#waiting.get(key) ?? [];
-    this.#waiting.delete(key);
-    for (const other of waiting) other.poke();
-  }
-
-  #readinessOf(profile: FleetProfile): Readiness {
-    const { isReady, logger } = this.#settings;
-    if (!isReady) return controlPlaneReadiness(profile);
-    const cluster = `${profile.metadata.namespace}/${profile.metadata.name}`;
-    const ready = ask(
-      logger,
-      { cluster },
-      'isReady',
-      () => isReady(profile),
-      (said) => said,
-    );
-    if (ready === true) return { ready: 'yes', reason: 'READY', message: 'isReady says true' };
-    if (ready === false) return { ready: 'no', reason: 'NOT_READY', message: 'isReady says false' };
-    return { ready: 'unknown', reason: 'READINESS_UNKNOWN', message: 'isReady says neither true nor false' };
-  }
-
   #isSynced(): boolean {
     if (!this.#known) return false;
     return [...this.#members.values()].every(({ isSettled, cluster, isGone }) => {
       if (isGone) return true;
       return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, trouble }) => hasSynced || trouble);
-    });
-  }
-
-  #nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      const tell = () => {
-        this.#watchers.delete(tell);
-        resolve();
-      };
-      this.#watchers.add(tell);
     });
   }
 

@@ -44,6 +44,7 @@ export class Hub {
   readonly #profiles: readonly Informer<FleetProfile>[];
   readonly #placement: Informer<PlacementDecision> | undefined;
   #wake = () => {};
+  readonly #changed = () => this.#wake();
 
   constructor(options: HubOptions) {
     const { namespaces, labelSelector, placement } = options;
@@ -91,26 +92,34 @@ export class Hub {
         guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
       );
     }
-    await Promise.all([this.#placement, ...this.#profiles].map((informer) => informer?.synced())).then(
-      () => listener.known(),
-      () => undefined,
+    // A hub that cannot be reached has not been read. What it refuses is no part of what there is.
+    await this.#until(
+      () =>
+        this.#profiles.some(({ hasSynced }) => hasSynced) &&
+        this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble?.reason === 'forbidden'),
     );
+    if (signal.aborted) return;
+    listener.known();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   }
 
   /** Every list is complete, or has failed at least once; placement is known. */
   async #settled(): Promise<void> {
-    const { signal } = this.#options;
-    const wake = () => this.#wake();
-    signal.addEventListener('abort', wake, { once: true });
-    for (const informer of this.#profiles) informer.synced().then(wake, wake);
+    for (const informer of this.#profiles) informer.synced().then(this.#changed, this.#changed);
     await this.#placement?.synced().catch(() => undefined);
-    while (!signal.aborted && !this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble)) {
+    await this.#until(() => this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble));
+  }
+
+  /** Resolves when it holds, or the signal aborts. */
+  async #until(holds: () => boolean): Promise<void> {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', this.#changed, { once: true });
+    while (!signal.aborted && !holds()) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    signal.removeEventListener('abort', wake);
+    signal.removeEventListener('abort', this.#changed);
   }
 
   #informer<T extends KubernetesObject>(

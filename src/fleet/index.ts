@@ -8,11 +8,12 @@ export type {
   ReconcileReturn,
   Request,
 } from './controller/options.ts';
-export { type ClusterListing, type EngageHandler, Fleet } from './fleet.ts';
+export { type ClusterListing, Fleet } from './fleet.ts';
 export { Informer, type InformerOptions, type InformerTrouble } from './informer/informer.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
+export type { EngageHandler } from './membership/engage-handlers.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
 export type { Condition, FleetProfile } from './profile.ts';

@@ -77,6 +77,26 @@ describe('a fleet', () => {
     assert.notEqual(fleet.get('fleet/one'), cluster);
   });
 
+  test('that is asked whether it has synced again and again keeps nothing of who gave up', async (t) => {
+    const { hub, run } = await startHub(t);
+    hub.failNext('hang', 1_000_000);
+    const fleet = run();
+    const givenUp = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const stop = new AbortController();
+        const synced = fleet.synced({ signal: stop.signal });
+        stop.abort(new Error('given up'));
+        await assert.rejects(synced, /given up/);
+      }
+      globalThis.gc?.();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await givenUp(1_000);
+    const count = 5_000;
+    const bytes = ((await givenUp(count)) - before) / count;
+    assert.ok(bytes < 500, `${bytes} bytes of each`);
+  });
+
   test('takes a config of ours for the hub', async (t) => {
     const { hub, publish, spoke, providers, run } = await startHub(t);
     hub.setTokens({ 'token-1': 'controller' });
@@ -215,6 +235,57 @@ describe('an onEngage function', () => {
       if (name === 'fleet/two') throw new Error('too late');
     });
     await until(t, () => stateOf(fleet, 'two') === 'Backoff HANDLERS/HANDLER_FAILED');
+  });
+
+  test('that comes or goes while others are told is told, or is not', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = run();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const told: string[] = [];
+    fleet.onEngage(() => opened);
+    const gone = fleet.onEngage(() => told.push('gone'));
+    await until(t, () => stateOf(fleet, 'one') === 'Engaging HANDLERS');
+    gone[Symbol.dispose]();
+    fleet.onEngage(() => {
+      told.push('new');
+      // It comes when the last one has been told, in the very turn.
+      fleet.onEngage(() => told.push('last'));
+    });
+    open();
+    await until(t, () => isEngaged(fleet, 'one'));
+    fleet.onEngage(() => told.push('late'));
+    assert.deepEqual(told, ['new', 'last', 'late']);
+  });
+
+  test('is told of every cluster, whenever it comes, and once for each time that it was given', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = run();
+    const told = new Map<number, number>();
+    let engaged = false;
+    fleet.onEngage(async () => {
+      for (let i = 0; i < 5; i++) await undefined;
+    });
+    const handler = (count: number) => () => void told.set(count, (told.get(count) ?? 0) + 1);
+    let given = 0;
+    // One in every turn of the microtasks on the way into use.
+    await until(t, () => stateOf(fleet, 'one').startsWith('Engaging'));
+    while (!engaged && given < 5_000) {
+      fleet.onEngage(handler(given));
+      given += 1;
+      engaged = isEngaged(fleet, 'one');
+      await (given % 50 === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined);
+    }
+    await until(t, () => isEngaged(fleet, 'one') && told.size === given);
+    assert.ok([...told.values()].every((times) => times === 1));
+    const twice = handler(-1);
+    const first = fleet.onEngage(twice);
+    fleet.onEngage(twice);
+    first[Symbol.dispose]();
+    publish('two', await spoke());
+    await until(t, () => isEngaged(fleet, 'two'));
+    assert.equal(told.get(-1), 3);
   });
 
   test('that never ends puts the cluster into Backoff after a while, and says what to do', async (t) => {
@@ -612,6 +683,7 @@ describe('a hub', () => {
     publish('good/one', await spoke());
     hub.failNext(403, 1_000, ({ url }) => url.includes('/namespaces/bad/'));
     const fleet = run({ namespaces: ['bad', 'good'] });
-    await until(t, () => isEngaged(fleet, 'good/one'));
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'good/one'));
   });
 });

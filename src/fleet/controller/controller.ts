@@ -11,8 +11,10 @@ import type { Change } from '../informer/pending.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import { inSlice } from '../reflect/slices.ts';
 import { emit, type FleetObserver, type ReconcileResult } from '../telemetry.ts';
+import type { Job, Lane, Outcome } from './lane.ts';
 import type { ControllerOptions, ControllerWatch, ReconcileReturn, Request } from './options.ts';
-import { type Job, type Lane, type Outcome, WorkQueue } from './work-queue.ts';
+import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
+import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerContext {
   readonly clock: Clock;
@@ -312,42 +314,4 @@ async function listen<T extends KubernetesObject>(
         listener({ key: keyOf(after), before: undefined, after, initial: true });
     });
   }
-}
-
-function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request {
-  return namespace === undefined ? { name } : { name, namespace };
-}
-
-function readRequests(returned: unknown): readonly Request[] {
-  const requests: readonly unknown[] = [...(returned as Iterable<unknown>)]; // throws where it is none
-  return requests.map((request) => {
-    const { name, namespace } = Object(request);
-    if (typeof name !== 'string' || name === '') throw new TypeError('it returned a request without a name');
-    if (namespace === undefined || namespace === '') return { name };
-    if (typeof namespace === 'string') return { name, namespace };
-    throw new TypeError(`it returned a request for ${name} with a namespace that is no text`);
-  });
-}
-
-function keyOfRequest({ name, namespace }: Request): string {
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-}
-
-/** The controlling owner, where it is of a kind; versions may differ. */
-function ownersOf(
-  { metadata: { ownerReferences = [], namespace } }: KubernetesObject,
-  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
-  namespaced: boolean | undefined,
-): readonly Request[] {
-  // No owner has been seen yet: the first one is reconciled when it comes.
-  if (namespaced === undefined) return [];
-  return ownerReferences
-    .filter(
-      (owner) => owner.controller === true && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
-    )
-    .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
-}
-
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
 }

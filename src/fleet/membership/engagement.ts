@@ -26,8 +26,8 @@ export interface EngagementContext {
   readonly engageTimeoutMs: number;
   /** Milliseconds that work under way may take to end when its cluster is disengaged. */
   readonly drainTimeoutMs: number;
-  /** The author's functions. */
-  handlers(): readonly ((cluster: Cluster) => unknown)[];
+  /** The author's functions; those that come while they are told are told too. */
+  readonly handlers: Iterable<(cluster: Cluster) => unknown>;
   /** Resolves when nothing works on the cluster any more, or `late` aborts: what goes on then is given up. */
   drained(cluster: Cluster, late: AbortSignal): Promise<void>;
   /** Why controllers do not work on it. */
@@ -40,6 +40,8 @@ export interface EngagementContext {
 export interface EngagementListener {
   profile(): FleetProfile;
   entered(stage: Stage, message: string): void;
+  /** Everybody has been told. */
+  engaged(cluster: Cluster): void;
   /** Requests say that the provider is another one now. */
   providerChanged(message: string): void;
 }
@@ -90,8 +92,8 @@ export class Engagement {
     return this.#controller.signal.reason;
   }
 
-  /** Resolves with the cluster when everybody has been told of it. Rejects with the failure; `end` has to follow. */
-  async begin(): Promise<Cluster> {
+  /** Resolves when everybody has been told of the cluster. Rejects with the failure; `end` has to follow. */
+  async begin(): Promise<void> {
     const { providers, clock, engageTimeoutMs } = this.#context;
     const { signal } = this.#controller;
     const cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
@@ -106,9 +108,10 @@ export class Engagement {
       const cluster = this.#makeCluster(config);
       this.#cluster = cluster;
       this.#enter('HANDLERS', 'onEngage functions are told');
-      for (const handler of this.#context.handlers()) await abortable(async () => handler(cluster), signal);
+      for (const handler of this.#context.handlers) await abortable(async () => handler(cluster), signal);
       signal.throwIfAborted();
-      return cluster;
+      // In the same turn as the end of the loop: who registers later finds an engaged cluster.
+      this.#listener.engaged(cluster);
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {

@@ -3,17 +3,18 @@
  * One thing is done at a time, and what should be is looked at again after each; nothing here waits for another member.
  */
 import { reasonOf } from '../../callbacks.ts';
-import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
+import { CredentialsError, PluginError } from '../../errors.ts';
 import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import type { Cluster } from '../cluster.ts';
 import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
-import { type ClusterState, emit } from '../telemetry.ts';
+import { emit } from '../telemetry.ts';
 import { accessOf, forgetFailure } from './access.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import { Health, type Readiness } from './readiness.ts';
+import { again, disengaged, isGivenUp, type Status, troublesOf } from './status.ts';
 import { watchCommand } from './watch-command.ts';
 
 /** What every member of a fleet has in common. */
@@ -25,14 +26,6 @@ export interface MemberContext extends EngagementContext {
   release(key: string, member: Member): void;
   /** The cluster is engaged: the controllers begin. */
   begin(cluster: Cluster): void;
-}
-
-/** How a cluster stands. */
-export interface Status {
-  readonly state: ClusterState;
-  /** A stable code. */
-  readonly reason: string;
-  readonly message: string;
 }
 
 /** Something to do, or to wait for. */
@@ -86,8 +79,9 @@ export class Member {
 
   get status(): Status & { readonly since: number; readonly owner?: string } {
     const { owner } = { owner: undefined, ...this.#verdict };
-    const status = this.#status.state === 'Engaged' ? this.#engagedStatus() : this.#status;
-    return { ...status, since: this.#since, ...(owner === undefined ? {} : { owner }) };
+    const { cluster } = this;
+    const troubles = cluster ? troublesOf(cluster, this.#context.troubles(cluster)) : undefined;
+    return { ...(troubles ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
   }
 
   /** Where it is engaged. */
@@ -219,16 +213,17 @@ export class Member {
     const engagement = new Engagement(this.name, basis, this.#context, {
       profile: () => this.#profile,
       entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
+      engaged: (cluster) => {
+        this.#context.begin(cluster);
+        this.#failures = 0;
+        this.#failure = undefined;
+        this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
+      },
       providerChanged: (message) => this.#breakUp(message),
     });
     this.#engagement = engagement;
     try {
-      const cluster = await engagement.begin();
-      cluster.signal.throwIfAborted();
-      this.#context.begin(cluster);
-      this.#failures = 0;
-      this.#failure = undefined;
-      this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
+      await engagement.begin();
     } catch (error) {
       const failure = failureOf(engagement.stage, error);
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
@@ -277,18 +272,6 @@ export class Member {
     this.poke();
   }
 
-  /** Engaged, with what its informers and controllers have to complain about. */
-  #engagedStatus(): Status {
-    const cluster = this.#engagement?.cluster;
-    if (!cluster) return this.#status;
-    const watches = [...cluster.informers].flatMap(({ options, trouble }) =>
-      trouble ? [`${options.kind} (${options.apiVersion}): ${trouble.reason}: ${trouble.message}`] : [],
-    );
-    const troubles = [...watches, ...this.#context.troubles(cluster)];
-    if (troubles.length === 0) return this.#status;
-    return { state: 'Engaged', reason: 'WATCH_FAILING', message: troubles.join('; ') };
-  }
-
   #access(): string {
     return accessOf(this.#context.providers, this.#profile);
   }
@@ -314,17 +297,4 @@ export class Member {
     debug(this.#context.logger, { cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
     this.#context.changed();
   }
-}
-
-/** Disengaged in order to be engaged again. */
-function again(reason: string, message: string): Status {
-  return { state: 'Pending', reason, message };
-}
-
-function disengaged(cluster: string, { reason, message }: Status): FleetError {
-  return new FleetError('CLUSTER_DISENGAGED', `${cluster} is disengaged (${reason}): ${message}`, { cluster, reason });
-}
-
-function isGivenUp(error: unknown): boolean {
-  return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
 }

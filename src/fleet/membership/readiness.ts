@@ -1,5 +1,7 @@
 /** Whether a cluster's own report says that it can be used, and for how long it has said so. */
+import type { Logger } from '../../logger.ts';
 import type { Clock } from '../clock.ts';
+import { ask } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 
 /** `unknown` neither engages a cluster nor disengages it. */
@@ -29,6 +31,26 @@ export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
   if (value === 'True') return { ready: 'yes', reason: 'CONTROL_PLANE_HEALTHY', message: said };
   if (value === 'False') return { ready: 'no', reason: 'CONTROL_PLANE_UNHEALTHY', message: said };
   return { ready: 'unknown', reason: 'CONTROL_PLANE_UNKNOWN', message: said };
+}
+
+/** What the caller's function says of a profile. One that fails says nothing. */
+export function callersReadiness(
+  isReady: (profile: FleetProfile) => boolean | undefined,
+  logger: Logger,
+): (profile: FleetProfile) => Readiness {
+  return (profile) => {
+    const { namespace, name } = profile.metadata;
+    const ready = ask(
+      logger,
+      { cluster: `${namespace}/${name}` },
+      'isReady',
+      () => isReady(profile),
+      (said) => said,
+    );
+    if (ready === true) return { ready: 'yes', reason: 'READY', message: 'isReady says true' };
+    if (ready === false) return { ready: 'no', reason: 'NOT_READY', message: 'isReady says false' };
+    return { ready: 'unknown', reason: 'READINESS_UNKNOWN', message: 'isReady says neither true nor false' };
+  };
 }
 
 /** Since when a cluster has been reported as unhealthy. A report that says nothing changes nothing. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import {
   type Cluster,
@@ -295,6 +296,92 @@ describe('a controller', () => {
     );
   });
 
+  test('finds owners where the server does not say what it serves', async (t) => {
+    const { cluster, run } = await startOne(t, ['owner']);
+    cluster.failNext(403, 1_000_000, ({ url }) => url === '/api/v1');
+    const fleet = run();
+    const requests: string[] = [];
+    note(fleet, {
+      owns: [{ apiVersion: 'v1', kind: 'Secret' }],
+      for: { apiVersion: 'v1', kind: 'ConfigMap' },
+      reconcile: (request, { object }) => {
+        requests.push(`${request.namespace}/${request.name} ${object ? 'is there' : 'is gone'}`);
+      },
+    });
+    await until(t, () => requests.length === 1);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true }];
+    cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', ownerReferences } });
+    await until(t, () => requests.length === 2);
+    assert.deepEqual(requests, ['default/owner is there', 'default/owner is there']);
+  });
+
+  test('that cannot begin says so, and begins when it can', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const crd = (kind: string, plural: string) => ({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.example.dev` },
+      spec: {
+        group: 'example.dev',
+        scope: 'Namespaced',
+        names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    });
+    const cluster = await spoke({ customResourceDefinitions: [crd('Main', 'mains')] });
+    let asked = 0;
+    let away = true;
+    // The kind that is missing makes it ask again.
+    cluster.failNext(503, 1_000_000, ({ url }) => {
+      if (url !== '/apis/example.dev/v1' || !away) return false;
+      asked += 1;
+      return asked > 1;
+    });
+    publish('one', cluster);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const seen = note(fleet, {
+      for: { apiVersion: 'example.dev/v1', kind: 'Main' },
+      owns: [{ apiVersion: 'example.dev/v1', kind: 'Sub' }],
+    });
+    await until(t, () => fleet.list()[0]?.message.includes('controller notes cannot begin on fleet/one') === true);
+    away = false;
+    cluster.add(crd('Sub', 'subs'));
+    cluster.add({ apiVersion: 'example.dev/v1', kind: 'Main', metadata: { name: 'm' } });
+    await until(t, () => {
+      if (clock.waits.some((ms) => ms >= 800 && ms < 30_000)) clock.advance(2_000);
+      return seen.length > 0 && stateOf(fleet, 'one') === 'Engaged ENGAGED';
+    });
+    assert.deepEqual(seen, ['one/m']);
+  });
+
+  test('works on a cluster though all the others hang', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const hung = await spoke();
+    hung.add(Array.from({ length: 5 }, (_, i) => map(`m-${i}`)));
+    for (let i = 0; i < 3; i++) publish(`hung-${i}`, hung);
+    const healthy = await spoke();
+    publish('healthy', healthy);
+    const fleet = run();
+    let active = 0;
+    const seen = note(fleet, {
+      concurrency: 8,
+      reconcile: (_request, { cluster: { name }, signal }) => {
+        if (name === 'fleet/healthy') return;
+        active += 1;
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    await fleet.synced();
+    await until(t, () => active >= 6);
+    for (let i = 0; i < 3; i++) {
+      healthy.add(map(`change-${i}`));
+      await until(t, () => seen.includes(`healthy/change-${i}`));
+    }
+    // The third may have had its first place of those that are kept.
+    assert.ok(active <= 7, `${active} at once`);
+  });
+
   test('may come when clusters are engaged already', async (t) => {
     const { run } = await startOne(t, ['a']);
     const fleet = run();
@@ -385,6 +472,43 @@ describe('when a cluster is disengaged', () => {
     hold.open();
     await until(t, () => requests.length >= 1);
     assert.equal(Reflect.get(Object(requests[0]), 'code'), 'CONFIG_CLOSED');
+  });
+
+  test('a reconcile that never ends is given up: no timer, no place and no warning are left of it', async (t) => {
+    const { withdraw, publish, cluster, run, warnings } = await startOne(t, ['a']);
+    const results: unknown[] = [];
+    const told = (event: unknown) => results.push(Object(event).result);
+    subscribe('clusterprofile-credentials:fleet-reconcile', told);
+    t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const hold = gate();
+    t.after(() => hold.open());
+    let calls = 0;
+    const seen = note(fleet, {
+      concurrency: 1,
+      reconcile: () => {
+        calls += 1;
+        return calls === 1 ? hold.promise : undefined;
+      },
+    });
+    await until(t, () => seen.length === 1);
+    const engaged = fleet.get('fleet/one');
+    withdraw('one');
+    await until(t, () => engaged.signal.aborted);
+    clock.advance(10_000);
+    await until(t, () => stateOf(fleet, 'one') === 'none');
+    assert.deepEqual(results, ['cancelled']);
+    publish('one', cluster);
+    await until(t, () => seen.length === 2);
+    await fleet.close();
+    const before = warnings.length;
+    assert.deepEqual(clock.waits, []);
+    clock.advance(1_000_000);
+    hold.open();
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(warnings.length, before);
+    assert.deepEqual(results, ['cancelled', 'success']);
   });
 
   test('and engaged again, everything on it is looked at again', async (t) => {

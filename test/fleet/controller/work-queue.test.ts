@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Job, type Rank, WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
+import type { Job, Rank } from '../../../src/fleet/controller/lane.ts';
+import { WorkQueue } from '../../../src/fleet/controller/work-queue.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 
 function startQueue(perLane = 1_000, places = 1_000_000) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
@@ -333,6 +334,29 @@ describe('a streaming list', () => {
     assert.equal(server.lists().length, 1);
   });
 });
+
+for (const [what, end] of [
+  ['is ended', (response: ServerResponse) => response.end()],
+  ['is broken off', (response: ServerResponse) => response.destroy()],
+] as const) {
+  test(`a streaming list that ${what} before its end gives way to pages`, async (t) => {
+    const { server, take, next, clock } = await startReflector(t);
+    server.apply(map('a'));
+    // It knows no streaming lists, and takes the request for a watch; a proxy ends that after a while.
+    server.misbehave = ({ query }, response) => {
+      if (!query.has('sendInitialEvents')) return false;
+      response.writeHead(200);
+      const object = { metadata: { name: 'a', resourceVersion: '101' } };
+      response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`, () => end(response));
+      return true;
+    };
+    assert.equal(await next(), 'Init');
+    assert.equal(await next(), 'InitApply a');
+    assert.equal(await after(clock, next()), 'Init');
+    assert.deepEqual(await take(2), ['InitApply a', 'InitDone']);
+    assert.equal(server.lists().length, 1);
+  });
+}
 
 describe('an object', () => {
   test('has its kind, its times as texts, and no managedFields', async (t) => {

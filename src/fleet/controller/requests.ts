@@ -1,0 +1,41 @@
+/** Which requests objects stand for. Pure. */
+import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { Request } from './options.ts';
+
+export function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+export function readRequests(returned: unknown): readonly Request[] {
+  const requests: readonly unknown[] = [...(returned as Iterable<unknown>)]; // throws where it is none
+  return requests.map((request) => {
+    const { name, namespace } = Object(request);
+    if (typeof name !== 'string' || name === '') throw new TypeError('it returned a request without a name');
+    if (namespace === undefined || namespace === '') return { name };
+    if (typeof namespace === 'string') return { name, namespace };
+    throw new TypeError(`it returned a request for ${name} with a namespace that is no text`);
+  });
+}
+
+export function keyOfRequest({ name, namespace }: Request): string {
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
+
+/** The controlling owner, where it is of a kind; versions may differ. */
+export function ownersOf(
+  { metadata: { ownerReferences = [], namespace } }: KubernetesObject,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  namespaced: boolean | undefined,
+): readonly Request[] {
+  // No owner has been seen yet: the first one is reconciled when it comes.
+  if (namespaced === undefined) return [];
+  return ownerReferences
+    .filter(
+      (owner) => owner.controller === true && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
+    )
+    .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
+}

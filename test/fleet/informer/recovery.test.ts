@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { refuse } from '../../fixtures/config-map-server.ts';
+import { type ConfigMap, startInformers } from '../../fixtures/informers.ts';
+import { until } from '../../fixtures/until.ts';
+
+const map = (name: string, data: Record<string, string> = {}) => ({ metadata: { name, namespace: 'default' }, data });
+const names = (objects: readonly ConfigMap[]) => objects.map(({ metadata }) => metadata.name).sort();
+/** An object as a server sends it. */
+const sent = (name: string, version: number, data: Record<string, string> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: String(version) },
+  data,
+});
+const listOf = (version: number, items: readonly object[], more: object = {}) =>
+  JSON.stringify({ metadata: { resourceVersion: String(version), ...more }, items });
+
+describe('an informer', () => {
+  for (const value of [false, null, 'text', [5], { 0: 'x' }, new Set(['x'])]) {
+    test(`whose indexer returns ${JSON.stringify(value)} says so, and goes on`, async (t) => {
+      const { server, informer, warnings } = await startInformers(t);
+      server.apply(map('good'));
+      const odd = ({ metadata }: ConfigMap) => (metadata.name === 'odd' ? (value as never) : ['x']);
+      const maps = informer({ indexers: { odd } });
+      await maps.synced();
+      await server.watched();
+      server.apply(map('odd'));
+      server.apply(map('later'));
+      await until(t, () => maps.list().length === 3);
+      assert.deepEqual(names(maps.byIndex('odd', 'x')), ['good', 'later']);
+      assert.deepEqual(warnings, ['indexer odd for ConfigMap default/odd failed: it returned no list of texts']);
+    });
+  }
+
+  test('that has a fault of its own says so, and begins again', async (t) => {
+    const { server, informer, clock, warnings } = await startInformers(t);
+    server.apply(map('a'));
+    let reads = 0;
+    /** It cannot be compared with what comes after it. */
+    const transform = (object: ConfigMap) => {
+      const { resourceVersion, ...metadata } = object.metadata;
+      const get = () => {
+        reads += 1;
+        if (reads === 1) throw new Error('no version');
+        return resourceVersion;
+      };
+      return {
+        ...object,
+        metadata: Object.defineProperty({ ...metadata, resourceVersion }, 'resourceVersion', { get }),
+      };
+    };
+    const maps = informer({ transform });
+    await maps.synced();
+    await server.watched();
+    server.apply(map('a', { v: '2' }));
+    await until(t, () => maps.trouble !== undefined);
+    assert.equal(maps.trouble?.reason, 'other');
+    assert.match(warnings.join('\n'), /the informer of ConfigMap begins again.*: no version/);
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 2_000));
+    await until(t, () => maps.get('a', 'default')?.data?.v === '2' && maps.trouble === undefined);
+    server.apply(map('b'));
+    await until(t, () => maps.list().length === 2);
+  });
+
+  test('keeps nothing of a list that broke off, though as many objects are there as the next one names', async (t) => {
+    const { server, informer } = await startInformers(t);
+    server.streamingList = false;
+    let lists = 0;
+    server.misbehave = ({ path, query }, response) => {
+      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
+      lists += 1;
+      if (query.has('continue')) refuse(response, 410, 'Expired', 'the continue token is too old');
+      else if (lists === 1) response.end(listOf(90, [sent('a', 80)], { continue: 'x' }));
+      else response.end(listOf(100, [sent('b', 95)]));
+      return true;
+    };
+    const transform = (object: ConfigMap) => {
+      if (object.metadata.name === 'b') throw new Error('b is odd');
+      return object;
+    };
+    const maps = informer({ transform });
+    await maps.synced();
+    assert.deepEqual(names(maps.list()), []);
+  });
+
+  test('takes what a restored server says, though its versions are those of other contents', async (t) => {
+    const { server, informer, clock, watching } = await startInformers(t);
+    server.streamingList = false;
+    server.misbehave = ({ path, query }, response) => {
+      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
+      const listed = server.lists().length;
+      response.end(listed === 1 ? listOf(100, [sent('a', 99)]) : listOf(106, [sent('a', 105, { v: 'restored' })]));
+      return true;
+    };
+    const maps = informer();
+    await maps.synced();
+    await watching();
+    const tell = (object: object) => server.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+    tell(sent('a', 105, { v: 'lost' }));
+    tell(sent('other', 120));
+    await until(t, () => maps.list().length === 2);
+    const told: (string | undefined)[] = [];
+    maps.subscribe(({ key, after }) => told.push(`${key} ${after?.data?.v}`));
+    tell(sent('a', 104));
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
+    await until(t, () => maps.get('a', 'default')?.data?.v === 'restored' && maps.list().length === 1);
+    assert.ok(told.includes('default/a restored'));
+  });
+});
