@@ -22,3 +22,9 @@ test('a kubeconfig takes no option that is for provider files, or for what confi
   // @ts-expect-error nothing is left when it is closed
   assert.throws(() => RestConfig.fromKubeConfig(source, { idleTimeoutMs: 1 }), refused);
 });
+
+test('fetch has the types that everybody has', async () => {
+  const init: RequestInit = { method: 'GET' };
+  const use = (config: RestConfig): Promise<Response> => config.fetch(new Request('https://a.example.dev'), init);
+  assert.equal(typeof use, 'function');
+});

@@ -3,6 +3,7 @@
  * cluster come in, our own error goes out.
  */
 import { type ClusterOfError, ConnectionError, CredentialsError, PluginError, RequestError } from '../errors.ts';
+import { wasConnecting } from './connect-phase.ts';
 import { UnsentError } from './pooled-socket.ts';
 
 /** What is known of the cluster when a connection fails. */
@@ -53,7 +54,7 @@ export function mayGoOutAgain(error: Error, method: string, reused: boolean): bo
   return reused && safeMethods.has(method.toUpperCase()) && lostCodes.has(codeOf(error));
 }
 
-/** Our own error for what a request failed with. What is not known is of the connection. */
+/** Our own error for what a request failed with. What is not known is of the connection: of its beginning, or its end. */
 export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (error instanceof PluginError || error instanceof RequestError) return error.of(cluster);
   if (error instanceof CredentialsError) return error;
@@ -65,6 +66,7 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (untrusted.has(code)) return fail('TLS_UNTRUSTED', untrustedMessage(code, cluster));
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return fail('TLS_NAME_MISMATCH', nameMessage(error));
   if (/^(ERR_SSL_|EPROTO)/.test(code)) return fail('TLS_FAILED', tlsMessage(error, code));
+  if (wasConnecting(error) && !lostCodes.has(code)) return fail(...connectFailure(error, code));
   if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
   if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
     const message = `the answer is no HTTP that can be read: ${error.message}: see what stands between`;
@@ -129,6 +131,8 @@ const expired: Message = [
   "the server's certificate is not valid now: renew it, or correct this machine's clock",
 ];
 
+const descriptors = 'raise its limit of open files (ulimit -n), and see what holds so many';
+
 const messages: Readonly<Record<string, Message>> = {
   ENOTFOUND: notFound,
   EAI_AGAIN: notFound,
@@ -138,6 +142,8 @@ const messages: Readonly<Record<string, Message>> = {
   ENETUNREACH: unreachable,
   EADDRNOTAVAIL: unreachable,
   ECONNABORTED: unreachable,
+  EMFILE: ['CONNECT_FAILED', `this process has no free descriptors: ${descriptors}`],
+  ENFILE: ['CONNECT_FAILED', `this machine has no free descriptors: ${descriptors}`],
   EACCES: ['CONNECT_FAILED', 'this machine does not allow the connection: see its firewall rules'],
   ETIMEDOUT: silent,
   UND_ERR_CONNECT_TIMEOUT: silent,
@@ -163,7 +169,28 @@ const untrusted: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
+/** What is wrong with a certificate whoever has signed it. */
+const unfit: Readonly<Record<string, string>> = {
+  INVALID_PURPOSE: 'is not for servers: issue one whose extended key usage has serverAuth',
+  INVALID_CA: 'was signed with one that may not sign others: issue it with an authority (CA:TRUE)',
+  PATH_LENGTH_EXCEEDED: 'was signed by more authorities than one of them allows (pathlen): see its chain',
+  CERT_CHAIN_TOO_LONG: 'was signed by more authorities than TLS allows: see its chain',
+  CERT_REVOKED: 'was revoked: issue a new one',
+};
+
+/** A connection that could not be opened, for a reason that has no words of its own here. */
+function connectFailure(error: Error, code: string): Message {
+  if (typeof Reflect.get(error, 'syscall') === 'string')
+    return ['CONNECT_FAILED', `it cannot be reached (${code}): see whether server is right, and this machine's log`];
+  if (code.startsWith('ERR_') || error.name !== 'Error')
+    return ['TLS_FAILED', tlsMessage(error, code || error.message)];
+  // What OpenSSL says of a certificate that it has read.
+  const advice = "issue one that today's TLS takes, and see the authorities above it";
+  return ['TLS_UNTRUSTED', `the server's certificate is refused (${error.message}): ${advice}`];
+}
+
 function untrustedMessage(code: string, { hasAuthority }: ClusterFacts): string {
+  if (Object.hasOwn(unfit, code)) return `the server's certificate ${unfit[code]} (${code})`;
   return hasAuthority
     ? `the server's certificate does not come from certificate-authority-data (${code}): put the authority of this server there`
     : `no authority that this machine trusts has signed the server's certificate (${code}), and there is no ` +

@@ -4,6 +4,7 @@ import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import { RequestError } from '../errors.ts';
 import type { KeyPair } from '../exec/exec-credential.ts';
+import { markConnecting } from './connect-phase.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
@@ -47,12 +48,15 @@ export function createConnector(
       direct ??= createDirect(cluster, allowH2, timeoutMs, () => clusterContext(certificateAuthority, keyPair));
       opened = direct(options, (...result) => {
         signal?.removeEventListener('abort', giveUp);
+        if (result[0]) markConnecting(result[0]);
         callback(...result);
       });
       signal?.addEventListener('abort', giveUp, { once: true });
     } catch (error) {
       options.httpSocket?.destroy();
-      callback(error instanceof Error ? error : new Error('the connection could not be opened'), null);
+      const failure = error instanceof Error ? error : new Error('the connection could not be opened');
+      markConnecting(failure);
+      callback(failure, null);
     }
   };
   if (!proxy) return connect;

@@ -17,16 +17,17 @@ import {
   ServerConfiguration,
   type User,
 } from '@kubernetes/client-node';
-import { type Dispatcher, fetch, type RequestInit, type Response } from 'undici';
+import type { Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
-import { ConfigurationError, CredentialsError, RequestError } from '../errors.ts';
+import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { Connections } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
+import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { WaitingSocket } from './held-socket.ts';
@@ -119,37 +120,15 @@ export class RestConfig extends KubeConfig {
   }
 
   /**
-   * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, or what comes after `server`: `/api/v1/pods`,
-   * where a server with a path of its own keeps it. Rejects with an error of this package, never with `fetch failed`; with the
-   * signal's reason where that aborts. A body that breaks off has the error as its `cause`. `init.dispatcher` is not used.
+   * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, what comes after `server`: `/api/v1/pods`,
+   * where a server with a path of its own keeps it, or a `Request`. Rejects with an error of this package, never with `fetch failed`;
+   * with the signal's reason where that aborts. A body that breaks off has the error as its `cause`. `init.dispatcher` is not used.
    *
    * @example
    * const response = await config.fetch('/version');
    */
-  async fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
-    const url = this.#urlOf(target);
-    try {
-      return await fetch(url, { ...init, dispatcher: this.#dispatcher });
-    } catch (error) {
-      const cause = error instanceof Error ? error.cause : undefined;
-      if (cause instanceof CredentialsError) throw cause;
-      // What the caller aborts with stays as it is; so does a mistake in `init`.
-      if (!(cause instanceof Error) || init.signal?.aborted) throw error;
-      throw this.#dispatcher.toOwnError(
-        new RequestError('REQUEST_INVALID', `the request failed: ${cause.message}`, { cause }),
-      );
-    }
-  }
-
-  /** A text without a scheme stands below the server, with its path. */
-  #urlOf(target: string | URL): URL {
-    const text = String(target);
-    const { server } = this.access.cluster;
-    const absolute = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `${server}${text.startsWith('/') ? '' : '/'}${text}`;
-    const url = URL.parse(absolute);
-    if (url) return url;
-    const message = `the request cannot be sent: fetch takes a URL of this server, or a path such as /api/v1/namespaces`;
-    throw this.#dispatcher.toOwnError(new RequestError('REQUEST_INVALID', message));
+  fetch(target: string | URL | Request, init?: RequestInit): Promise<Response> {
+    return fetchThrough(this.#dispatcher, this.access.cluster.server, target, init ?? {});
   }
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */

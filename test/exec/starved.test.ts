@@ -37,7 +37,10 @@ await tell('plugin, starved', () => config.ready());
 free();
 config.invalidate();
 await tell('plugin', () => config.ready());
+starve();
+await tell('server, starved', () => config.fetch('/version'));
 free();
+await tell('server', () => config.fetch('/version'));
 console.log(JSON.stringify(results));
 await providers.close();
 `;
@@ -63,7 +66,7 @@ describe('a machine in trouble is not the fault of a plugin:', () => {
       const cluster = await startCluster(t);
       await using plugin = await writePlugin({ token: 'token-1' });
       const args = [plugin.command, cluster.url, cluster.certificateAuthorityData, ...flags(plugin.command)];
-      const [starved, later] = await runStarved(args);
+      const [starved, later, server, serverLater] = await runStarved(args);
       assert.deepEqual(
         [starved?.name, starved?.code, starved?.retryable],
         ['PluginError', 'PLUGIN_NOT_STARTED', true],
@@ -71,6 +74,10 @@ describe('a machine in trouble is not the fault of a plugin:', () => {
       );
       assert.match(String(starved?.message), /this process has no free descriptors: .*ulimit -n.* \(EMFILE\)$/);
       assert.equal(later?.code, flags(plugin.command).length === 0 ? undefined : 'PLUGIN_NOT_ALLOWED');
+      if (later?.code) return;
+      assert.deepEqual([server?.name, server?.code, server?.retryable], ['ConnectionError', 'CONNECT_FAILED', true]);
+      assert.match(String(server?.message), /^ClusterProfile fleet\/spoke-1, .* no free descriptors: .*\(EMFILE\)$/);
+      assert.equal(serverLater?.code, undefined);
     });
   }
 

@@ -62,7 +62,7 @@ describe('config.fetch', () => {
     await assert.rejects(config.fetch('/version'), { code: 'CONFIG_CLOSED', profile: 'fleet/spoke' });
   });
 
-  test("leaves the caller's signal and mistakes alone, and its dispatcher aside", async (t) => {
+  test("leaves the caller's signal alone, and its dispatcher aside", async (t) => {
     const { config, cluster } = await startFleet(t);
     const reason = new Error('enough');
     await assert.rejects(config.fetch('/version', { signal: AbortSignal.abort(reason) }), reason);
@@ -70,10 +70,63 @@ describe('config.fetch', () => {
     const stop = new AbortController();
     cluster.onRequest = () => stop.abort(reason);
     await assert.rejects(config.fetch('/version', { signal: stop.signal }), reason);
-    await assert.rejects(config.fetch('/version', { body: 'x' }), TypeError);
     const other = (await startFleet(t)).config.dispatcher;
-    assert.equal((await config.fetch('/version', { dispatcher: other })).status, 200);
+    const init: object = { dispatcher: other };
+    assert.equal((await config.fetch('/version', init)).status, 200);
   });
+
+  test('takes what Node has for a Request, headers and forms, and sends what is in them', async (t) => {
+    const { config, cluster } = await startFleet(t);
+    const seen: string[] = [];
+    cluster.onRequest = ({ method, url, headers }) => seen.push(`${method} ${url} ${headers['x-a']}`);
+    const namespace = (name: string) => JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    const headers = new Headers({ 'content-type': 'application/json', 'x-a': 'b' });
+    const post = (name: string) => ({ method: 'POST', headers, body: namespace(name) });
+    const url = `${cluster.url}/api/v1/namespaces`;
+    for (const answer of [
+      await config.fetch(new Request(url, post('one'))),
+      await config.fetch('/api/v1/namespaces', new Request(url, post('two'))),
+      await config.fetch('/api/v1/namespaces', { ...post('three'), signal: null }),
+    ]) {
+      assert.equal(answer.status, 201, await answer.text());
+    }
+    assert.deepEqual(new Set(seen), new Set(['POST /api/v1/namespaces b']));
+    const form = new FormData();
+    form.set('field', 'value');
+    form.set('file', new File(['content'], 'name.txt'));
+    let type: string | undefined;
+    cluster.onRequest = (request) => {
+      type = String(request.headers['content-type']);
+    };
+    await config.fetch('/api/v1/namespaces', { method: 'POST', body: form });
+    assert.match(type ?? '', /^multipart\/form-data; boundary=/);
+    const stop = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(config.fetch(new Request(url, { signal: stop })), /enough/);
+  });
+
+  const used = new Request('https://a.example.dev', { method: 'POST', body: 'x' });
+  for (const [what, target, init, expected] of [
+    ['a GET with a body', '/version', { body: 'x' }, /GET\/HEAD method cannot have body/],
+    ['a method with a space', '/version', { method: 'A B' }, /A B/],
+    ['a value of a header', '/version', { headers: { authorization: 'hunter2\n2' } }, /a header has an invalid value/],
+    ['an object as a body', '/version', { method: 'POST', body: { hunter2: 1 } }, /its body is Object: give text/],
+    ['no target', undefined, {}, /takes a URL .*, and was given Undefined$/],
+    ['a number', 5, {}, /and was given Number$/],
+    ['a URL with a login', 'https://me:hunter2@a.example.dev/', {}, /has a login: leave it out$/],
+    ['a body that was used', used, {}, /has been used already$/],
+  ] as const) {
+    test(`refuses ${what} with an error that names the cluster, and shows no value`, async (t) => {
+      const { config } = await startFleet(t);
+      if (what === 'a body that was used' && !used.bodyUsed) await used.text();
+      await assert.rejects(Reflect.apply(config.fetch, config, [target, init]), (error: unknown) => {
+        assert.ok(error instanceof RequestError && error.code === 'REQUEST_INVALID', String(error));
+        assert.match(error.message, /^ClusterProfile fleet\/spoke, https:/);
+        assert.match(error.message, expected);
+        assert.doesNotMatch(inspect(error), /hunter2/);
+        return true;
+      });
+    });
+  }
 });
 
 describe('inspect of a config', () => {

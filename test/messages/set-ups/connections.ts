@@ -47,6 +47,8 @@ export const connections: SetUps = {
   "the server's certificate is for another name": (t) => listAt(t, { ipAddresses: [], dnsNames: ['api.example.dev'] }),
   "the server's certificate has expired": (t) =>
     listAt(t, { notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') }),
+  "the server's certificate is for clients": (t) => listAt(t, { client: true }),
+  "the server's key is too weak": (t) => listAt(t, { rsaBits: 1024 }),
   'the server speaks no TLS': async (t) => {
     const { url } = await startCluster(t, { insecureHttp: true });
     return listWith(t, { cluster: { server: url.replace('http:', 'https:') } });

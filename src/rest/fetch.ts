@@ -1,0 +1,120 @@
+/** `fetch` for one config: what a caller gives is read here, and whatever fails comes out as an error of this package. */
+import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
+import { CredentialsError, RequestError } from '../errors.ts';
+import type { AuthenticatedDispatcher } from './dispatcher.ts';
+
+/** What `config.fetch` is for. */
+const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespaces, or a Request';
+
+/**
+ * Sends it through the dispatcher. A `Request`, the headers and the body may be Node's own or those of any undici: they are not the
+ * classes that this package's undici knows, which would send them as `[object Request]`.
+ */
+export async function fetchThrough(
+  dispatcher: AuthenticatedDispatcher,
+  server: string,
+  target: unknown,
+  given: RequestInit = {},
+): Promise<Response> {
+  let signal: unknown;
+  try {
+    const { text, init: own } = readTarget(target);
+    const init: object = { ...own, ...(isRequest(given) ? fieldsOf(given) : given) };
+    signal = Reflect.get(init, 'signal');
+    const body = bodyOf(Reflect.get(init, 'body'));
+    const settings = { ...init, ...(body === undefined ? {} : { body }), dispatcher } as OwnRequestInit; // undici checks it
+    // The same interface as the global Response, whose types callers have.
+    return (await fetch(urlOf(text, server), settings)) as unknown as Response;
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (cause instanceof CredentialsError) throw cause;
+    // What the caller aborts with stays as it is.
+    if (signal instanceof AbortSignal && signal.aborted) throw error;
+    if (error instanceof CredentialsError) throw dispatcher.toOwnError(error);
+    throw dispatcher.toOwnError(cause instanceof Error ? refused(cause.message, cause) : refused(wordsOf(error)));
+  }
+}
+
+function refused(why: string, cause?: Error): RequestError {
+  return new RequestError('REQUEST_INVALID', `the request failed: ${why}`, cause ? { cause } : {});
+}
+
+function wordsOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  // A header's value may be a credential.
+  return message.replace(/".*" is an invalid header value/s, 'a header has an invalid value');
+}
+
+/** A text without a scheme stands below the server, with its path. */
+function urlOf(text: string, server: string): URL {
+  const absolute = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `${server}${text.startsWith('/') ? '' : '/'}${text}`;
+  const url = URL.parse(absolute);
+  if (!url) throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}`);
+  if (url.username !== '' || url.password !== '') {
+    throw new RequestError('REQUEST_INVALID', 'the request cannot be sent: its URL has a login: leave it out');
+  }
+  return url;
+}
+
+interface RequestLike {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly body?: unknown;
+  readonly bodyUsed?: unknown;
+  readonly signal?: unknown;
+  readonly redirect?: unknown;
+}
+
+function isRequest(value: unknown): value is RequestLike {
+  if (typeof value !== 'object' || value === null || !('url' in value && 'method' in value && 'headers' in value)) {
+    return false;
+  }
+  const { url, method, headers } = value;
+  return typeof url === 'string' && typeof method === 'string' && Symbol.iterator in Object(headers);
+}
+
+function readTarget(target: unknown): { readonly text: string; readonly init: object } {
+  if (typeof target === 'string') return { text: target, init: {} };
+  if (target instanceof URL) return { text: target.href, init: {} };
+  if (isRequest(target)) return { text: target.url, init: fieldsOf(target) };
+  throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${nameOf(target)}`);
+}
+
+function fieldsOf({ method, headers, body, bodyUsed, signal, redirect }: RequestLike): object {
+  if (bodyUsed === true) throw new RequestError('REQUEST_INVALID', 'the body of the Request has been used already');
+  return {
+    method,
+    headers: [...headers],
+    ...(body ? { body, duplex: 'half' } : {}),
+    ...(signal ? { signal } : {}),
+    ...(redirect === undefined ? {} : { redirect }),
+  };
+}
+
+function bodyOf(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  if (nameOf(body) === 'FormData' && !(body instanceof OwnFormData) && Symbol.iterator in body) {
+    const form = new OwnFormData();
+    for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
+    return form;
+  }
+  const sendable =
+    body instanceof OwnFormData ||
+    body instanceof Blob ||
+    body instanceof URLSearchParams ||
+    body instanceof ReadableStream ||
+    body instanceof ArrayBuffer ||
+    ArrayBuffer.isView(body) ||
+    Symbol.asyncIterator in body;
+  if (sendable) return body;
+  throw new RequestError(
+    'REQUEST_INVALID',
+    `the request cannot be sent: its body is ${nameOf(body)}: give text, such as JSON.stringify makes it, bytes or a stream`,
+  );
+}
+
+/** For messages: the kind of a value, and nothing of the value. */
+function nameOf(value: unknown): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
