@@ -110,6 +110,7 @@ describe('a fleet outlives', () => {
     const { run } = await startOne(t);
     const selecting = run({ select: asyncFailure } as unknown as Partial<FleetOptions>);
     await selecting.synced();
+    assert.equal(stateOf(selecting, 'one'), 'Backoff SELECT/HANDLER_FAILED');
     assert.throws(() => selecting.get('fleet/one'), /select failed: it returned a promise: it must not be async/);
     const identifying = run({ identify: asyncFailure } as unknown as Partial<FleetOptions>);
     await until(t, () => stateOf(identifying, 'one') === 'Backoff IDENTIFY/HANDLER_FAILED');

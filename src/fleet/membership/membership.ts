@@ -22,8 +22,8 @@ export interface MembershipRules {
 
 interface Entry {
   readonly profile: FleetProfile;
-  /** What `identify` says, or why it says nothing. */
-  readonly key: { readonly value: string } | { readonly problem: string };
+  /** What `identify` says, or why it, or `select`, says nothing. */
+  readonly key: { readonly value: string } | { readonly problem: string; readonly reason: string };
   /** Why it is not in the fleet. */
   readonly left: string | undefined;
 }
@@ -42,7 +42,7 @@ export class Membership {
   /** A profile is there, or has changed. Returns the names whose verdict may have changed. */
   set(name: string, profile: FleetProfile): ReadonlySet<string> {
     const affected = this.#forget(name);
-    const entry = { profile, key: this.#keyOf(profile), left: this.#whyLeft(name, profile) };
+    const entry = { profile, ...this.#judge(name, profile) };
     this.#entries.set(name, entry);
     if (entry.left === undefined && 'value' in entry.key) {
       const names = this.#byKey.get(entry.key.value) ?? new Set();
@@ -89,7 +89,7 @@ export class Membership {
     const entry = this.#entries.get(name);
     if (!entry || entry.left !== undefined) return undefined;
     if ('problem' in entry.key) {
-      return { engage: false, state: 'Backoff', reason: 'IDENTIFY/HANDLER_FAILED', message: entry.key.problem };
+      return { engage: false, state: 'Backoff', reason: entry.key.reason, message: entry.key.problem };
     }
     const key = entry.key.value;
     const first = firstOf(this.#byKey.get(key) ?? [name]);
@@ -118,11 +118,18 @@ export class Membership {
     return new Set(names);
   }
 
-  #whyLeft(name: string, profile: FleetProfile): string | undefined {
-    if (this.#placed && !this.#placed.has(name)) return 'no PlacementDecision names it';
+  #judge(name: string, profile: FleetProfile): Pick<Entry, 'key' | 'left'> {
     const selected = askSafely(() => this.#rules.select(profile), Boolean);
-    if ('problem' in selected) return `select failed: ${selected.problem}`;
-    return selected.value ? undefined : 'select leaves it out';
+    if ('problem' in selected) {
+      const key = { problem: `select failed: ${selected.problem}`, reason: 'SELECT/HANDLER_FAILED' };
+      return { key, left: this.#whyNotPlaced(name) };
+    }
+    const left = selected.value ? this.#whyNotPlaced(name) : 'select leaves it out';
+    return { key: this.#keyOf(profile), left };
+  }
+
+  #whyNotPlaced(name: string): string | undefined {
+    return this.#placed && !this.#placed.has(name) ? 'no PlacementDecision names it' : undefined;
   }
 
   #keyOf(profile: FleetProfile): Entry['key'] {
@@ -133,7 +140,7 @@ export class Membership {
         throw new TypeError(`it returned ${String(value)}: it must be text`);
       },
     );
-    return 'value' in key ? key : { problem: `identify failed: ${key.problem}` };
+    return 'value' in key ? key : { problem: `identify failed: ${key.problem}`, reason: 'IDENTIFY/HANDLER_FAILED' };
   }
 }
 
