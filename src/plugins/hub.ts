@@ -27,7 +27,7 @@ export function openHub(root = ''): Hub {
     process.env.KUBERNETES_SERVICE_PORT ??= '443';
     config.loadFromCluster(root);
   } else if (path || existsSync(join(homedir(), '.kube/config'))) {
-    config.loadFromDefault();
+    loadKubeconfig(config, path);
   } else {
     throw new Error(
       `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
@@ -38,6 +38,17 @@ export function openHub(root = ''): Hub {
   const own = inPod ? readNamespace(folder) : undefined;
   const server = config.getCurrentCluster()?.server ?? 'the cluster';
   return { core: config.makeApiClient(CoreV1Api), server, namespace: context?.trim() || own || 'default' };
+}
+
+function loadKubeconfig(config: KubeConfig, path: string | undefined): void {
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    // A parser's message may quote what it could not read.
+    const why = error instanceof Error && 'code' in error ? `cannot be read (${error.code})` : 'is no kubeconfig';
+    const file = path ? `KUBECONFIG ${path}` : '~/.kube/config';
+    throw new Error(`${file} ${why}: correct KUBECONFIG among execConfig.env, or let the pod mount its token`);
+  }
 }
 
 function readNamespace(folder: string): string | undefined {

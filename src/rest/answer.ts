@@ -37,6 +37,10 @@ export function sendRequest(
   });
 }
 
+function isJson({ 'content-type': type }: IncomingHttpHeaders): boolean {
+  return type?.startsWith('application/json') === true;
+}
+
 class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
@@ -123,7 +127,19 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
   }
 
   async text(): Promise<string> {
-    return (await this.binary()).toString('utf8');
+    const text = (await this.binary()).toString('utf8');
+    // An object of Kubernetes ends with its brace. Only what does not is parsed here: the client parses the rest.
+    if (this.statusCode < 300 && isJson(this.headers) && !/\}\s?$/.test(text.slice(-2))) this.#checkJson(text);
+    return text;
+  }
+
+  #checkJson(text: string): void {
+    try {
+      JSON.parse(text);
+    } catch {
+      const message = `the answer is no JSON, whatever its header says, or was cut off after ${text.length} characters`;
+      throw new RequestError('RESPONSE_INVALID', `${message}: see what stands between`, {}, this.#cluster);
+    }
   }
 
   async binary(): Promise<Buffer> {

@@ -59,7 +59,14 @@ export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOpti
 }
 
 /** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */
-export function parseKubeconfigOptions({ context, ...options }: KubeconfigOptions): KubeconfigSettings {
+export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSettings {
+  // For callers without types.
+  if (typeof given !== 'object' || given === null) {
+    throw new ConfigurationError('OPTION_INVALID', 'options', [
+      { path: '', message: 'must be an object: { context }' },
+    ]);
+  }
+  const { context, ...options } = given;
   const problems: Problem[] = Object.entries(unusable).flatMap(([path, message]) =>
     Reflect.get(options, path) ? [{ path, message }] : [],
   );
@@ -108,6 +115,11 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
 const sourceFields = ['path', 'paths', 'text', 'directory'];
 
 function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
+  // For callers without types.
+  if (typeof source !== 'object' || source === null) {
+    const message = 'must be { path }, { paths } or { text, directory }';
+    throw new ConfigurationError('OPTION_INVALID', 'fromKubeConfig', [{ path: '', message }]);
+  }
   const fields: readonly string[] = Object.keys(source);
   const problems = fields
     .filter((field) => !sourceFields.includes(field))
@@ -122,6 +134,7 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   if (fields.filter((field) => field !== 'directory' && sourceFields.includes(field)).length !== 1) {
     problems.push({ path: '', message: 'must be { path }, { paths } or { text, directory }' });
   }
+  problems.push(...Object.entries(source).flatMap(([path, value]) => sourceProblem(path, value) ?? []));
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'fromKubeConfig', problems);
   if ('text' in source) {
     return [{ text: source.text, directory: source.directory && resolve(source.directory), path: undefined }];
@@ -129,6 +142,17 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   const paths = 'paths' in source ? source.paths : [source.path];
   const texts = readFiles(paths);
   return texts.length > 0 ? texts : unreadable(paths, missing(paths));
+}
+
+/** What is wrong with a field of the source, for callers without types, or with an environment variable that is empty. */
+function sourceProblem(path: string, value: unknown): { readonly path: string; readonly message: string } | undefined {
+  const isText = (one: unknown) => typeof one === 'string';
+  if (path === 'path' && !(isText(value) && value !== '')) return { path, message: "must be a file's path, not empty" };
+  if (path === 'paths' && !(Array.isArray(value) && value.every(isText)))
+    return { path, message: 'must be a list of paths' };
+  if (path === 'text' && !isText(value)) return { path, message: 'must be text' };
+  if (path === 'directory' && !(value === undefined || isText(value))) return { path, message: 'must be a path' };
+  return undefined;
 }
 
 /** @internal The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */

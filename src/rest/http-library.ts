@@ -1,5 +1,6 @@
 import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
+import { RequestError } from '../errors.ts';
 import { type Answer, sendRequest } from './answer.ts';
 import type { ClusterLog } from './cluster-log.ts';
 import type { Outcome, RequestRetries } from './request-retries.ts';
@@ -55,10 +56,22 @@ async function send(
     );
     const pauseMs =
       repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
+    if (pauseMs === undefined && 'discard' in outcome && isForeignPage(outcome, options.path)) {
+      outcome.discard();
+      const message = `${method} ${url.pathname} was answered with a page of HTML: it is no Kubernetes API that answers there; see server, and what stands between`;
+      throw new RequestError('RESPONSE_INVALID', message, { statusCode: outcome.statusCode }, log.cluster);
+    }
     if (pauseMs === undefined) return toResponse(outcome, (statusCode) => log.explain(statusCode, options));
     if ('discard' in outcome) outcome.discard();
     await dispatcher.pause(pauseMs, signal);
   }
+}
+
+/** A page of a login or of a proxy, which the client would take for an empty object. A pod behind the API may answer with pages. */
+function isForeignPage({ statusCode, headers }: Answer, path: string): boolean {
+  return (
+    statusCode < 300 && headers['content-type']?.startsWith('text/html') === true && !/\/proxy(?:[/?]|$)/.test(path)
+  );
 }
 
 function toResponse(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { getSecret, openHub } from '../../src/plugins/hub.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -21,6 +22,25 @@ describe('the cluster that a shipped plugin reads', () => {
     setEnvironment(t, nothing);
     const { server, namespace } = openHub(await hub.asPod());
     assert.deepEqual([server, namespace], ['https://kubernetes.default.svc:443', 'fleet']);
+  });
+
+  test('is told where KUBECONFIG is not there, or is none', async (t) => {
+    const folder = await temporaryFolder(t);
+    setEnvironment(t, { ...nothing, KUBECONFIG: `${folder}/none` });
+    assert.throws(
+      () => openHub('/nowhere'),
+      /^Error: KUBECONFIG \S+\/none cannot be read \(ENOENT\): correct KUBECONFIG among/,
+    );
+    await writeFile(`${folder}/bad`, 'users: [{ token: hunter2');
+    setEnvironment(t, { KUBECONFIG: `${folder}/bad` });
+    assert.throws(
+      () => openHub('/nowhere'),
+      (error) => {
+        assert.match(String(error), /^Error: KUBECONFIG \S+\/bad is no kubeconfig: correct/);
+        assert.doesNotMatch(String(error), /hunter2/);
+        return true;
+      },
+    );
   });
 
   test('is that of KUBECONFIG, in a pod too where nothing but its files says that it is one', async (t) => {

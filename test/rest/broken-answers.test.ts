@@ -147,3 +147,39 @@ describe('an informer goes on after a watch that ends with', () => {
     });
   }
 });
+
+describe('a generated client', () => {
+  const json = (body: string) => `${ok}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  for (const [what, answer, expected] of [
+    [
+      'a list that was cut off',
+      json('{"kind":"NamespaceList","items":['),
+      /is no JSON, .* or was cut off after 33 characters/,
+    ],
+    ['an empty answer', json(''), /was cut off after 0 characters/],
+    [
+      'the page of a login',
+      `${ok}content-type: text/html; charset=utf-8\r\ncontent-length: 6\r\n\r\n<html>`,
+      /^ClusterProfile \S+ https:\S+ GET \/api\/v1\/namespaces was answered with a page of HTML/,
+    ],
+  ] as const) {
+    test(`rejects with RESPONSE_INVALID for ${what}, not with an empty list or an error of JSON.parse`, async (t) => {
+      const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
+      await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), (error: unknown) => {
+        assert.ok(error instanceof RequestError && error.code === 'RESPONSE_INVALID', String(error));
+        assert.match(error.message, expected);
+        return true;
+      });
+    });
+  }
+
+  test('takes a page of HTML from a service behind the API, and JSON that is no object', async (t) => {
+    let answer = `${ok}content-type: text/html\r\ncontent-length: 6\r\n\r\n<html>`;
+    const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
+    const core = config.makeApiClient(CoreV1Api);
+    const service = { name: 's', namespace: 'n' };
+    assert.equal(await core.connectGetNamespacedServiceProxy(service), '<html>');
+    answer = json('"text"');
+    assert.equal(await core.connectGetNamespacedServiceProxy(service), 'text');
+  });
+});

@@ -129,6 +129,19 @@ describe('a kubeconfig that cannot be used', () => {
     assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \}, \{ paths \} or \{ text, directory \}/);
     assert.match(thrown({ path: 'x', text: '' }), /must be \{ path \}, /);
     assert.match(thrown({ pat: 'x' }), /did you mean path\?/);
+    for (const [source, words] of [
+      [null, 'must be { path }'],
+      ['/etc/kubeconfig', 'must be { path }'],
+      [{ path: '' }, "path: must be a file's path, not empty"],
+      [{ path: 5 }, "path: must be a file's path"],
+      [{ paths: '/x' }, 'paths: must be a list of paths'],
+      [{ text: Buffer.from('x') }, 'text: must be text'],
+      [{ text: '', directory: 5 }, 'directory: must be a path'],
+    ] as const) {
+      const message = thrown(source as object); // from callers without types
+      assert.ok(message.startsWith('OPTION_INVALID: ') && message.includes(words), message);
+    }
+    assert.match(thrown({ text: '' }, null as unknown as object), /^OPTION_INVALID: options: must be an object/);
     assert.match(thrown({ text: kubeconfig({}) }, { timeoutMS: 1 }), /did you mean timeoutMs\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
   });
