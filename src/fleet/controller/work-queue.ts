@@ -3,8 +3,8 @@ import { Fifo } from './fifo.ts';
 import { type Job, Lane, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './lane.ts';
 
 /**
- * One of so many places is kept for lanes that have none and have ended their last work in time: however many lanes hang, there is one for
- * who does not.
+ * One of so many places is kept for lanes that have none, and that have ended their last work in time: lanes whose work hangs
+ * leave it to the others.
  */
 const keptOf = 4;
 
