@@ -37,8 +37,7 @@ export class RunHistory {
   }
 
   /** A run has ended. One that was killed would have taken all of its time, or more, whatever it was given. */
-  add(usedMs: number, wasKilled: boolean, timeoutMs: number): void {
-    const now = performance.now();
+  add(usedMs: number, wasKilled: boolean, timeoutMs: number, now: number): void {
     this.#expectedMs = wasKilled ? timeoutMs : Math.max(usedMs, this.expectedMs / 4);
     const paidUntil = Math.max(this.#paidUntil, now - usedMs) + fairShare * usedMs;
     this.#paidUntil = Math.min(paidUntil, now + fairShare * timeoutMs);
@@ -58,6 +57,8 @@ export interface RunRequest {
   /** Of the plugin input that is run. */
   readonly history: RunHistory;
   readonly timeoutMs: number;
+  /** Milliseconds, in a time of a test's own; the first request of an instance decides. */
+  readonly now?: () => number;
 }
 
 /**
@@ -107,8 +108,8 @@ const busy = new Set<Instance>();
 const known = new Set<WeakRef<Instance>>();
 const bySignal = new WeakMap<AbortSignal, Instance>();
 
-function instanceOf({ signal, limit }: RunRequest): Instance {
-  const instance = bySignal.get(signal) ?? new Instance(limit);
+function instanceOf({ signal, limit, now }: RunRequest): Instance {
+  const instance = bySignal.get(signal) ?? new Instance(limit, now ?? (() => performance.now()));
   if (bySignal.has(signal)) return instance;
   bySignal.set(signal, instance);
   const reference = new WeakRef(instance);
@@ -125,11 +126,13 @@ function instanceOf({ signal, limit }: RunRequest): Instance {
 /** What has one limit: a `CredentialProviders`, a kubeconfig. */
 class Instance {
   readonly limit: number;
+  readonly now: () => number;
   readonly lanes = new Map<string, Lane>();
   running = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, now: () => number) {
     this.limit = limit;
+    this.now = now;
   }
 
   lane(accessType: string): Lane {
@@ -154,6 +157,8 @@ class Instance {
 /** Those of one kind that wait, the one that is due first in front, and how long the last of that kind ran. */
 class Queue {
   readonly waiting: Waiter[] = [];
+  /** The part of its timeout that each of them gets. */
+  share = 1;
   readonly #recentMs: number[] = [];
 
   add(waiter: Waiter): void {
@@ -167,8 +172,7 @@ class Queue {
   }
 
   /** Milliseconds that a run takes of late, where those that are `running` count too. Runs that are unknown took none. */
-  meanMs(running: readonly Run[], limit: number): number {
-    const now = performance.now();
+  meanMs(running: readonly Run[], limit: number, now: number): number {
     const all = [...this.#recentMs, ...running.map(({ beganAt }) => now - beganAt)];
     return all.reduce((sum, ms) => sum + ms, 0) / Math.max(2 * limit, all.length);
   }
@@ -191,7 +195,7 @@ class Lane {
   wait(request: RunRequest, whenever: Pick<Waiter, 'start' | 'stop'>): void {
     const { history, timeoutMs } = request;
     const kind = history.kind(timeoutMs);
-    this.#queues[kind].add({ ...request, ...whenever, kind, dueAt: history.dueAt(performance.now(), timeoutMs) });
+    this.#queues[kind].add({ ...request, ...whenever, kind, dueAt: history.dueAt(this.#instance.now(), timeoutMs) });
     turns.add(this);
     this.#instance.look();
     startNext();
@@ -206,8 +210,9 @@ class Lane {
     this.#running.delete(run);
     this.#instance.running -= 1;
     total -= 1;
-    const usedMs = performance.now() - run.beganAt;
-    run.history.add(usedMs, wasKilled, run.wholeTimeoutMs);
+    const now = this.#instance.now();
+    const usedMs = now - run.beganAt;
+    run.history.add(usedMs, wasKilled, run.wholeTimeoutMs, now);
     this.#queues[run.kind].ended(wasKilled ? run.wholeTimeoutMs : usedMs, this.#instance.limit);
     this.#instance.look();
     startNext();
@@ -225,7 +230,7 @@ class Lane {
     this.#queues[kind].waiting.shift();
     turns.delete(this);
     if (Object.values(this.#queues).some(({ waiting }) => waiting.length > 0)) turns.add(this);
-    const run = { kind, history, beganAt: performance.now(), timeoutMs, wholeTimeoutMs };
+    const run = { kind, history, beganAt: this.#instance.now(), timeoutMs, wholeTimeoutMs };
     this.#running.add(run);
     this.#instance.running += 1;
     total += 1;
@@ -246,7 +251,7 @@ class Lane {
 
   /**
    * Where runs take so long that those in line would wait for more than a timeout, they share about one timeout between them, at
-   * least a twentieth of it each; who needs more has all of it the next time.
+   * least a twentieth of it each, until nobody is left behind them; who needs more has all of it the next time.
    */
   #timeFor({ kind, history, timeoutMs, limit }: Waiter): number {
     if (kind === 'slow') return timeoutMs;
@@ -255,11 +260,16 @@ class Lane {
     const meanMs = queue.meanMs(
       [...this.#running].filter((run) => run.kind === kind),
       limit,
+      this.#instance.now(),
     );
     // Runs that are shorter hold nobody up for long, however many there are.
-    if (meanMs <= timeoutMs / 10 || count * meanMs < limit * timeoutMs) return timeoutMs;
-    const share = timeoutMs * Math.max(1 / 20, limit / (4 * count));
-    return Math.min(timeoutMs, Math.max(share, 2 * history.expectedMs));
+    const isTooLong = meanMs > timeoutMs / 10 && count * meanMs >= limit * timeoutMs;
+    if (count <= 1) queue.share = 1;
+    // It must not grow again: the last ones in line would wait for those before them.
+    else if (isTooLong) queue.share = Math.min(queue.share, Math.max(1 / 20, limit / (4 * count)));
+    return queue.share === 1
+      ? timeoutMs
+      : Math.min(timeoutMs, Math.max(queue.share * timeoutMs, 2 * history.expectedMs));
   }
 }
 

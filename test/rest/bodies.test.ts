@@ -20,7 +20,8 @@ describe('a body that fails', () => {
     test(`because its file is not there gives the error of the file (${protocol})`, async (t) => {
       const { cluster, config } = await startFleet(t, { cluster: { http2 } });
       const post = () =>
-        request(`${cluster.url}/version`, {
+        // One that is answered when its body is there.
+        request(`${cluster.url}/api/v1/namespaces`, {
           method: 'POST',
           body: createReadStream('/does/not/exist'),
           dispatcher: config.dispatcher,
