@@ -12,6 +12,7 @@ export interface WebSocketClient {
   once(event: 'error', listener: (error: Error) => void): unknown;
   once(event: 'open', listener: () => void): unknown;
   once(event: 'unexpected-response', listener: (request: ClientRequest, response: IncomingMessage) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
@@ -37,7 +38,13 @@ export function watchHandshake(request: ClientRequest, client: WebSocketClient, 
     log.accepted();
   });
   client.once('unexpected-response', (_request, response) => {
+    // The answer counts, whatever becomes of its body.
+    const { onerror } = client;
+    client.onerror = null;
+    client.off('error', tell);
+    client.on('error', () => undefined);
     refusalOf(request, response, handshake).then((refusal) => {
+      onerror?.(refusal);
       request.emit('error', refusal);
       request.destroy();
     });

@@ -103,6 +103,7 @@ describe('a handshake', () => {
   for (const [what, statusCode, rest, reason, retryable] of [
     ['a Status', 403, status('pods "pod" is forbidden'), ': pods "pod" is forbidden', false],
     ['no body', 503, 'Content-Length: 0\r\n\r\n', '', true],
+    ['a body of another length', 502, 'Connection: close\r\nContent-Length: 2\r\n\r\n{} and more', '', true],
     ['a page of HTML', 404, 'Content-Length: 6\r\n\r\n<html>', '', false],
     ['a body without an end', 500, 'Content-Length: 9\r\n\r\n{', '', true],
     ['a very long body', 429, `Content-Length: 300000\r\n\r\n${' '.repeat(300_000)}`, '', true],
