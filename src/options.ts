@@ -1,13 +1,8 @@
 import { z } from 'zod';
+import { allowlistEntryProblem, digestProblem } from './access/allowlist-entry.ts';
 import { callSafely } from './callbacks.ts';
 import { ConfigurationError, type Problem } from './errors.ts';
-import {
-  allowlistEntryProblem,
-  digestProblem,
-  type PluginAllowlistEntry,
-  type PluginPolicy,
-  type PluginPolicyType,
-} from './exec/plugin-policy.ts';
+import type { PluginAllowlistEntry, PluginPolicy, PluginPolicyType } from './exec/plugin-policy.ts';
 import type { Logger } from './logger.ts';
 import { CredentialMetrics } from './metrics.ts';
 import { flag, isFunction, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';

@@ -1,5 +1,6 @@
 import { longestMs, parseDuration } from '../access/duration.ts';
 import type { Problem } from '../errors.ts';
+import { allowlistEntryProblem, digestProblem } from './allowlist-entry.ts';
 import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
@@ -170,8 +171,7 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
   const [policy] = flags('clusterprofile-plugin-policy');
   const allowlist = flags('clusterprofile-plugin-allowlist');
   const policyType = policyTypes.find((type) => type === policy);
-  const policyProblem = policyType ? undefined : flagPolicyProblem(policy, allowlist);
-  if (policyProblem) problems.push(policyProblem);
+  problems.push(...flagPolicyProblems(policy, policyType, allowlist));
   const list = allowlist.length > 0 ? { allowlist: allowlist.map(toAllowlistEntry) } : {};
   return {
     ...Object.fromEntries(switched),
@@ -188,15 +188,34 @@ function toAllowlistEntry(entry: string): { readonly command: string; readonly s
   return command === undefined || sha256 === undefined ? { command: entry } : { command, sha256 };
 }
 
-function flagPolicyProblem(policyType: string | undefined, allowlist: readonly string[]): Problem | undefined {
-  const flag = '--clusterprofile-plugin-policy';
-  if (policyType === undefined) {
-    if (allowlist.length === 0) return undefined;
-    return { path: '--clusterprofile-plugin-allowlist', message: `does nothing without ${flag} Allowlist: give both` };
+function flagPolicyProblems(
+  policy: string | undefined,
+  policyType: (typeof policyTypes)[number] | undefined,
+  allowlist: readonly string[],
+): readonly Problem[] {
+  const [flag, listFlag] = ['--clusterprofile-plugin-policy', '--clusterprofile-plugin-allowlist'];
+  const entries = allowlist.flatMap((entry) => {
+    const { command, sha256 } = toAllowlistEntry(entry);
+    const message = allowlistEntryProblem(command) ?? (sha256 === undefined ? undefined : digestProblem(sha256));
+    return message === undefined ? [] : [{ path: `${listFlag} ${JSON.stringify(entry)}`, message }];
+  });
+  if (policy === undefined) {
+    if (allowlist.length === 0) return [];
+    return [{ path: listFlag, message: `does nothing without ${flag} Allowlist: give both` }, ...entries];
   }
-  const meant = nearest(policyType, policyTypes);
-  const hint = meant ? ` (did you mean ${meant}?)` : '';
-  return { path: `${flag} ${JSON.stringify(policyType)}`, message: `must be ${policyTypes.join(', ')}${hint}` };
+  if (policyType === undefined) {
+    const meant = nearest(policy, policyTypes);
+    const hint = meant ? ` (did you mean ${meant}?)` : '';
+    return [
+      { path: `${flag} ${JSON.stringify(policy)}`, message: `must be ${policyTypes.join(', ')}${hint}` },
+      ...entries,
+    ];
+  }
+  if (policyType === 'Allowlist' && allowlist.length === 0)
+    return [{ path: `${flag} Allowlist`, message: `needs ${listFlag}: name the plugins that may be run` }];
+  if (policyType !== 'Allowlist' && allowlist.length > 0)
+    return [{ path: listFlag, message: `does nothing with ${flag} ${policyType}: give Allowlist, or leave it out` }];
+  return entries;
 }
 
 const examples: { readonly [K in FlagName]: string } = {

@@ -248,6 +248,29 @@ describe('the flags for options', () => {
   }
 });
 
+describe('the flags of the plugin policy', () => {
+  const [policy, list] = ['--clusterprofile-plugin-policy', '--clusterprofile-plugin-allowlist'];
+  for (const [args, path, message] of [
+    [[`${policy}=Allowlist`, `${list}=./x`], `${list} "./x"`, 'is a relative path: write an absolute one'],
+    [[`${policy}=Allowlist`, `${list}=/x,/y`], `${list} "/x,/y"`, 'holds a comma'],
+    [[`${policy}=Allowlist`, `${list}=/x@sha256:abc`], `${list} "/x@sha256:abc"`, 'must be the SHA-256 of the file'],
+    [[`${policy}=Allowlist`], `${policy} Allowlist`, `needs ${list}`],
+    [[`${policy}=DenyAll`, `${list}=/x`], list, `does nothing with ${policy} DenyAll`],
+    [[`${list}=/x`], list, `does nothing without ${policy} Allowlist`],
+    [
+      [`${policy}=allowlist`],
+      `${policy} "allowlist"`,
+      'must be AllowAll, DenyAll, Allowlist (did you mean Allowlist?)',
+    ],
+  ] as const) {
+    test(`are named where they are wrong: ${args.join(' ')}`, () => {
+      const [problem = '', ...more] = argvProblems([...args]);
+      assert.ok(problem.startsWith(`${path}: ${message}`), problem);
+      assert.deepEqual(more, []);
+    });
+  }
+});
+
 describe('a flag that is none of ours', () => {
   for (const [flag, meant] of [
     ['--clusterprofile-plugin-polcy=DenyAll', 'plugin-policy'],

@@ -122,7 +122,7 @@ describe('the plugin allowlist (K.94, K.95)', () => {
     await assert.rejects(ready('--clusterprofile-plugin-policy', 'DenyAll'), { code: 'PLUGIN_NOT_ALLOWED' });
     await assert.rejects(ready(list('other')), /does nothing without --clusterprofile-plugin-policy Allowlist/);
     await assert.rejects(ready('--clusterprofile-plugin-policy=AllowList'), /did you mean Allowlist\?/);
-    await assert.rejects(ready(policy), /pluginPolicy\.allowlist: is missing/);
+    await assert.rejects(ready(policy), /plugin-policy Allowlist: needs --clusterprofile-plugin-allowlist: /);
     const both = () =>
       CredentialProviders.fromArgs([...provider, policy, list('x')], { pluginPolicy: { policyType: 'DenyAll' } });
     assert.throws(both, /the program sets pluginPolicy itself/);
