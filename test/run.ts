@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 
 /** More would take longer for the last process than they save. */
 const filesOfAProcess = 9;
@@ -41,8 +41,8 @@ function findGroups(): readonly Group[] {
     .sort((one, other) => other.files.length - one.files.length);
 }
 
-/** Counted from Node's own summary. */
-const counted = (output: string, what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
+/** From Node's own summary, which may be in colour. */
+const countTests = (output: string) => Number(/^ℹ tests (\d+)$/m.exec(stripVTControlCharacters(output))?.[1] ?? 0);
 
 async function run({ name, files }: Group): Promise<{ readonly tests: number; readonly passed: boolean }> {
   const started = performance.now();
@@ -56,12 +56,12 @@ async function run({ name, files }: Group): Promise<{ readonly tests: number; re
     text(child.stderr),
     new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 1))),
   ]);
-  const tests = counted(output, 'tests');
+  const tests = countTests(output);
   // A run that found nothing has proved nothing.
   const passed = code === 0 && tests > 0;
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${passed ? '✔' : '✖'} ${name}: ${files.length} files, ${tests} tests, ${seconds} s`);
-  if (!passed) console.log(`${/^✖ failing tests:[\s\S]*/m.exec(output)?.[0] ?? output.slice(-8_000)}\n${errors}`);
+  if (!passed) console.log(`${/^.{0,8}✖ failing tests:[\s\S]*/m.exec(output)?.[0] ?? output.slice(-8_000)}\n${errors}`);
   return { tests, passed };
 }
 
