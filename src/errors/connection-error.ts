@@ -1,0 +1,33 @@
+import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
+import type { ConnectionErrorCode } from './codes.ts';
+import { CredentialsError, setClassName } from './credentials-error.ts';
+
+const passingConnectionErrors: ReadonlySet<ConnectionErrorCode> = new Set([
+  'HOST_NOT_FOUND',
+  'CONNECT_FAILED',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_LOST',
+  'RESPONSE_TIMEOUT',
+]);
+
+/** There was no connection to the cluster's server, or it broke. `cause` has Node's own error. */
+export class ConnectionError extends CredentialsError {
+  static {
+    setClassName(this, 'ConnectionError');
+  }
+
+  override readonly name = 'ConnectionError';
+  override readonly retryable: boolean;
+  readonly code: ConnectionErrorCode;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile: string | undefined;
+  readonly server: string;
+
+  constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
+    super(`${openingOf(cluster)}${message}`, options);
+    this.code = code;
+    this.retryable = passingConnectionErrors.has(code);
+    this.profile = cluster.profile;
+    this.server = cluster.server;
+  }
+}

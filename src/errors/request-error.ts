@@ -1,0 +1,42 @@
+import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
+import type { RequestErrorCode } from './codes.ts';
+import { CredentialsError, setClassName } from './credentials-error.ts';
+
+/** A request was refused by this package, not by the server. */
+export class RequestError extends CredentialsError {
+  static {
+    setClassName(this, 'RequestError');
+  }
+
+  override readonly name = 'RequestError';
+  override readonly retryable: boolean;
+  readonly code: RequestErrorCode;
+  /** `namespace/name` of the ClusterProfile that the request was for, where that is known. */
+  readonly profile: string | undefined;
+  readonly server: string | undefined;
+
+  /** Where a server answered: its status. */
+  readonly statusCode: number | undefined;
+
+  constructor(
+    code: RequestErrorCode,
+    message: string,
+    { statusCode, ...options }: ErrorOptions & { readonly statusCode?: number | undefined } = {},
+    cluster?: ClusterOfError,
+  ) {
+    super(`${openingOf(cluster)}${message}`, options);
+    this.code = code;
+    this.profile = cluster?.profile;
+    this.server = cluster?.server;
+    this.statusCode = statusCode;
+    const passes = statusCode !== undefined && (statusCode === 429 || statusCode >= 500);
+    this.retryable = passes || code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
+  }
+
+  /** The same, of one of the clusters. */
+  of(cluster: ClusterOfError): RequestError {
+    if (this.server !== undefined) return this;
+    const { code, message, cause, statusCode } = this;
+    return new RequestError(code, message, { ...(cause === undefined ? {} : { cause }), statusCode }, cluster);
+  }
+}
