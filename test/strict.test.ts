@@ -68,16 +68,3 @@ async function runTests(isolation: string, file: string, env: Record<string, str
     all: true,
   });
 }
-
-test('npm test counts its tests and passes where the environment asks for colours, and fails where there is no such folder', async () => {
-  const run = (folder: string) =>
-    execa(process.execPath, [fileURLToPath(new URL('./run.ts', import.meta.url)), folder], {
-      env: { NODE_TEST_CONTEXT: undefined, FORCE_COLOR: '1' },
-      reject: false,
-    });
-  const [crds, none] = await Promise.all([run('crds'), run('nowhere')]);
-  assert.match(crds.stdout, /^✔ crds: 1 files, [1-9]\d* tests, /m);
-  assert.equal(crds.exitCode, 0);
-  assert.match(none.stderr, /test\/ has no folder nowhere with tests/);
-  assert.equal(none.exitCode, 1);
-});
