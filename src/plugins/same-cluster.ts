@@ -3,6 +3,7 @@
  * name a Secret of somebody else: a credential goes where its kubeconfig says, and nowhere else.
  */
 import { readCertificates } from '../access/pem.ts';
+import { withoutLastSlashes } from '../access/url-pattern.ts';
 
 /** A cluster, in the names of kubeconfigs and of `spec.cluster`. */
 export interface Cluster {
@@ -22,9 +23,10 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   if (name(profile) !== name(kubeconfig)) {
     return `is for a server named ${name(kubeconfig)}, and the profile's tls-server-name is ${name(profile)}`;
   }
-  const proxy = profile['proxy-url'];
+  // What is no URL here may be one to a client that is written in Go.
+  const proxy = ({ 'proxy-url': url }: Cluster) => addressOf(url)?.text ?? url;
   // A proxy sees who is called, and plays the server for whoever does not look.
-  if (proxy && addressOf(proxy)?.text !== addressOf(kubeconfig['proxy-url'])?.text) {
+  if (profile['proxy-url'] && proxy(profile) !== proxy(kubeconfig)) {
     return `names ${kubeconfig['proxy-url'] ? 'another' : 'no'} proxy, and the profile has a proxy-url`;
   }
   if (kubeconfig['insecure-skip-tls-verify']) return undefined;
@@ -44,7 +46,7 @@ function addressOf(server: string | null | undefined): { readonly text: string; 
   const url = URL.parse(server ?? '');
   if (!url?.host) return undefined;
   // A proxy's scheme may be one that has no origin.
-  return { text: `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`, host: url.hostname };
+  return { text: `${url.protocol}//${url.host}${withoutLastSlashes(url.pathname)}`, host: url.hostname };
 }
 
 /** The digest of each certificate; `undefined` where there is none. */
