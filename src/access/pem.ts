@@ -9,11 +9,12 @@ export type PemReading = { readonly certificates: readonly X509Certificate[] } |
 
 /**
  * The certificates of a text. OpenSSL, which reads it again for a connection, takes more than blocks called `CERTIFICATE`: so a
- * block of any other name or form is refused, and what was looked at is what will be trusted. Text between blocks is passed over.
+ * block of any other name or form is refused, and what was looked at is what will be trusted. Text between blocks is passed over,
+ * but not on their first and last lines: with it OpenSSL would not see the block.
  */
 export function readCertificates(pem: string): PemReading {
   // One step further than the limit: of more it does not matter how many.
-  const blocks = pem.split('-----BEGIN', maxCertificates + 2).slice(1);
+  const [before = '', ...blocks] = pem.split('-----BEGIN', maxCertificates + 2);
   if (blocks.length === 0) return { problem: 'holds no PEM certificate: it must be the base64 of a PEM file' };
   if (blocks.length > maxCertificates) {
     const advice = `keep those that sign the server's own, ${maxCertificates} at most`;
@@ -22,10 +23,13 @@ export function readCertificates(pem: string): PemReading {
   const certificates: X509Certificate[] = [];
   for (const [index, text] of blocks.entries()) {
     const which = `block ${index + 1} of ${blocks.length}`;
-    const [block] = /^ CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/.exec(text) ?? [];
-    if (block === undefined) {
+    const beginsLine = /(?:^|\n)(?:\xef\xbb\xbf)?$/.test(blocks[index - 1] ?? before);
+    const [, block] =
+      /^( CERTIFICATE-----\s[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----)[ \t\r]*(?:\n|$)/.exec(text) ?? [];
+    if (block === undefined || !beginsLine) {
       const [, name] = /^ ([A-Z0-9 ]{1,40})-----/.exec(text) ?? [];
-      const what = name === undefined || name === 'CERTIFICATE' ? 'broken, or has headers' : `called ${name}`;
+      const what =
+        name === undefined || name === 'CERTIFICATE' ? 'broken, has headers, or shares a line' : `called ${name}`;
       return { problem: `may hold blocks of PEM called CERTIFICATE only, and ${which} is ${what}` };
     }
     try {
