@@ -187,9 +187,9 @@ export class CredentialProviders {
         return;
       }
       const change = this.#replaceProviders(next);
-      if (change) warnOfNone(next, path, logger);
-      if (change) onChange?.(change);
       if (!change) return;
+      warnOfNone(next, path, logger);
+      onChange?.(change);
       for (const listener of this.#listeners) {
         const tell = () => listener(change);
         callSafely('a listener of onChange', tell, (message) => logger.warn({ path }, message));

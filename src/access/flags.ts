@@ -1,6 +1,6 @@
-import { longestMs, parseDuration } from '../access/duration.ts';
 import type { Problem } from '../errors.ts';
 import { allowlistEntryProblem, digestProblem } from './allowlist-entry.ts';
+import { longestMs, parseDuration } from './duration.ts';
 import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
