@@ -139,14 +139,21 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
   tryUpgraded(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#connection.keep(socket);
     this.#owner.track(socket);
+    this.#log.answered();
+    this.#accepted();
+    this.#report?.answered(statusCode);
     this.#finish();
     this.#caller.upgraded(statusCode, headers, socket);
   }
 
   tryAnswered(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string | undefined): void {
     this.#log.answered();
+    if (statusCode < 200) {
+      // Early hints and the like: the answer is still to come.
+      this.#caller.answered(statusCode, headers, statusMessage);
+      return;
+    }
     const rejected = this.#connection.isRejection(statusCode);
-    if (!rejected && this.#credential) this.#log.accepted();
     if (rejected && this.#credential && !this.#replaying) {
       this.#held = new HeldResponse(statusCode, headers, statusMessage, this.#try?.rawHeaders ?? null);
       // Even where nothing can be replayed the caller waits for it: so the next request has the new credential.
@@ -156,8 +163,8 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
         .then((credential) => this.#afterRefresh(credential));
       return;
     }
-    if (this.#replaying && rejected) this.#refused(statusCode, 'and the refreshed one too');
-    else if (this.#replaying) this.#connection.accepted();
+    if (!rejected) this.#accepted();
+    else if (this.#replaying) this.#refused(statusCode, 'and the refreshed one too');
     this.#answer(statusCode, headers, statusMessage);
   }
 
@@ -249,6 +256,12 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
     this.#answered = true;
     this.#report?.answered(statusCode);
     this.#caller.answered(statusCode, headers, statusMessage);
+  }
+
+  /** The server has taken what it was sent with. */
+  #accepted(): void {
+    if (this.#credential) this.#log.accepted();
+    if (this.#replaying) this.#connection.accepted();
   }
 
   /** The server goes on refusing the credential. */

@@ -131,7 +131,8 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
       this.#dropped = statusCode;
       return;
     }
-    this.#statusCode = statusCode;
+    // What comes before the answer, such as early hints, is none.
+    if (statusCode >= 200) this.#statusCode = statusCode;
     if (statusCode === 200) this.#log.watchBegan();
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
