@@ -98,8 +98,8 @@ interface Run extends Pick<Waiter, 'kind' | 'history'> {
   readonly wholeTimeoutMs: number;
 }
 
-/** Plugins that run in this process. */
-let total = 0;
+/** Plugins that run in this process, and those of them that are slow. */
+const inAll = { running: 0, slow: 0 };
 /** Lanes with somebody in them, in the order of their turns. */
 const turns = new Set<Lane>();
 /** Those who run something, or wait for it: the largest of their limits counts. */
@@ -129,6 +129,8 @@ class Instance {
   readonly now: () => number;
   readonly lanes = new Map<string, Lane>();
   running = 0;
+  /** Those of them that are slow. */
+  slow = 0;
 
   constructor(limit: number, now: () => number) {
     this.limit = limit;
@@ -161,7 +163,9 @@ class Queue {
   share = 1;
   readonly #recentMs: number[] = [];
 
-  add(waiter: Waiter): void {
+  /** The first of its kind, where no other waits or runs: how long those before it ran, perhaps yesterday, says nothing of it. */
+  add(waiter: Waiter, isFirst: boolean): void {
+    if (isFirst) this.#recentMs.length = 0;
     const after = this.waiting.findLastIndex(({ dueAt }) => dueAt <= waiter.dueAt);
     this.waiting.splice(after + 1, 0, waiter);
   }
@@ -195,7 +199,9 @@ class Lane {
   wait(request: RunRequest, whenever: Pick<Waiter, 'start' | 'stop'>): void {
     const { history, timeoutMs } = request;
     const kind = history.kind(timeoutMs);
-    this.#queues[kind].add({ ...request, ...whenever, kind, dueAt: history.dueAt(this.#instance.now(), timeoutMs) });
+    const queue = this.#queues[kind];
+    const isFirst = queue.waiting.length === 0 && this.#runningOf(kind).length === 0;
+    queue.add({ ...request, ...whenever, kind, dueAt: history.dueAt(this.#instance.now(), timeoutMs) }, isFirst);
     turns.add(this);
     this.#instance.look();
     startNext();
@@ -208,8 +214,7 @@ class Lane {
 
   end(run: Run, wasKilled: boolean): void {
     this.#running.delete(run);
-    this.#instance.running -= 1;
-    total -= 1;
+    this.#count(run, -1);
     const now = this.#instance.now();
     const usedMs = now - run.beganAt;
     run.history.add(usedMs, wasKilled, run.wholeTimeoutMs, now);
@@ -232,20 +237,34 @@ class Lane {
     if (Object.values(this.#queues).some(({ waiting }) => waiting.length > 0)) turns.add(this);
     const run = { kind, history, beganAt: this.#instance.now(), timeoutMs, wholeTimeoutMs };
     this.#running.add(run);
-    this.#instance.running += 1;
-    total += 1;
+    this.#count(run, 1);
     first.start(run);
     return true;
   }
 
+  #count({ kind }: Run, change: 1 | -1): void {
+    for (const count of [this.#instance, inAll]) {
+      count.running += change;
+      if (kind === 'slow') count.slow += change;
+    }
+  }
+
+  #runningOf(kind: Kind): readonly Run[] {
+    return [...this.#running].filter((run) => run.kind === kind);
+  }
+
   /**
    * Slow plugins of one access type must not hold every place: as long as others run nothing, a quarter of the places, and no
-   * more than one for each of them, is kept free for them; and for everybody else where an input is known to be slow.
+   * more than one for each of them, is kept free for them; and for everybody else where an input is known to be slow. One that has
+   * waited long enough takes any place, as long as a quarter of them has no slow one in it.
    */
-  #hasPlace({ kind, limit }: Waiter, places: number): boolean {
-    const free = Math.min(limit - this.#instance.running, places - total);
+  #hasPlace({ kind, limit, dueAt }: Waiter, places: number): boolean {
+    const free = Math.min(limit - this.#instance.running, places - inAll.running);
     const quarter = Math.ceil((limit - 1) / 4);
-    if (kind === 'slow') return free > quarter;
+    if (kind === 'slow') {
+      const notSlow = Math.min(limit - this.#instance.slow, places - inAll.slow);
+      return free > quarter || (free > 0 && notSlow > quarter && dueAt <= this.#instance.now());
+    }
     return free > (this.isIdle ? 0 : Math.min(quarter, countIdle(quarter)));
   }
 
@@ -257,11 +276,7 @@ class Lane {
     if (kind === 'slow') return timeoutMs;
     const queue = this.#queues[kind];
     const count = queue.waiting.length;
-    const meanMs = queue.meanMs(
-      [...this.#running].filter((run) => run.kind === kind),
-      limit,
-      this.#instance.now(),
-    );
+    const meanMs = queue.meanMs(this.#runningOf(kind), limit, this.#instance.now());
     // Runs that are shorter hold nobody up for long, however many there are.
     const isTooLong = meanMs > timeoutMs / 10 && count * meanMs >= limit * timeoutMs;
     if (count <= 1) queue.share = 1;
@@ -295,7 +310,7 @@ function startNext(): void {
 function startOne(): boolean {
   let places = 0;
   for (const { limit } of busy) places = Math.max(places, limit);
-  if (total >= places) return false;
+  if (inAll.running >= places) return false;
   for (const lane of turns) if (lane.startOne(places)) return true;
   return false;
 }

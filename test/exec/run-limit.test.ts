@@ -235,6 +235,62 @@ describe('plugin inputs', () => {
     });
   }
 
+  test('that are slow, and have waited long enough, begin beside quick ones that take every place', async (t) => {
+    const closing = new AbortController();
+    t.after(() => closing.abort());
+    const [time, timeoutMs, limit] = [new VirtualTime(), 60_000, 8];
+    const request = { signal: closing.signal, limit, accessType: 'a', timeoutMs, now: time.now };
+    const pastOf = (usedMs: number) => {
+      const history = new RunHistory();
+      history.add(usedMs, false, timeoutMs, time.now());
+      return history;
+    };
+    const isOver = () => closing.signal.aborted;
+    const quick = Array.from({ length: 2 * limit }, async () => {
+      while (!isOver()) {
+        await withinRunLimit({ ...request, history: pastOf(1_000) }, () => time.sleep(1_000)).catch(() => undefined);
+      }
+    });
+    let [slowNow, slowAtOnce, slowEnded] = [0, 0, 0];
+    const slow = Array.from({ length: 2 * limit }, () =>
+      withinRunLimit({ ...request, history: pastOf(20_000) }, async () => {
+        slowNow += 1;
+        slowAtOnce = Math.max(slowAtOnce, slowNow);
+        await time.sleep(20_000);
+        slowNow -= 1;
+        slowEnded += 1;
+      }),
+    );
+    // They have paid for their last run after 20 of the same length.
+    await time.until(() => slowEnded === slow.length || time.now() > 30 * 20_000);
+    assert.equal(slowEnded, slow.length);
+    assert.equal(slowAtOnce, 6, 'a quarter of the places is left to the others');
+    closing.abort();
+    await time.during(Promise.all([...quick, ...slow]));
+  });
+
+  test('that are new have all of their time, however long those before them have hung that are gone', async () => {
+    const [time, timeoutMs] = [new VirtualTime(), 60_000];
+    const { signal } = new AbortController();
+    const run = (work: (ms: number) => Promise<unknown>) =>
+      withinRunLimit(
+        { signal, limit: 4, accessType: 'a', timeoutMs, now: time.now, history: new RunHistory() },
+        work,
+      ).catch(() => undefined);
+    const hang = async (ms: number) => {
+      await time.sleep(ms);
+      throw new PluginError('PLUGIN_TIMEOUT', 'hangs', { provider: 'a', origin: 'a', command: 'c' });
+    };
+    await time.during(Promise.all(Array.from({ length: 8 }, () => run(hang))));
+    const given = new Set<number>();
+    const honest = (ms: number) => {
+      given.add(ms);
+      return time.sleep(4_000);
+    };
+    await time.during(Promise.all(Array.from({ length: 100 }, () => run(honest))));
+    assert.deepEqual(given, new Set([timeoutMs]));
+  });
+
   test('that are new have all of their time where one or two of them hang', async (t) => {
     const { run } = startInstance(t, 8, 1);
     const failed = (ms: number) =>
