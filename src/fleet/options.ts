@@ -2,10 +2,11 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { CredentialProviders } from '../credential-providers.ts';
-import { type Logger, warnOnStderr } from '../logger.ts';
+import type { Logger } from '../logger.ts';
 import { isFunction, milliseconds, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
-import { type Clock, safeFleetClock, systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
+import { clock, functionOf, text } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
 
 /** Options of `new Fleet`; each is validated at construction. */
@@ -38,9 +39,6 @@ export interface FleetOptions {
   readonly clock?: Clock;
 }
 
-const functionOf = <T>(what: string) => z.custom<T>(isFunction, { error: `must be a function ${what}` });
-const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
-
 const schema = z.strictObject({
   hub: z.custom<KubeConfig>(isKubeConfig, { error: 'must be a KubeConfig with a current cluster' }),
   providers: z.instanceof(CredentialProviders, { error: 'must be a CredentialProviders' }),
@@ -68,12 +66,7 @@ const schema = z.strictObject({
   engageTimeoutMs: milliseconds(1).default(60_000),
   logger: sharedOptions.logger,
   metrics: z.instanceof(FleetMetrics, { error: 'must be new FleetMetrics({ registry })' }).optional(),
-  clock: z
-    .custom<Clock>((value) => ['now', 'uptime', 'after'].every((name) => isFunction(Object(value)[name])), {
-      error: 'must be an object with functions now, uptime and after',
-    })
-    .transform((clock) => safeFleetClock(clock, warnOnStderr))
-    .default(systemClock),
+  clock,
 });
 
 /** @internal */

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { milliseconds } from '../../option-schemas.ts';
 import type { Cluster } from '../cluster.ts';
 import type { InformerOptions } from '../informer/informer.ts';
-import { functionOf, informerSchema, informerShape, text } from '../informer/options.ts';
+import { informerSchema, informerShape } from '../informer/options.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
+import { functionOf, text } from '../option-schemas.ts';
 
 /** What is to be reconciled. */
 export interface Request {

@@ -1,7 +1,7 @@
 /** What may come of an API server: it is somebody else's, and one thread reads for all clusters. */
 
-/** Bytes of one object: etcd takes requests of 1.5 MiB by default, and as JSON an object is somewhat larger. */
-export const longestObject = 4 * 1024 * 1024;
+/** Bytes of one object: etcd takes 1.5 MiB by default, and JSON has six bytes for one that it escapes (Go does so with `<`). */
+export const longestObject = 10 * 1024 * 1024;
 /** A text that is shorter is parsed in a few milliseconds, whatever it holds. */
 const shortText = 128 * 1024;
 /** The most values in one text, and the deepest: real objects have a value in some twenty bytes, and JSON.parse takes its time for each. */

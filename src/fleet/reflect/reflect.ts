@@ -1,10 +1,13 @@
 /** The reflector alone, for any KubeConfig. */
 import type { KubeConfig } from '@kubernetes/client-node';
-import { defaultLogger, type Logger, safeLogger } from '../../logger.ts';
+import { z } from 'zod';
+import type { Logger } from '../../logger.ts';
+import { isFunction, parseOptionsWith, sharedOptions } from '../../option-schemas.ts';
 import { ApiServer } from '../api-server.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
+import { clock, functionOf, resourceShape } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type ReflectedResource, Reflector, type ReflectorRestart } from './reflector.ts';
 
@@ -20,24 +23,36 @@ export interface ReflectOptions extends ReflectedResource {
   readonly clock?: Clock;
 }
 
+const schema = z.strictObject({
+  ...resourceShape,
+  signal: z
+    .custom<AbortSignal>((value) => isFunction(Object(value).addEventListener), { error: 'must be an AbortSignal' })
+    .optional(),
+  onRestart: functionOf<(restart: ReflectorRestart) => void>('that takes a restart').optional(),
+  logger: sharedOptions.logger,
+  clock,
+});
+
 /**
  * Lists and watches one resource, for ever: `Init`, an `InitApply` for each object, `InitDone`, then `Apply` and `Delete`; after
  * an expired version the same again. Every failure is waited out. Ends when `signal` aborts or the loop is left. Nothing is
- * buffered for who reads slowly: the server waits, and after a while ends the watch, which then goes on.
+ * buffered for who reads slowly: the server waits, and after a while ends the watch, which then goes on. Throws a
+ * `ConfigurationError` that names every bad option.
  *
  * @example
  * for await (const event of reflect<Wire<V1Pod>>(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
  */
 export async function* reflect<T extends KubernetesObject = KubernetesObject>(
   config: KubeConfig,
-  { signal, onRestart, logger = defaultLogger, clock = systemClock, ...resource }: ReflectOptions,
+  options: ReflectOptions,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
+  const { signal, onRestart, logger, clock } = parseOptionsWith(schema, options);
   const server = new ApiServer(config);
   const context = {
     server,
     discovery: new Discovery(server, clock),
     clock,
-    logger: safeLogger(logger),
+    logger,
     fields: { server: server.url },
     random: Math.random,
   };
@@ -46,7 +61,7 @@ export async function* reflect<T extends KubernetesObject = KubernetesObject>(
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const reflector = new Reflector<T>(resource, context, onRestart ? { restarts: onRestart } : {});
+    const reflector = new Reflector<T>(options, context, onRestart ? { restarts: onRestart } : {});
     for await (const events of reflector.run(left.signal)) yield* events;
   } finally {
     signal?.removeEventListener('abort', stop);

@@ -30,8 +30,25 @@ describe('an object of a watch', () => {
     assert.equal(read(`${event(large)}\n${event(text(3 * MiB))}\n${event('1')}\n`), 3);
   });
 
+  for (const streamingList of [true, false]) {
+    test(`may be the longest text that etcd takes, each character escaped, ${streamingList ? 'in a streaming list' : 'in a page'}`, async (t) => {
+      const { server, take } = await startReflector(t);
+      server.streamingList = streamingList;
+      const object = `{"metadata":{"name":"x","resourceVersion":"1"},"data":{"x":"${'\\u003c'.repeat(1.5 * MiB)}"}}`;
+      const end = '{"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}';
+      server.misbehave = ({ path, query }, response) => {
+        if (!path.endsWith('/configmaps')) return false;
+        if (!query.has('watch')) response.end(`{"metadata":{"resourceVersion":"1"},"items":[${object}]}`);
+        else if (!query.has('sendInitialEvents') || !streamingList) return false;
+        else response.write(`{"type":"ADDED","object":${object}}\n{"type":"BOOKMARK","object":${end}}\n`);
+        return true;
+      };
+      assert.deepEqual(await take(3), ['Init', 'InitApply x', 'InitDone']);
+    });
+  }
+
   for (const [what, spec] of [
-    ['larger than 4 MiB', text(4 * MiB)],
+    ['larger than 10 MiB', text(10 * MiB)],
     ['of more values than any has', `[${'{},'.repeat(300_000)}1]`],
     ['nested deeper than any is', `${'['.repeat(100_000)}1${']'.repeat(100_000)}`],
     ['with many quotes before a deep one', `[${text(10)},${'"\\"",'.repeat(10_000)}${'['.repeat(70_000)}`],
@@ -48,23 +65,23 @@ describe('an object of a watch', () => {
     assert.deepEqual(await take(2), ['Init', 'InitDone']);
     const again = next();
     await watching();
-    server.write(`${event(text(5 * MiB))}\n`);
+    server.write(`${event(text(11 * MiB))}\n`);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
     assert.equal(await again, 'Init');
     assert.deepEqual(
       restarts.map(({ reason }) => reason),
       ['malformed'],
     );
-    assert.match(warnings.join(), /one of its objects is larger than 4 MiB, which no API server stores/);
+    assert.match(warnings.join(), /one of its objects is larger than 10 MiB, which no API server stores/);
   });
 });
 
 test('an item of a list has the same bounds', () => {
   const splitter = new ItemSplitter();
   const list = Buffer.from(
-    `{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":${text(5 * MiB)}`,
+    `{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":${text(11 * MiB)}`,
   );
   assert.throws(() => {
     for (let at = 0; at < list.length; at += 65_536) splitter.push(list.subarray(at, at + 65_536));
-  }, /larger than 4 MiB/);
+  }, /larger than 10 MiB/);
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Http2ServerResponse as ServerResponse } from 'node:http2';
 import { describe, test } from 'node:test';
+import { systemClock } from '../../../src/fleet/clock.ts';
+import type { ReflectOptions } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
@@ -451,6 +453,28 @@ describe('a reflector', () => {
       await end;
       assert.deepEqual(reflector.clock.waits, []);
     }
+  });
+
+  for (const broken of ['now', 'uptime', 'after'] as const) {
+    test(`goes on with the machine's time where its clock's ${broken} throws`, async (t) => {
+      const clock = {
+        ...systemClock,
+        [broken]: () => {
+          throw new Error('the clock is broken');
+        },
+      };
+      const { take } = await startReflector(t, { clock });
+      assert.deepEqual(await take(2), ['Init', 'InitDone']);
+    });
+  }
+
+  test('with options that are none is refused, with all that is wrong', async (t) => {
+    const wrong = { apiVersion: undefined, kind: '', onRestart: 5, signal: {}, nameSpace: 'default' };
+    const { next } = await startReflector(t, wrong as unknown as Partial<ReflectOptions>);
+    await assert.rejects(
+      next,
+      /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*signal: must be an AbortSignal[\s\S]*onRestart: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
+    );
   });
 
   test('ends when its loop is left', async (t) => {
