@@ -1,9 +1,25 @@
 import { closestMatch } from 'leven';
 
-/** The candidate that somebody who wrote `word` most likely meant: at most a third of the letters differ. */
+/**
+ * The candidate that somebody who wrote `word` most likely meant: at most a third of the letters differ, and of each of its parts
+ * between dashes too, so that `builtin-aws` is not taken for a mistyped `builtin-gcp`.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const lowered = candidates.map((candidate) => candidate.toLowerCase());
-  const maxDistance = Math.max(1, Math.floor(word.length / 3));
-  const match = closestMatch(word.toLowerCase(), lowered, { maxDistance });
-  return match === undefined ? undefined : candidates[lowered.indexOf(match)];
+  const written = word.toLowerCase();
+  const meant = candidates.filter((candidate) => hasNearParts(written, candidate.toLowerCase()));
+  const lowered = meant.map((candidate) => candidate.toLowerCase());
+  const match = closestMatch(written, lowered, { maxDistance: mistakesIn(written) });
+  return match === undefined ? undefined : meant[lowered.indexOf(match)];
 }
+
+function hasNearParts(word: string, candidate: string): boolean {
+  const [parts, others] = [word.split('-'), candidate.split('-')];
+  if (parts.length !== others.length) return true;
+  return parts.every((part, index) => isNear(part, others[index] ?? ''));
+}
+
+function isNear(part: string, other: string): boolean {
+  return part === other || closestMatch(part, [other], { maxDistance: mistakesIn(part) }) !== undefined;
+}
+
+const mistakesIn = (word: string) => Math.max(1, Math.floor(word.length / 3));

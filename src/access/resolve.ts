@@ -154,11 +154,7 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
   if (!isObject(profile)) return refuse('PROFILE_INVALID', '', 'is not an object');
   const { status } = profile;
   if (status === undefined || status === null) {
-    return refuse(
-      'NO_MATCHING_PROVIDER',
-      'status',
-      'is missing: the cluster manager has not published access providers yet; see its log if that lasts',
-    );
+    return refuse('NO_MATCHING_PROVIDER', 'status', `is missing: ${notPublished('access providers')}`);
   }
   if (!isObject(status)) return refuse('PROFILE_INVALID', 'status', 'must be an object');
   const lists = (['accessProviders', 'credentialProviders'] as const).map((field) => {
@@ -184,12 +180,21 @@ function match(profile: ClusterProfile, providers: readonly ConfiguredProvider[]
   const names = [...new Set(lists.flatMap(({ entries }) => entries.map(({ name }) => name)))];
   const offered = names.length <= 20 ? names : [...names.slice(0, 20), `${names.length - 20} more`];
   const configured = providers.map(({ name }) => name);
+  if (names.length === 0 && configured.length > 0) {
+    const what = `lists none of ${configured.join(', ')}, and no other`;
+    return refuse('NO_MATCHING_PROVIDER', 'status.accessProviders', `${what}: ${notPublished('access providers')}`);
+  }
   return refuse(
     'NO_MATCHING_PROVIDER',
     'status.accessProviders',
     `${nearMatch(names, configured)}offers ${offered.join(', ') || 'nothing'}, and configured ${configured.length === 0 ? 'is no provider' : `are ${configured.join(', ')}`}: ` +
       'add a provider for one of the offered types with --clusterprofile-access-provider or in the provider file',
   );
+}
+
+/** A manager may write a profile, and its conditions, before it knows how the cluster is reached. */
+function notPublished(what: string): string {
+  return `the cluster manager has not published ${what} yet; see its log if that lasts`;
 }
 
 /** Most likely a typing mistake, on one side or the other. */
@@ -230,6 +235,9 @@ function readCluster(
 ): ResolvedCluster {
   if (cluster['insecure-skip-tls-verify'] && !provider.allowInsecureTLS) {
     refuse('SERVER_INSECURE', `${at}.insecure-skip-tls-verify`, `is refused: ${howToAllow(provider)}`);
+  }
+  if (cluster.server === undefined) {
+    refuse('SERVER_INVALID', `${at}.server`, `is empty: ${notPublished("the API server's address")}`);
   }
   const result = checkCluster(cluster, at, refuse);
   if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
