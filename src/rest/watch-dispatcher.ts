@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
-import { CredentialsError, PluginError } from '../errors.ts';
+import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import type { ClusterLog } from './cluster-log.ts';
 import type { AuthenticatedDispatcher } from './dispatcher.ts';
@@ -22,8 +22,10 @@ export interface WatchPatience {
   readonly resumedMs: number;
   /** Any other: before client-node gives up after 30 s, and no longer says why. */
   readonly firstMs: number;
+  /** Any other whose plugin or server says nothing: as long as it can be, and not longer than client-node's 30 s. */
+  readonly silentMs: number;
 }
-const defaultPatience: WatchPatience = { resumedMs: 60_000, firstMs: 20_000 };
+export const defaultPatience: WatchPatience = { resumedMs: 60_000, firstMs: 20_000, silentMs: 28_000 };
 
 /** Whether a URL asks for a watch. */
 export function isWatch(url: string): boolean {
@@ -72,6 +74,8 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   readonly #log: ClusterLog;
   readonly #resumed: boolean;
   readonly #giveUpAt: number;
+  /** Ends a watch that nobody answers, before client-node does. */
+  readonly #silence: NodeJS.Timeout | undefined;
   #wire: Dispatcher.DispatchController | undefined;
   /** While it waits for its next try. */
   #waiting: AbortController | undefined;
@@ -88,9 +92,11 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
     log: ClusterLog,
-    { firstMs, resumedMs }: WatchPatience,
+    { firstMs, resumedMs, silentMs }: WatchPatience,
   ) {
     this.#resumed = isResumed(options.path);
+    // An informer's is left to client-node: only after client-node's own TimeoutError it goes on.
+    if (!this.#resumed) this.#silence = setTimeout(() => this.#tooSilent(silentMs), silentMs).unref();
     this.#giveUpAt = performance.now() + (this.#resumed ? resumedMs : firstMs);
     this.#inner = inner;
     this.#options = options;
@@ -132,7 +138,10 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
       return;
     }
     // What comes before the answer, such as early hints, is none.
-    if (statusCode >= 200) this.#statusCode = statusCode;
+    if (statusCode >= 200) {
+      clearTimeout(this.#silence);
+      this.#statusCode = statusCode;
+    }
     if (statusCode === 200) this.#log.watchBegan();
     this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
@@ -160,7 +169,19 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     const again =
       this.#reason === null && this.#statusCode === 0 && this.#timeLeft && maySucceedLater(error, this.#resumed);
     if (again) this.#again(error.message);
-    else this.#handler.onResponseError?.(this, error);
+    else this.#fail(error);
+  }
+
+  #fail(error: Error): void {
+    clearTimeout(this.#silence);
+    this.#handler.onResponseError?.(this, error);
+  }
+
+  #tooSilent(silentMs: number): void {
+    const message =
+      `${this.#name()} had no answer in ${silentMs / 1_000} s, and client-node waits for 30 s only ` +
+      `(credential: ${this.#inner.state}): see why the plugin, the server or what stands between takes so long`;
+    this.abort(new ConnectionError('RESPONSE_TIMEOUT', this.#log.cluster, message));
   }
 
   get #timeLeft(): boolean {
@@ -177,7 +198,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
       .pause(this.#pauseMs, this.#waiting.signal)
       .then(
         () => this.send(),
-        (reason: Error) => this.#handler.onResponseError?.(this, reason),
+        (reason: Error) => this.#fail(reason),
       )
       // There is nobody left whom a handler that throws could be told of.
       .catch(() => undefined);
@@ -204,7 +225,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     this.#reason = reason;
     if (this.#wire) this.#wire.abort(reason);
     else if (this.#waiting) this.#waiting.abort(reason);
-    else this.#handler.onResponseError?.(this, reason);
+    else this.#fail(reason);
   }
 
   get aborted(): boolean {

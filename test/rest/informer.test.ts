@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { CoreV1Api, HttpMethod, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
+import { CoreV1Api, HttpMethod, KubeConfig, makeInformer, RequestContext, Watch } from '@kubernetes/client-node';
 import { type Dispatcher, fetch } from 'undici';
 import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
 import { ClusterLog } from '../../src/rest/cluster-log.ts';
 import { AuthenticatedDispatcher } from '../../src/rest/dispatcher.ts';
 import { RequestRetries } from '../../src/rest/request-retries.ts';
-import { WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
+import { defaultPatience, WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
+import type { FakeCluster } from '../../src/testing/index.ts';
 import { Troubles } from '../../src/troubles.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
@@ -166,21 +167,82 @@ describe('a watch', () => {
     assert.match(error.cause.message, /^ClusterProfile fleet\/spoke, https:.*was not found .*: install it/);
   });
 
+  /** A dispatcher for watches whose times are short. */
+  function impatient(cluster: FakeCluster, config: RestConfig): WatchDispatcher {
+    const logger = { warn: () => undefined };
+    const options = { logger, troubles: new Troubles({ logger, clock: Date.now }) };
+    const log = new ClusterLog({ name: 'kubeconfig context x', server: cluster.url }, 'fake', options);
+    const patience = { firstMs: 600, resumedMs: 600, silentMs: 900 };
+    return new WatchDispatcher(authenticated(config.dispatcher), log, new RequestRetries(log), patience);
+  }
+
   test('that cannot begin for long fails with the reason', async (t) => {
     const { cluster, config } = await startFleet(t);
     await cluster.close();
-    const log = new ClusterLog({ name: 'x', server: cluster.url }, 'fake', {
-      logger: { warn: () => undefined },
-      troubles: new Troubles({ logger: { warn: () => undefined }, clock: Date.now }),
-    });
-    const patience = { firstMs: 600, resumedMs: 600 };
-    const dispatcher = new WatchDispatcher(authenticated(config.dispatcher), log, new RequestRetries(log), patience);
+    const dispatcher = impatient(cluster, config);
     for (const query of ['watch=true', 'watch=true&resourceVersion=12']) {
       await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces?${query}`, { dispatcher }), (error: unknown) => {
         assert.ok(error instanceof Error && error.cause instanceof ConnectionError);
         return error.cause.code === 'CONNECT_FAILED';
       });
     }
+  });
+
+  for (const [silent, state] of [
+    ['plugin', 'the plugin runs'],
+    ['server', 'a token, without an expiry'],
+  ] as const) {
+    test(`whose ${silent} says nothing fails with the reason, before client-node gives up and says none`, async (t) => {
+      const { cluster, config, plugin } = await startFleet(t);
+      if (silent === 'plugin') await plugin.answer({ token: 'token-1', delayMs: 600_000 });
+      else cluster.failNext('hang', 2);
+      const dispatcher = impatient(cluster, config);
+      /** What client-node's Watch needs of a config. */
+      class Impatient extends KubeConfig {
+        override async applySecurityAuthentication(context: RequestContext): Promise<void> {
+          context.setDispatcher(dispatcher);
+        }
+      }
+      const used = new Impatient();
+      used.loadFromClusterAndUser({ name: 'x', server: cluster.url, skipTLSVerify: false }, { name: 'x' });
+      const error = await new Promise<unknown>((resolve) => {
+        new Watch(used).watch('/api/v1/namespaces', {}, () => {}, resolve);
+      });
+      assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
+      assert.equal(error.cause.code, 'RESPONSE_TIMEOUT');
+      const [opening, rest = ''] = error.cause.message.split(': watch ');
+      assert.equal(opening, `kubeconfig context x, ${cluster.url}`);
+      assert.ok(rest.startsWith(`/api/v1/namespaces had no answer in 0.9 s`), rest);
+      assert.ok(rest.includes(`(credential: ${state})`), rest);
+    });
+  }
+
+  test('waits as long as client-node does, and ends before', async (t) => {
+    const { config } = await startFleet(t);
+    const clientNodeMs: unknown = Reflect.get(new Watch(config), 'requestTimeoutMs');
+    assert.ok(typeof clientNodeMs === 'number');
+    assert.ok(defaultPatience.firstMs < defaultPatience.silentMs && defaultPatience.silentMs < clientNodeMs);
+    // An informer goes on only after client-node's own timeout.
+    assert.ok(clientNodeMs < defaultPatience.resumedMs);
+  });
+
+  test('of an informer, and one that has begun, is not ended for its silence', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const dispatcher = impatient(cluster, config);
+    const stop = new AbortController();
+    const list = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const begun = await fetch(list, { dispatcher, signal: stop.signal });
+    const reading = begun.text();
+    cluster.failNext('hang', 2);
+    // This one's time is over later than theirs would be.
+    const resumed = fetch(`${list}&resourceVersion=12`, { dispatcher, signal: stop.signal });
+    await assert.rejects(fetch(list, { dispatcher }), (error: unknown) => {
+      assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
+      return error.cause.code === 'RESPONSE_TIMEOUT';
+    });
+    stop.abort(new Error('enough'));
+    await assert.rejects(reading, /enough/);
+    await assert.rejects(resumed, /enough/);
   });
 
   test('that the server refuses is an error at once', async (t) => {
