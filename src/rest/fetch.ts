@@ -1,6 +1,7 @@
 /** `fetch` for one config: what a caller gives is read here, and whatever fails comes out as an error of this package. */
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
 import { CredentialsError, RequestError } from '../errors.ts';
+import { toBrokenAnswer } from './broken-answer.ts';
 import type { AuthenticatedDispatcher } from './dispatcher.ts';
 
 /** What `config.fetch` is for. */
@@ -24,7 +25,8 @@ export async function fetchThrough(
     const body = bodyOf(Reflect.get(init, 'body'));
     const settings = { ...init, ...(body === undefined ? {} : { body }), dispatcher } as OwnRequestInit; // undici checks it
     // The same interface as the global Response, whose types callers have.
-    return (await fetch(urlOf(text, server), settings)) as unknown as Response;
+    const response = (await fetch(urlOf(text, server), settings)) as unknown as Response;
+    return tellBrokenBody(response, dispatcher, signal);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     if (cause instanceof CredentialsError) throw cause;
@@ -33,6 +35,31 @@ export async function fetchThrough(
     if (error instanceof CredentialsError) throw dispatcher.toOwnError(error);
     throw dispatcher.toOwnError(cause instanceof Error ? refused(cause.message, cause) : refused(wordsOf(error)));
   }
+}
+
+/**
+ * A response whose body, where it cannot be read whole, is told as our own error: one that breaks off, is packed wrongly, or is no
+ * JSON. Its stream is undici's, whose error has ours as its cause.
+ */
+function tellBrokenBody(response: Response, dispatcher: AuthenticatedDispatcher, signal: unknown): Response {
+  for (const name of ['arrayBuffer', 'blob', 'bytes', 'json', 'text'] as const) {
+    const read = response[name];
+    const value = async () => {
+      try {
+        return await Reflect.apply(read, response, []);
+      } catch (error) {
+        const cause: unknown = error instanceof Error ? error.cause : undefined;
+        const broken = error instanceof SyntaxError ? error : cause;
+        // What the caller aborts with, and does wrong, such as reading twice.
+        if (broken === undefined || (signal instanceof AbortSignal && signal.aborted)) throw error;
+        throw toBrokenAnswer(broken, dispatcher.log.cluster);
+      }
+    };
+    Object.defineProperty(response, name, { value });
+  }
+  const { clone } = response;
+  const value = () => tellBrokenBody(Reflect.apply(clone, response, []), dispatcher, signal);
+  return Object.defineProperty(response, 'clone', { value });
 }
 
 function refused(why: string, cause?: Error): RequestError {

@@ -23,6 +23,7 @@ import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
+import { tellBrokenAnswers } from './broken-answer.ts';
 import type { Connections } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
@@ -122,7 +123,7 @@ export class RestConfig extends KubeConfig {
   /**
    * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, what comes after `server`: `/api/v1/pods`,
    * where a server with a path of its own keeps it, or a `Request`. Rejects with an error of this package, never with `fetch failed`;
-   * with the signal's reason where that aborts. A body that breaks off has the error as its `cause`. `init.dispatcher` is not used.
+   * with the signal's reason where that aborts; so do the methods that read the body. Its stream has the error as its `cause`. `init.dispatcher` is not used.
    *
    * @example
    * const response = await config.fetch('/version');
@@ -172,8 +173,10 @@ export class RestConfig extends KubeConfig {
   /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
-    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, this.#dispatcher.log);
-    return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
+    const { log } = this.#dispatcher;
+    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, log);
+    const client = new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
+    return tellBrokenAnswers(client, log.cluster);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */

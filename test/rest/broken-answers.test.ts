@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { createServer, type TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
-import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
+import { CoreV1Api, KubernetesObjectApi, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { ConnectionError, RequestError } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -154,9 +154,9 @@ describe('a generated client', () => {
     [
       'a list that was cut off',
       json('{"kind":"NamespaceList","items":['),
-      /is no JSON, .* or was cut off after 33 characters/,
+      /is no JSON, .* or was cut off after 33 bytes/,
     ],
-    ['an empty answer', json(''), /was cut off after 0 characters/],
+    ['an empty answer', json(''), /was cut off after 0 bytes/],
     [
       'the page of a login',
       `${ok}content-type: text/html; charset=utf-8\r\ncontent-length: 6\r\n\r\n<html>`,
@@ -173,6 +173,46 @@ describe('a generated client', () => {
     });
   }
 
+  for (const [what, answer, expected] of [
+    ['JSON that is broken and ends as it should', json('{"items":[{"hunter2":hunter2}]}'), /is no JSON/],
+    [
+      'a body that is no gzip',
+      `${ok}content-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`,
+      /is not packed as its header says/,
+    ],
+    ['JSON of another shape', json('{"items":{"hunter2":1}}'), /the answer cannot be read/],
+    ['an answer without a type', `${ok}content-length: 2\r\n\r\n{}`, /No Content-Type defined/],
+  ] as const) {
+    test(`rejects with RESPONSE_INVALID for ${what}, and shows nothing of it`, async (t) => {
+      const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
+      const namespaces = config.makeApiClient(CoreV1Api);
+      const objects = KubernetesObjectApi.makeApiClient(config);
+      for (const read of [
+        () => namespaces.listNamespace(),
+        () => namespaces.listNamespaceWithHttpInfo(),
+        () => objects.read({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }),
+      ]) {
+        // A single object has no items.
+        if (what === 'JSON of another shape' && String(read).includes('objects')) continue;
+        await assert.rejects(read, (error: unknown) => {
+          assert.ok(error instanceof RequestError && error.code === 'RESPONSE_INVALID', String(error));
+          // The second client has words of its own in front.
+          assert.match(error.message, /ClusterProfile fleet\/raw, https:/);
+          assert.match(error.message, expected);
+          assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), /hunter2/);
+          return true;
+        });
+      }
+    });
+  }
+
+  test('prints as before: what reads its answers is no part of it', async (t) => {
+    const { config } = await startRawH1(t, () => undefined);
+    const client = KubernetesObjectApi.makeApiClient(config);
+    assert.ok(client instanceof KubernetesObjectApi);
+    assert.ok(!Object.keys(client).includes('processResponse'));
+  });
+
   test('takes a page of HTML from a service behind the API, and JSON that is no object', async (t) => {
     let answer = `${ok}content-type: text/html\r\ncontent-length: 6\r\n\r\n<html>`;
     const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
@@ -181,5 +221,43 @@ describe('a generated client', () => {
     assert.equal(await core.connectGetNamespacedServiceProxy(service), '<html>');
     answer = json('"text"');
     assert.equal(await core.connectGetNamespacedServiceProxy(service), 'text');
+  });
+});
+
+describe('config.fetch', () => {
+  const typed = (headers: string, body: string) =>
+    `${ok}content-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
+  const packed = typed('content-encoding: gzip\r\n', '{"hunter2":1}');
+  for (const [what, answer, read, expected] of [
+    ['JSON that is none', typed('', '{"hunter2":hunter2}'), 'json', /is no JSON/],
+    ['a body that is no gzip, as JSON', packed, 'json', /is not packed as its header says/],
+    ['a body that is no gzip, as text', packed, 'text', /is not packed as its header says/],
+    ['a body that is no gzip, as bytes', packed, 'arrayBuffer', /is not packed as its header says/],
+    ['a body that breaks off', `${ok}content-length: 9\r\n\r\n{}`, 'text', /^ClusterProfile fleet\/raw/],
+  ] as const) {
+    test(`has our own error for ${what}, of a clone too`, async (t) => {
+      const { config } = await startRawH1(t, (_, socket) => socket.end(answer));
+      for (const cloned of [false, true]) {
+        const response = await config.fetch('/x');
+        await assert.rejects((cloned ? response.clone() : response)[read](), (error: unknown) => {
+          assert.ok(error instanceof RequestError || error instanceof ConnectionError, String(error));
+          assert.match(error.message, /^ClusterProfile fleet\/raw, https:/);
+          assert.match(error.message, expected);
+          assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), /hunter2/);
+          return true;
+        });
+      }
+    });
+  }
+
+  test("leaves a caller's own faults, and its abort, as they are", async (t) => {
+    const { config } = await startRawH1(t, (_, socket) => socket.write(`${ok}content-length: 9\r\n\r\n{}`));
+    const stop = new AbortController();
+    const response = await config.fetch('/x', { signal: stop.signal });
+    const reading = response.text();
+    await assert.rejects(response.text(), { name: 'TypeError' });
+    const reason = new Error('enough');
+    stop.abort(reason);
+    await assert.rejects(reading, reason);
   });
 });

@@ -1,0 +1,58 @@
+/** What reading an answer failed with, as this package says it: the client that reads it knows neither the cluster nor what to do. */
+import { ApiException } from '@kubernetes/client-node';
+import { type ClusterOfError, CredentialsError, RequestError } from '../errors.ts';
+
+/** `bytes`: how many have come, where that is known. */
+export function toBrokenAnswer(error: unknown, cluster: ClusterOfError | undefined, bytes?: number): CredentialsError {
+  if (error instanceof CredentialsError) return error;
+  const look = 'see what stands between';
+  // Without the cause: it quotes the body, which may be a Secret's.
+  if (error instanceof SyntaxError) {
+    const cut = bytes === undefined ? 'was cut off' : `was cut off after ${bytes} bytes`;
+    const message = `the answer is no JSON, whatever its header says, or ${cut}: ${look}`;
+    return new RequestError('RESPONSE_INVALID', message, {}, cluster);
+  }
+  const isPacked = /^(?:Z_|ERR_BROTLI|ERR__ERROR|ZSTD_)/.test(String(Reflect.get(Object(error), 'code')));
+  const message = isPacked
+    ? `the body of the answer is not packed as its header says: ${look}`
+    : `the answer cannot be read: ${error instanceof Error ? error.message : error}: ${look}`;
+  return new RequestError('RESPONSE_INVALID', message, { cause: error }, cluster);
+}
+
+type Reader = (...given: unknown[]) => unknown;
+
+/**
+ * A generated client whose answers, where it cannot read them, are told as our own error. It parses them itself, and a second
+ * parse to look at them first would cost a third of its time; so its readers are wrapped, which are fields of its own.
+ */
+export function tellBrokenAnswers<T extends object>(client: T, cluster: ClusterOfError): T {
+  const telling = (reader: Reader, owner: object) => async (response: unknown, type: unknown) => {
+    try {
+      return await Reflect.apply(reader, owner, [response, type]);
+    } catch (error) {
+      // The server's own word.
+      if (error instanceof ApiException) throw error;
+      const bytes: unknown = Reflect.get(Object(Reflect.get(Object(response), 'body')), 'size');
+      throw toBrokenAnswer(error, cluster, typeof bytes === 'number' ? bytes : undefined);
+    }
+  };
+  const api: unknown = Reflect.get(client, 'api');
+  const processor: unknown = Reflect.get(Object(api), 'responseProcessor');
+  if (typeof api === 'object' && api !== null && typeof processor === 'object' && processor !== null) {
+    const value = new Proxy(processor, {
+      get(target, name) {
+        const reader: unknown = Reflect.get(target, name);
+        return isReader(reader) ? telling(reader, target) : reader;
+      },
+    });
+    Object.defineProperty(api, 'responseProcessor', { value });
+  }
+  // KubernetesObjectApi has one beside it.
+  const own: unknown = Reflect.get(client, 'processResponse');
+  if (isReader(own)) Object.defineProperty(client, 'processResponse', { value: telling(own, client) });
+  return client;
+}
+
+function isReader(value: unknown): value is Reader {
+  return typeof value === 'function';
+}
