@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { mustBe, type Report, text } from './kubeconfig-user.ts';
 import { fieldPath } from './provider.ts';
-import { kubernetesYaml, readYaml } from './yaml-text.ts';
+import { kubernetesYaml, type Place, readYaml } from './yaml-text.ts';
 
 /** One kubeconfig. */
 export interface KubeconfigText {
@@ -91,7 +91,7 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
     const parsed = readFile(text, (found) => problems.push(...found.map((problem) => ({ ...file, ...problem }))));
     if (!parsed) continue;
     const report: Report = (at, message) => {
-      problems.push({ ...file, path: at, message, ...(at === '' ? {} : { line: parsed.lineOf(keysOf(at)) }) });
+      problems.push({ ...file, path: at, message, ...(at === '' ? {} : parsed.placeOf(keysOf(at))) });
     };
     reports.push(report);
     const whole: KubeconfigFile = {
@@ -127,7 +127,7 @@ export function nameOf(paths: readonly (string | undefined)[]): string {
 
 interface ParsedFile {
   readonly content: z.output<typeof kubeconfigSchema>;
-  lineOf(keys: readonly PropertyKey[]): number;
+  placeOf(keys: readonly PropertyKey[]): Place;
 }
 
 /** `undefined` where there is something wrong with the file as a whole. */
@@ -135,16 +135,16 @@ function readFile(content: string, report: (problems: readonly Problem[]) => voi
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('KUBECONFIG_INVALID', 'kubeconfig', problems);
   try {
-    const { content: value, problems, lineOf } = readYaml(content, invalid, kubernetesYaml);
+    const { content: value, problems, placeOf } = readYaml(content, invalid, kubernetesYaml);
     report(problems);
     // As in client-go: an empty file is a kubeconfig in which nothing stands.
     const parsed = kubeconfigSchema.safeParse(value ?? {});
-    if (parsed.success) return { content: parsed.data, lineOf };
+    if (parsed.success) return { content: parsed.data, placeOf };
     report(
       parsed.error.issues.map(({ path, message }) => ({
         path: fieldPath(path),
         message,
-        ...(path.length === 0 ? {} : { line: lineOf(path) }),
+        ...(path.length === 0 ? {} : placeOf(path)),
       })),
     );
   } catch (error) {

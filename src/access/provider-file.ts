@@ -9,7 +9,7 @@ import { readYaml } from './yaml-text.ts';
 export function parseProviderFile(text: string, path: string): readonly ConfiguredProvider[] {
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
-  const { content, problems: twice, lineOf } = readYaml(text, invalid);
+  const { content, problems: twice, placeOf } = readYaml(text, invalid);
   if (content === null || content === undefined) {
     throw invalid([{ path: '', message: 'is empty: it must hold the field providers' }]);
   }
@@ -17,7 +17,7 @@ export function parseProviderFile(text: string, path: string): readonly Configur
   const problems =
     'providers' in parsed
       ? []
-      : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, line: lineOf(keys), message }));
+      : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message }));
   const cutOff = isCutOff(text) ? [{ path: '', message: cutOffMessage }] : [];
   if ('providers' in parsed && twice.length + cutOff.length === 0) return parsed.providers;
   throw invalid([...twice, ...problems, ...cutOff]);

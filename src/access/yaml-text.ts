@@ -1,4 +1,14 @@
-import { type DocumentOptions, isNode, LineCounter, type ParseOptions, parseDocument, type SchemaOptions } from 'yaml';
+import {
+  type Document,
+  type DocumentOptions,
+  isNode,
+  isScalar,
+  LineCounter,
+  type ParseOptions,
+  parseAllDocuments,
+  parseDocument,
+  type SchemaOptions,
+} from 'yaml';
 import type { ConfigurationError, Problem } from '../errors.ts';
 
 /** What a file of JSON or YAML holds, and where. */
@@ -6,8 +16,16 @@ export interface YamlText {
   readonly content: unknown;
   /** Keys that stand twice. The last one is in `content`, so that everything else can be checked too. */
   readonly problems: readonly Problem[];
-  /** The line of a field, counted from 1, or of the innermost thing around it that is there. */
-  lineOf(keys: readonly PropertyKey[]): number;
+  /** Where a field stands, or the innermost thing around it that is there. */
+  placeOf(keys: readonly PropertyKey[]): Place;
+  /** By how many columns a field's text is moved in, where it is written as a block (`|`), whose lines begin below `placeOf`. */
+  blockIndentOf(keys: readonly PropertyKey[]): number | undefined;
+}
+
+/** A place in a text, each counted from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
 }
 
 /**
@@ -17,27 +35,69 @@ export interface YamlText {
 export function readYaml(
   text: string,
   invalid: (problems: readonly Problem[]) => ConfigurationError,
-  options: ParseOptions & DocumentOptions & SchemaOptions = {},
+  options: YamlOptions = {},
 ): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   // Kubernetes reads the first of several documents.
-  const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || options !== kubernetesYaml);
+  const isFirstOfSeveral = options === kubernetesYaml;
+  const read = readDocument(text, document, lines, isFirstOfSeveral);
+  if ('content' in read) return read;
+  throw invalid(read.problems);
+}
+
+/** Each document of a text as Kubernetes reads it, or why it cannot be read. Documents in which nothing stands are left out. */
+export function readManifests(text: string): readonly (YamlText | { readonly problems: readonly Problem[] })[] {
+  const lines = new LineCounter();
+  const options = { ...kubernetesYaml, lineCounter: lines, prettyErrors: false, logLevel: 'silent' } as const;
+  return [...parseAllDocuments(text, options)].flatMap((document) => {
+    const { contents, errors } = document;
+    const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+    return isEmpty && errors.length === 0 ? [] : [readDocument(text, document, lines, true)];
+  });
+}
+
+type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
+
+function readDocument(
+  text: string,
+  document: Document.Parsed,
+  lines: LineCounter,
+  isFirstOfSeveral: boolean,
+): YamlText | { readonly problems: readonly Problem[] } {
+  const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || !isFirstOfSeveral);
   // A parser's own message can quote the file, so only its kind and place are told.
   const problems = errors.map(({ code, pos }) => ({
     path: '',
-    line: lines.linePos(pos[0]).line,
+    ...placeAt(pos[0]),
     message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
   }));
-  if (errors.some(({ code }) => code !== 'DUPLICATE_KEY')) throw invalid(problems);
-  return { content: toContent(() => document.toJS(), invalid), problems, lineOf };
+  if (errors.some(({ code }) => code !== 'DUPLICATE_KEY')) return { problems };
+  try {
+    return { content: document.toJS(), problems, placeOf, blockIndentOf };
+  } catch {
+    return { problems: [{ path: '', message: 'holds an alias that cannot be resolved, or too many of them' }] };
+  }
 
-  function lineOf(keys: readonly PropertyKey[]): number {
-    for (let depth = keys.length; depth > 0; depth--) {
-      const node = document.getIn(keys.slice(0, depth), true);
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  function placeOf(keys: readonly PropertyKey[]): Place {
+    for (let depth = keys.length; depth >= 0; depth--) {
+      const node = depth === 0 ? document.contents : document.getIn(keys.slice(0, depth), true);
+      if (isNode(node) && node.range) return placeAt(node.range[0]);
     }
-    return 1;
+    return { line: 1, column: 1 };
+  }
+
+  function blockIndentOf(keys: readonly PropertyKey[]): number | undefined {
+    const node = document.getIn(keys, true);
+    if (!isScalar(node) || node.type !== 'BLOCK_LITERAL' || !node.range) return undefined;
+    const [, ...body] = text.slice(node.range[0], node.range[1]).split('\n');
+    const indents = body.filter((line) => line.trim() !== '').map((line) => line.search(/[^ ]/));
+    return indents.length === 0 ? undefined : Math.min(...indents);
+  }
+
+  function placeAt(offset: number): Place {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
   }
 }
 
@@ -57,12 +117,4 @@ export const kubernetesYaml = {
 
 function notYaml(code: string): string {
   return `is neither JSON nor YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
-}
-
-function toContent(read: () => unknown, invalid: (problems: readonly Problem[]) => ConfigurationError): unknown {
-  try {
-    return read();
-  } catch {
-    throw invalid([{ path: '', message: 'holds an alias that cannot be resolved, or too many of them' }]);
-  }
 }

@@ -11,6 +11,8 @@ export interface Problem {
   readonly file?: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;
+  /** Column in that line, counted from 1. */
+  readonly column?: number;
 }
 
 /** What the operator or the program configured cannot be used. Reports every problem, not only the first. */

@@ -100,10 +100,10 @@ type Report = (keys: readonly PropertyKey[], message: string) => void;
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('IMAGE_CONFIG_INVALID', `image credential provider config ${path}`, problems);
-  const { content: value, problems: twice, lineOf } = readYaml(content, invalid, kubernetesYaml);
+  const { content: value, problems: twice, placeOf } = readYaml(content, invalid, kubernetesYaml);
   const problems: Problem[] = [...twice];
   const report: Report = (keys, message) => {
-    problems.push({ path: fieldPath(keys), line: lineOf(keys), message });
+    problems.push({ path: fieldPath(keys), ...placeOf(keys), message });
   };
   const parsed = configSchema.safeParse(value);
   for (const issue of parsed.error?.issues ?? []) reportIssue(issue, report);

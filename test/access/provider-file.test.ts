@@ -137,6 +137,7 @@ describe('a provider file', () => {
     assert.deepEqual(problem, {
       path: 'providers[1].name',
       line: 3,
+      column: 10,
       message: '"a" is already the name of providers[0]: name each access type once',
     });
   });

@@ -1,0 +1,50 @@
+/** Advice about providers that the library takes: what works, and is a risk. Pure. */
+import { isAbsolute } from 'node:path';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import type { AdviceRule, Severity } from './finding.ts';
+
+export interface Advice {
+  readonly rule: AdviceRule;
+  readonly severity: Severity;
+  /** The field of the provider that it is about, or that is missing. */
+  readonly field: readonly string[];
+  readonly message: string;
+}
+
+/** All that is to be said of one provider. */
+export function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
+  const { execConfig, allowedServers, allowedArgs, allowedEnvVars } = provider;
+  const { command, apiVersion, provideClusterInfo } = execConfig;
+  const advice: Advice[] = [];
+  const say = (rule: AdviceRule, field: readonly string[], message: string, severity: Severity = 'warning') =>
+    advice.push({ rule, severity, field, message });
+  if (!allowedServers && !provideClusterInfo) {
+    const message =
+      'the plugin gets no cluster information, so its credential goes to whatever server a profile names: list yours in ' +
+      'allowedServers';
+    say('NO_ALLOWED_SERVERS', ['allowedServers'], message);
+  }
+  if (provider.profileSourcedCLIArgsPolicy === 'Append' && !allowedArgs) {
+    const message = 'is Append, and profiles may add any argument: list those that they need in allowedArgs';
+    say('ARGS_WITHOUT_RULES', ['profileSourcedCLIArgsPolicy'], message);
+  }
+  if (provider.profileSourcedEnvVarsPolicy === 'Replace' && !allowedEnvVars) {
+    const message =
+      'is Replace, and profiles may change any variable but those that are known to be dangerous: list those that they ' +
+      'need in allowedEnvVars';
+    say('ENV_VARS_WITHOUT_RULES', ['profileSourcedEnvVarsPolicy'], message);
+  }
+  if (provider.allowInsecureTLS) {
+    const message = 'lets profiles switch TLS verification off: anybody on the way can then collect the credential';
+    say('INSECURE_TLS_ALLOWED', ['allowInsecureTLS'], message);
+  }
+  if (command.includes('/') && !isAbsolute(command)) {
+    const message = 'is relative to the working directory of the controller: write an absolute path';
+    say('COMMAND_RELATIVE', ['execConfig', 'command'], message);
+  }
+  if (apiVersion === 'client.authentication.k8s.io/v1alpha1') {
+    const message = 'client-go refuses this version: have the plugin speak client.authentication.k8s.io/v1';
+    say('VERSION_OUTDATED', ['execConfig', 'apiVersion'], message);
+  }
+  return advice;
+}

@@ -1,0 +1,186 @@
+/**
+ * Texts of files come in, findings go out: everything that the library would refuse, and advice beside it. Each document is told by
+ * what stands in it. Pure: it must not know of files or of plugins that run.
+ */
+import { dirname, posix } from 'node:path';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { parseImageConfig } from '../../image-credentials/config.ts';
+import { lintClusterProfile } from './cluster-profile.ts';
+import { at, listAt, textAt } from './fields.ts';
+import { type Finding, inOrder, toFindings } from './finding.ts';
+import { type KnownProvider, type LintedProviders, lintProviders } from './providers.ts';
+import { scalarPlaces } from './scalar-places.ts';
+import { type FindProviders, isWorkload, lintWorkload, type Manifest } from './workload.ts';
+
+export interface GivenFile {
+  /** As it is called in the findings. */
+  readonly file: string;
+  readonly text: string;
+}
+
+export interface LintResult {
+  readonly findings: readonly Finding[];
+  /** Providers of files, not of controllers in manifests, whose plugins are in their images. */
+  readonly providers: readonly KnownProvider[];
+}
+
+/** `configured` are providers that profiles are checked with beside those in the files. */
+export function lint(files: readonly GivenFile[], configured: readonly ConfiguredProvider[] = []): LintResult {
+  const read = files.map(readFile);
+  const manifests = read.flatMap((file) => file.manifests);
+  const findings = read.flatMap((file) => file.findings);
+  const providers = read.flatMap((file) => file.providers);
+
+  const maps = manifests.filter(({ kind }) => kind === 'ConfigMap').map(lintConfigMap);
+  const generated = manifests
+    .filter(({ kind }) => kind === 'Kustomization')
+    .flatMap((file) => generatedMaps(file, read));
+  const findProviders: FindProviders = (name, namespace, key) => {
+    const isMeant = (map: ProviderMap) =>
+      map.name === name && (map.namespace === namespace || !map.namespace || !namespace);
+    const map = [...maps, ...generated].find(isMeant);
+    return map && (map.keys.get(key) ?? (map.isWhole ? 'no such key' : undefined));
+  };
+  findings.push(...maps.flatMap((map) => map.findings));
+
+  const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
+  findings.push(...workloads.flatMap((workload) => workload.findings));
+
+  const inManifests = [
+    ...maps.flatMap((map) => [...map.keys.values()].flat()),
+    ...workloads.flatMap((workload) => workload.providers),
+  ];
+  const known = [...configured, ...[...providers, ...inManifests].map(({ provider }) => provider)];
+  const profiles = manifests.filter(({ kind }) => kind === 'ClusterProfile');
+  findings.push(...profiles.flatMap((profile) => lintClusterProfile(profile, known)));
+
+  const names = files.map(({ file }) => file);
+  const isIdle =
+    read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnownKind);
+  if (isIdle) findings.push(...names.map(nothingToLint));
+  return { findings: inOrder(findings, names), providers };
+}
+
+const knownKinds = ['ClusterProfile', 'ConfigMap', 'CredentialProviderConfig', 'Kustomization'];
+
+function isKnownKind({ kind }: Manifest): boolean {
+  return knownKinds.includes(kind) || isWorkload(kind);
+}
+
+/** Not where others of the files hold something: manifests of all kinds lie in one folder. */
+function nothingToLint(file: string): Finding {
+  const message =
+    'holds nothing to lint: no provider file, ClusterProfile, Deployment (or other workload) or CredentialProviderConfig';
+  return { file, line: 1, column: 1, severity: 'warning', rule: 'NOTHING_TO_LINT', path: '', message };
+}
+
+interface ReadFile extends LintedProviders {
+  readonly file: string;
+  readonly isProviderFile: boolean;
+  readonly manifests: readonly Manifest[];
+}
+
+function readFile({ file, text }: GivenFile): ReadFile {
+  const documents = readManifests(text);
+  const manifests: Manifest[] = [];
+  const findings: Finding[] = [];
+  let isProviderFile = documents.length === 0;
+  for (const document of documents) {
+    const kind = 'content' in document ? textAt(document.content, 'kind') : undefined;
+    // A provider file has no kind, and is read by the rules of its own, what is broken too.
+    if (kind === undefined) isProviderFile ||= !('content' in document) ? documents.length === 1 : true;
+    if (!('content' in document) || kind !== undefined)
+      findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
+    if (!('content' in document) || kind === undefined) continue;
+    const { content, placeOf, blockIndentOf } = document;
+    const items = kind === 'List' || kind === 'ClusterProfileList' ? listAt(content, 'items') : undefined;
+    if (!items) manifests.push({ content, kind, file, placeOf, blockIndentOf });
+    for (const [index, item] of (items ?? []).entries()) {
+      const inItem = (keys: readonly PropertyKey[]) => ['items', index, ...keys];
+      const itemKind = textAt(item, 'kind') ?? (kind === 'List' ? '' : 'ClusterProfile');
+      manifests.push({
+        content: item,
+        kind: itemKind,
+        file,
+        placeOf: (keys) => placeOf(inItem(keys)),
+        blockIndentOf: (keys) => blockIndentOf(inItem(keys)),
+      });
+    }
+  }
+  if (manifests.some(({ kind }) => kind === 'CredentialProviderConfig')) findings.push(...lintImageConfig(text, file));
+  if (!isProviderFile) return { file, isProviderFile, manifests, findings, providers: [] };
+  const linted = lintProviders(text, file);
+  const [, second] = documents;
+  if (second && 'content' in second) {
+    const message =
+      'begins a second document, and of a provider file only the first is read: put all providers into one';
+    findings.push({ file, ...second.placeOf([]), severity: 'error', rule: 'DOCUMENT_NOT_READ', path: '', message });
+  }
+  const others = findings.filter(({ rule }) => rule !== 'YAML_INVALID');
+  return { file, isProviderFile, manifests, findings: [...others, ...linted.findings], providers: linted.providers };
+}
+
+function lintImageConfig(
+  text: string,
+  file: string,
+  toFile: (place: Place) => Place = (place) => place,
+): readonly Finding[] {
+  try {
+    parseImageConfig(text, file, new Set());
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return toFindings(error.problems, error.code, file, ({ line = 1, column = 1 }) => toFile({ line, column }));
+  }
+}
+
+/** Provider files by their keys in a ConfigMap. */
+interface ProviderMap {
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  readonly keys: ReadonlyMap<string, readonly KnownProvider[]>;
+  /** Whether all its keys are known. */
+  readonly isWhole: boolean;
+}
+
+function lintConfigMap(manifest: Manifest): ProviderMap & { readonly findings: readonly Finding[] } {
+  const { content, file } = manifest;
+  const findings: Finding[] = [];
+  const keys = new Map<string, readonly KnownProvider[]>();
+  for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
+    if (typeof text !== 'string') continue;
+    const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
+    const document = contentOf(text);
+    if (textAt(document, 'kind') === 'CredentialProviderConfig') findings.push(...lintImageConfig(text, file, toFile));
+    const isProviders = listAt(document, 'providers').length > 0 && textAt(document, 'kind') === undefined;
+    const linted = isProviders ? lintProviders(text, file, toFile) : undefined;
+    findings.push(...(linted?.findings ?? []));
+    keys.set(key, linted?.providers ?? []);
+  }
+  const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
+  return { name, namespace, keys, findings, isWhole: true };
+}
+
+function contentOf(text: string): unknown {
+  try {
+    return readYaml(text, (problems) => new ConfigurationError('PROVIDER_FILE_INVALID', '', problems)).content;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a Kustomization makes ConfigMaps of: files that are linted too. */
+function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]): readonly ProviderMap[] {
+  return listAt(content, 'configMapGenerator').map((generator) => {
+    const keys = listAt(generator, 'files').flatMap((entry) => {
+      if (typeof entry !== 'string') return [];
+      const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
+      const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
+      return found ? [[key, found.providers] as const] : [];
+    });
+    const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];
+    return { name, namespace, keys: new Map(keys), isWhole: false };
+  });
+}

@@ -1,0 +1,275 @@
+/** Controllers in manifests: our flags in the arguments of containers, and the provider files that are mounted. Pure. */
+import { posix } from 'node:path';
+import { type ParsedFlags, parseFlags, pickFlags } from '../../access/flags.ts';
+import { hardeningProblems } from '../../access/hardened.ts';
+import type { Place, YamlText } from '../../access/yaml-text.ts';
+import { ConfigurationError, type Problem } from '../../errors.ts';
+import { parseOptions } from '../../options.ts';
+import { at, listAt, textAt } from './fields.ts';
+import { type Finding, toFindings } from './finding.ts';
+import { adviceOf, type KnownProvider } from './providers.ts';
+
+/** A manifest of Kubernetes. `placeOf` takes the keys of its fields. */
+export interface Manifest extends Pick<YamlText, 'content' | 'placeOf' | 'blockIndentOf'> {
+  readonly kind: string;
+  readonly file: string;
+}
+
+/** The providers in a key of a ConfigMap, or `undefined` where no file has that ConfigMap. */
+export type FindProviders = (
+  configMap: string,
+  namespace: string,
+  key: string,
+) => readonly KnownProvider[] | 'no such key' | undefined;
+
+export interface LintedWorkload {
+  readonly findings: readonly Finding[];
+  readonly providers: readonly KnownProvider[];
+}
+
+type Keys = readonly (string | number)[];
+
+const podSpecs: Readonly<Record<string, Keys>> = {
+  Pod: ['spec'],
+  ReplicaSet: ['spec', 'template', 'spec'],
+  Deployment: ['spec', 'template', 'spec'],
+  StatefulSet: ['spec', 'template', 'spec'],
+  DaemonSet: ['spec', 'template', 'spec'],
+  Job: ['spec', 'template', 'spec'],
+  CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
+};
+
+/** Whether pods are made of it. */
+export function isWorkload(kind: string): boolean {
+  return Object.hasOwn(podSpecs, kind);
+}
+
+/** Each container with a flag of ours. */
+export function lintWorkload(manifest: Manifest, findProviders: FindProviders): LintedWorkload {
+  const spec = podSpecs[manifest.kind] ?? [];
+  const results = ['containers', 'initContainers'].flatMap((list) =>
+    listAt(manifest.content, ...spec, list).flatMap((_, index) => {
+      const container = new Container(manifest, spec, [...spec, list, index]);
+      return container.isOurs ? [lintContainer(container, findProviders)] : [];
+    }),
+  );
+  return {
+    findings: results.flatMap(({ findings }) => findings),
+    providers: results.flatMap(({ providers }) => providers),
+  };
+}
+
+function lintContainer(container: Container, findProviders: FindProviders): LintedWorkload {
+  const { values, problems: before } = pickFlags(container.args.map(({ text }) => text));
+  let flags: ParsedFlags;
+  try {
+    flags = parseFlags(values, before);
+  } catch (error) {
+    return { findings: container.told(error), providers: [] };
+  }
+  const findings: Finding[] = [];
+  const fromFlags = flags.providers.map(
+    (provider): KnownProvider => ({
+      provider,
+      file: container.file,
+      pathOf: (field) => `provider ${provider.name}: ${field.join('.')}`,
+      placeOf: () => container.placeOfFlag(`--clusterprofile-access-provider "${provider.name}=..."`),
+    }),
+  );
+  const mounted = flags.providerFile === undefined ? [] : container.mounted(flags.providerFile, findProviders);
+  if (mounted === 'no such key') {
+    findings.push(
+      container.finding(
+        'error',
+        'PROVIDER_FILE_KEY_MISSING',
+        '--clusterprofile-provider-file',
+        'the ConfigMap that is mounted there has no such key',
+      ),
+    );
+  }
+  const providers = [...fromFlags, ...(mounted === 'no such key' ? [] : mounted)];
+  try {
+    parseOptions(flags.options);
+  } catch (error) {
+    findings.push(...container.told(error));
+  }
+  if (flags.options.hardened) findings.push(...providers.flatMap(notHardened));
+  else findings.push(container.finding('note', 'NOT_HARDENED', '', hardenedAdvice));
+  return {
+    findings: [
+      ...findings,
+      ...fromFlags.flatMap(adviceOf),
+      ...providers.flatMap((known) => runAdvice(container, known, flags)),
+    ],
+    providers,
+  };
+}
+
+const hardenedAdvice =
+  'the controller runs without --clusterprofile-hardened, which asks for an allowlist of plugins and for rules on each ' +
+  'provider, and keeps its environment from plugins';
+
+/** What the library would refuse when the controller starts. */
+function notHardened({ provider, file, placeOf }: KnownProvider): readonly Finding[] {
+  return toFindings(hardeningProblems([provider]), 'PROVIDER_INVALID', file, () => placeOf([]));
+}
+
+/** Whether a plugin will run in this container, and who can replace it. */
+function runAdvice(container: Container, known: KnownProvider, { options }: ParsedFlags): readonly Finding[] {
+  const { command } = known.provider.execConfig;
+  if (!posix.isAbsolute(command)) return [];
+  const path = known.pathOf(['execConfig', 'command']);
+  const findings: Finding[] = [];
+  const { policyType, allowlist = [] } = options.pluginPolicy ?? {};
+  const isListed = allowlist.some(
+    (entry) => !entry.command.includes('/') || entry.command === posix.normalize(command),
+  );
+  if (policyType === 'Allowlist' && !isListed) {
+    const message = `${command} is not in --clusterprofile-plugin-allowlist of ${container.name}, so it is never run`;
+    findings.push({
+      file: known.file,
+      ...known.placeOf(['execConfig', 'command']),
+      severity: 'warning',
+      rule: 'PLUGIN_NOT_IN_ALLOWLIST',
+      path,
+      message,
+    });
+  }
+  const mount = container.mountOf(command);
+  if (mount && at(mount.value, 'readOnly') !== true && isWritableVolume(mount.volume)) {
+    const message = `${command} lies in a volume that the container can write to: mount it with readOnly: true`;
+    findings.push({
+      ...container.place(mount.keys),
+      severity: 'warning',
+      rule: 'PLUGIN_MOUNT_WRITABLE',
+      path: mount.path,
+      message,
+    });
+  }
+  return findings;
+}
+
+/** Volumes of these kinds are read-only whatever the mount says. */
+function isWritableVolume(volume: unknown): boolean {
+  return (
+    volume !== undefined &&
+    !['configMap', 'secret', 'downwardAPI', 'projected', 'image'].some((kind) => at(volume, kind) !== undefined)
+  );
+}
+
+interface Argument {
+  readonly text: string;
+  readonly keys: Keys;
+}
+
+interface Mount {
+  readonly value: unknown;
+  readonly volume: unknown;
+  readonly keys: Keys;
+  readonly path: string;
+}
+
+/** One container of a pod, and its places in the file. */
+class Container {
+  readonly args: readonly Argument[];
+  readonly #manifest: Manifest;
+  readonly #spec: Keys;
+  readonly #keys: Keys;
+
+  constructor(manifest: Manifest, spec: Keys, keys: Keys) {
+    this.#manifest = manifest;
+    this.#spec = spec;
+    this.#keys = keys;
+    this.args = ['command', 'args'].flatMap((list) =>
+      listAt(manifest.content, ...keys, list).flatMap((value, index) =>
+        typeof value === 'string' ? [{ text: value, keys: [...keys, list, index] }] : [],
+      ),
+    );
+  }
+
+  get file(): string {
+    return this.#manifest.file;
+  }
+
+  /** For messages. */
+  get name(): string {
+    return `container ${textAt(this.#manifest.content, ...this.#keys, 'name') ?? '(without a name)'}`;
+  }
+
+  get isOurs(): boolean {
+    return this.args.some(({ text }) => /^--?clusterprofile[-_]/i.test(text));
+  }
+
+  place(keys: Keys): Place & { readonly file: string } {
+    return { file: this.file, ...this.#manifest.placeOf(keys) };
+  }
+
+  finding(severity: Finding['severity'], rule: Finding['rule'], flag: string, message: string): Finding {
+    return {
+      file: this.file,
+      ...this.placeOfFlag(flag),
+      severity,
+      rule,
+      path: flag === '' ? this.name : `${this.name}: ${flag}`,
+      message,
+    };
+  }
+
+  /** What the library says of the flags. */
+  told(error: unknown): readonly Finding[] {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const place = ({ path }: Problem) => this.placeOfFlag(path);
+    return toFindings(error.problems, error.code, this.file, place).map((finding) => ({
+      ...finding,
+      path: `${this.name}: ${finding.path}`,
+    }));
+  }
+
+  /** `flag` is as the library's problems have it: `--name`, or `--name "type=..."`, or `--name "value"`. */
+  placeOfFlag(flag: string): Place {
+    const [, name, quoted] = /^--?([\w-]+)(?:[= ](.*))?$/s.exec(flag) ?? [];
+    const start = (quoted ?? '').replace(/^"|"$/g, '').replace(/\.\.\.$/, '');
+    const named = this.args.flatMap(({ text, keys }, index) => {
+      const [, given, inline] = /^--?([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
+      return name !== undefined && given === name ? [{ keys, value: inline ?? this.args[index + 1]?.text ?? '' }] : [];
+    });
+    const found = named.find(({ value }) => value.startsWith(start)) ?? named[0];
+    const args: Keys = [...this.#keys, 'args'];
+    return this.#manifest.placeOf(found?.keys ?? args);
+  }
+
+  /** The providers of a file that is mounted into the container from a ConfigMap, as far as that is known. */
+  mounted(path: string, findProviders: FindProviders): readonly KnownProvider[] | 'no such key' {
+    const mount = this.mountOf(path);
+    if (!mount) return [];
+    const configMap = textAt(mount.volume, 'configMap', 'name');
+    if (configMap === undefined) return [];
+    const inside = textAt(mount.value, 'subPath') ?? posix.relative(textAt(mount.value, 'mountPath') ?? '/', path);
+    const items = listAt(mount.volume, 'configMap', 'items');
+    const item = items.find((candidate) => textAt(candidate, 'path') === inside);
+    const key = items.length === 0 ? inside : textAt(item, 'key');
+    if (key === undefined) return 'no such key';
+    const namespace = textAt(this.#manifest.content, 'metadata', 'namespace') ?? '';
+    return findProviders(configMap, namespace, key) ?? [];
+  }
+
+  /** The innermost mount that a file of the container lies in. */
+  mountOf(path: string): Mount | undefined {
+    const isInside = (mountPath: string) => path === mountPath || path.startsWith(`${mountPath.replace(/\/+$/, '')}/`);
+    const mounts = listAt(this.#manifest.content, ...this.#keys, 'volumeMounts').map((value, index) => ({
+      value,
+      mountPath: textAt(value, 'mountPath') ?? '',
+      index,
+    }));
+    const [found] = mounts
+      .filter(({ mountPath }) => mountPath !== '' && isInside(mountPath))
+      .sort((a, b) => b.mountPath.length - a.mountPath.length);
+    if (!found) return undefined;
+    const name = textAt(found.value, 'name');
+    const volume = listAt(this.#manifest.content, ...this.#spec, 'volumes').find(
+      (candidate) => textAt(candidate, 'name') === name,
+    );
+    const keys = [...this.#keys, 'volumeMounts', found.index];
+    return { value: found.value, volume, keys, path: `${this.name}: volumeMounts[${found.index}]` };
+  }
+}
