@@ -72,7 +72,7 @@ const library: RolldownOptions = {
 };
 
 /** What is started again and again: a build of its own for each, with everything in it, so that it loads what it needs and no more. */
-const started = [...forPlugins, ...Object.values(bin)].map((file): RolldownOptions => {
+const started = [...new Set([...forPlugins, ...Object.values(bin)])].map((file): RolldownOptions => {
   const folder = file.replace(/^(?:\.\/)?dist\/(?:.*\/)?([^/]+\/[^/]+)\.js$/, '$1').replace('/', '-');
   return {
     platform: 'node',

@@ -2,23 +2,25 @@
  * The front door: what the operator configured comes in once, ClusterProfiles come in again and again, and a RestConfig
  * goes out for each. Everything that is cached belongs to one CredentialProviders, and ends with it.
  */
-import { readFileSync } from 'node:fs';
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
 import type { Ignored } from './access/extensions.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
-import { hardeningProblems } from './access/hardened.ts';
 import { printedWithoutValues } from './access/printed-access.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
-import { parseProviderFile } from './access/provider-file.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
-import { pathBounds } from './access/url-pattern.ts';
 import { callSafely } from './callbacks.ts';
+import {
+  checkHardened,
+  joinProviders,
+  type ProviderFile,
+  readProviderFile,
+  unreadableProviderFile,
+} from './configured-providers.ts';
 import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
-import { toExecCluster } from './exec/exec-credential.ts';
-import type { PluginCall } from './exec/plugin.ts';
 import type { Logger } from './logger.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
+import { toDestination } from './profile-destination.ts';
 import { Connections } from './rest/connections.ts';
 import { providersClosed } from './rest/dispatcher.ts';
 import { RestConfig } from './rest/rest-config.ts';
@@ -112,12 +114,7 @@ export class CredentialProviders {
       user: access.provider,
       access,
       destination: {
-        name: `ClusterProfile ${profileName(profile)}`,
-        profile: profileName(profile),
-        cluster: access.cluster,
-        provider: access.provider,
-        call: this.#pluginCall(access),
-        pathBounds: pathBounds(this.#find(access)?.allowedServers, access.cluster.server),
+        ...toDestination(profileName(profile), access, this.#find(access)),
         isCurrent: this.#isCurrent(access),
       },
       connections: this.#connections,
@@ -173,12 +170,12 @@ export class CredentialProviders {
     return () => this.#find(access) === resolvedWith;
   }
 
-  #watch(file: ReadFile, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
+  #watch(file: ProviderFile, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
     const { path } = file;
     const stop = watchFile(path, file.text, (reading) => {
       let next: readonly ConfiguredProvider[];
       try {
-        if ('code' in reading) throw unreadable(path, reading.code);
+        if ('code' in reading) throw unreadableProviderFile(path, reading.code);
         next = joinProviders(fromFlags, { path, text: reading.text });
         if (hardened) checkHardened(next, `provider file ${path}`);
       } catch (error) {
@@ -211,14 +208,6 @@ export class CredentialProviders {
     this.#connections.drop(new Set([...changed, ...removed]));
     return { added, changed, removed };
   }
-
-  #pluginCall(access: ResolvedAccess): PluginCall {
-    const { provider, cluster, exec } = access;
-    const { acceptedVersions = [exec.apiVersion], execConfig: configured = exec } = this.#find(access) ?? {};
-    const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
-    const origin = `access provider ${provider}`;
-    return { provider, origin, exec, configured, acceptedVersions, cluster: execCluster };
-  }
 }
 
 /** Nothing would work, and nothing would say so until the first profile comes. */
@@ -250,60 +239,17 @@ function fromParsedFlags(
 
 type Settings = ReturnType<typeof parseOptions>;
 
-function checkHardened(providers: readonly ConfiguredProvider[], where: string): void {
-  const problems = hardeningProblems(providers);
-  if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
-}
-
 /** Providers that have been validated already, and where they come from, on their way through the public constructor. */
 interface Origin {
   readonly providers: readonly ConfiguredProvider[];
   readonly fromFlags: readonly ConfiguredProvider[];
-  readonly file: ReadFile | undefined;
+  readonly file: ProviderFile | undefined;
 }
 const origins = new WeakMap<readonly Provider[], Origin>();
 
 function withOrigin(fromFlags: readonly ConfiguredProvider[], path: string | undefined): readonly Provider[] {
   const token: readonly Provider[] = [];
-  const file = path === undefined ? undefined : { path, text: readText(path) };
-  origins.set(token, { providers: file ? joinProviders(fromFlags, file) : fromFlags, fromFlags, file });
+  const file = path === undefined ? undefined : readProviderFile(path);
+  origins.set(token, { providers: joinProviders(fromFlags, file), fromFlags, file });
   return token;
-}
-
-/** A provider file, as it was read. */
-interface ReadFile {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** Flag-configured providers first, then the file's. */
-function joinProviders(
-  fromFlags: readonly ConfiguredProvider[],
-  { path, text }: ReadFile,
-): readonly ConfiguredProvider[] {
-  const fromFile = parseProviderFile(text, path);
-  const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
-  if (twice.length === 0) return [...fromFlags, ...fromFile];
-  throw new ConfigurationError(
-    'FLAG_INVALID',
-    'flags',
-    twice.map(({ name }) => ({
-      path: `--clusterprofile-access-provider "${name}=..."`,
-      message: `"${name}" is configured in ${path} too: keep one of the two`,
-    })),
-  );
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw unreadable(path, error instanceof Error && 'code' in error ? String(error.code) : 'unknown error');
-  }
-}
-
-function unreadable(path: string, code: string): ConfigurationError {
-  const message =
-    code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
-  return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
 }

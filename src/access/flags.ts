@@ -68,23 +68,34 @@ export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof swi
   };
 };
 
-/** Picks our flags out of an argv and leaves every other argument alone. One leading dash is as good as two. */
+/**
+ * Picks our flags out of an argv and leaves every other argument alone: `rest` has those. One leading dash is as good as two.
+ */
 export function pickFlags(argv: readonly string[]): {
   readonly values: FlagValues;
   readonly problems: readonly Problem[];
+  readonly rest: readonly string[];
+  /** Our flags as they were given, with their values. */
+  readonly given: readonly string[];
 } {
   const problems: Problem[] = [];
+  const rest: string[] = [];
+  const given: string[] = [];
   const values: Record<string, string | string[] | boolean> = {};
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i] ?? '';
-    if (argument === '--') break;
+    if (argument === '--') {
+      rest.push(...argv.slice(i));
+      break;
+    }
     const [, name, inline] = /^--?([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? [];
-    if (name === undefined) continue;
     if (!isFlagName(name)) {
-      const problem = unknownFlag(name);
+      const problem = name === undefined ? undefined : unknownFlag(name);
       if (problem) problems.push(problem);
+      (problem ? given : rest).push(argument);
       continue;
     }
+    given.push(argument);
     if (flagOptions[name].type === 'boolean') {
       if (inline === undefined || ['true', 'false'].includes(inline)) values[name] = inline !== 'false';
       else problems.push({ path: argument, message: 'must be true or false' });
@@ -96,12 +107,15 @@ export function pickFlags(argv: readonly string[]): {
       problems.push({ path: argument, message: `needs a value: --${name} ${examples[name]}` });
       continue;
     }
-    if (inline === undefined) i += 1;
+    if (inline === undefined) {
+      given.push(value);
+      i += 1;
+    }
     if ('multiple' in flagOptions[name]) values[name] = [...[values[name] ?? []].flat(), value].map(String);
     else if (name in values) problems.push({ path: `--${name}`, message: 'is given more than once: give it once' });
     else values[name] = value;
   }
-  return { values, problems };
+  return { values, problems, rest, given };
 }
 
 /** A flag that is nearly one of ours would be passed over in silence: a misspelt policy must not allow what it should deny. */

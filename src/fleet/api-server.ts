@@ -4,6 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
 import { redact } from '../exec/redact.ts';
 import { RestConfig } from '../rest/rest-config.ts';
+import { readStatus } from './api-status.ts';
 import type { Clock } from './clock.ts';
 
 export interface GetOptions {
@@ -65,29 +66,6 @@ export async function refusalOf(response: ApiResponse, what: string): Promise<Fl
     ...(reason === undefined ? {} : { reason }),
     ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
   });
-}
-
-/** Reason and message of a `Status` object, as text or parsed. */
-export function readStatus(status: unknown): {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly code?: number;
-} {
-  let value = status;
-  if (typeof status === 'string') {
-    try {
-      value = JSON.parse(status);
-    } catch {
-      return {};
-    }
-  }
-  if (typeof value !== 'object' || value === null) return {};
-  const { reason, message, code } = value as Record<string, unknown>; // each is looked at below
-  return {
-    ...(typeof reason === 'string' ? { reason: reason.slice(0, 200) } : {}),
-    ...(typeof message === 'string' ? { message: message.slice(0, 2_000) } : {}),
-    ...(typeof code === 'number' ? { code } : {}),
-  };
 }
 
 /** A whole body as text, up to a limit in bytes; the rest is thrown away. */

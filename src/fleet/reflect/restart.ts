@@ -1,7 +1,7 @@
 /** Why a reflector has to begin again, and what that takes. Pure. */
 import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
 import { printable } from '../../printable.ts';
-import { readStatus } from '../api-server.ts';
+import { readStatus } from '../api-status.ts';
 import { MalformedResponse } from './malformed.ts';
 
 /** Stable words, for metrics. */

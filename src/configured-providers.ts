@@ -1,0 +1,56 @@
+/** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
+import { readFileSync } from 'node:fs';
+import { hardeningProblems } from './access/hardened.ts';
+import type { ConfiguredProvider } from './access/provider.ts';
+import { parseProviderFile } from './access/provider-file.ts';
+import { ConfigurationError } from './errors.ts';
+
+/** A provider file, as it was read. */
+export interface ProviderFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Flag-configured providers first, then the file's. Throws a `ConfigurationError`. */
+export function joinProviders(
+  fromFlags: readonly ConfiguredProvider[],
+  file: ProviderFile | undefined,
+): readonly ConfiguredProvider[] {
+  if (!file) return fromFlags;
+  const { path, text } = file;
+  const fromFile = parseProviderFile(text, path);
+  const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
+  if (twice.length === 0) return [...fromFlags, ...fromFile];
+  throw new ConfigurationError(
+    'FLAG_INVALID',
+    'flags',
+    twice.map(({ name }) => ({
+      path: `--clusterprofile-access-provider "${name}=..."`,
+      message: `"${name}" is configured in ${path} too: keep one of the two`,
+    })),
+  );
+}
+
+/** Throws a `ConfigurationError`. */
+export function readProviderFile(path: string): ProviderFile {
+  try {
+    return { path, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    throw unreadableProviderFile(
+      path,
+      error instanceof Error && 'code' in error ? String(error.code) : 'unknown error',
+    );
+  }
+}
+
+export function unreadableProviderFile(path: string, code: string): ConfigurationError {
+  const message =
+    code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
+  return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
+}
+
+/** Throws a `ConfigurationError` for what `hardened` asks for and the providers lack. `where` opens its message. */
+export function checkHardened(providers: readonly ConfiguredProvider[], where: string): void {
+  const problems = hardeningProblems(providers);
+  if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
+}

@@ -1,0 +1,72 @@
+/**
+ * GET and POST to one API server, without client-node: to load it takes longer than everything else that most verbs do. The hub
+ * is one, by a kubeconfig; so is each cluster of a ClusterProfile.
+ */
+import { readStatus } from '../fleet/api-status.ts';
+import type { Connections } from '../rest/connections.ts';
+import type { Destination } from '../rest/destination.ts';
+import { AuthenticatedDispatcher } from '../rest/dispatcher.ts';
+import { fetchThrough } from '../rest/fetch.ts';
+
+export interface Answer {
+  readonly statusCode: number;
+  /** `undefined` where it is no JSON: then it is not an API server that answers. */
+  readonly body: unknown;
+  /** Of a `Status`. */
+  readonly message: string | undefined;
+}
+
+/** The longest answer in bytes: a page of 500 ClusterProfiles at their largest, and no more. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
+export class ClusterClient {
+  /** For messages. */
+  readonly name: string;
+  readonly server: string;
+  readonly #dispatcher: AuthenticatedDispatcher;
+
+  constructor(connections: Connections, destination: Destination) {
+    this.name = destination.name;
+    this.server = destination.cluster.server;
+    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+  }
+
+  /** Rejects with an error of this package where no answer comes, and with the signal's reason. */
+  async request(
+    path: string,
+    { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
+  ): Promise<Answer> {
+    const init = post && {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(post),
+    };
+    const response = await fetchThrough(this.#dispatcher, this.server, path, { ...init, signal });
+    const text = await readText(response);
+    const body = parseJson(text);
+    return { statusCode: response.status, body, message: readStatus(body).message };
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > maxAnswerBytes) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

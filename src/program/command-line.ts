@@ -1,0 +1,104 @@
+/** The command line, by the table of verbs: what is parsed, and what `--help` says. */
+import { readFileSync } from 'node:fs';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
+import { nearest } from '../access/nearest.ts';
+import type { Terminal } from './terminal.ts';
+import type { OptionSpec, Verb } from './verb.ts';
+import { verbs } from './verbs.ts';
+
+/** What a call asks for. */
+export interface Parsed {
+  readonly verb: Verb;
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** `program` is what the help calls it. `called` is told of the verb that the arguments ask for. */
+export function createCommandLine(program: string, terminal: Terminal, called: (parsed: Parsed) => void): Command {
+  const root = withCommonSettings(new Command(program), terminal)
+    .description(
+      'ClusterProfiles at a terminal: which clusters there are, who gives their credentials, and what is wrong.',
+    )
+    .usage('<verb> [options]')
+    .version(version(), '-V, --version', 'show the version')
+    .helpCommand('help [verb]', 'show the help of a verb')
+    .addHelpText('after', `\nEach verb has examples: ${program} <verb> --help`);
+  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, called));
+  return root;
+}
+
+function createVerb(verb: Verb, program: string, terminal: Terminal, called: (parsed: Parsed) => void): Command {
+  const command = withCommonSettings(new Command(verb.name), terminal)
+    .summary(verb.summary)
+    .description(verb.description ?? `${verb.summary}.`)
+    .usage([verb.arguments, '[options]', verb.takesCommand ? '-- COMMAND [ARGS...]' : ''].filter(Boolean).join(' '));
+  for (const name of verb.arguments?.split(' ') ?? []) command.argument(name);
+  for (const spec of verb.options) command.addOption(toOption(spec));
+  const examples = verb.examples.map(
+    ({ what, args }) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
+  );
+  if (verb.takesProviderFlags) command.addHelpText('after', `\n${providerFlagsHelp}`);
+  command.addHelpText('after', `\n${terminal.paint('bold', 'Examples:')}\n${examples.join('\n\n')}`);
+  return command.action(() => called({ verb, args: command.args, options: valuesOf(command) }));
+}
+
+const providerFlagsHelp = `It takes the controller's own flags too: --clusterprofile-access-provider, --clusterprofile-provider-file and all
+others that begin with --clusterprofile-.`;
+
+function withCommonSettings(command: Command, terminal: Terminal): Command {
+  return command
+    .exitOverride()
+    .helpOption('-h, --help', 'show this help')
+    .showSuggestionAfterError()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      // What is wrong is told in one place, from the error.
+      writeErr: () => {},
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(terminal.stdout.columns ?? 100, 120),
+    })
+    .configureHelp({
+      styleTitle: (title) => terminal.paint('bold', title),
+      // `get [NAME...] [options]` would push the summaries far to the right.
+      subcommandTerm: (subcommand) => subcommand.name(),
+      commandUsage: (subcommand) => new Help().commandUsage(subcommand).replace(' [options] [command]', ''),
+    });
+}
+
+function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
+  const option = new Option(flags, choices ? `${about}: ${choices.join(', ')}` : about);
+  // One that takes no value is there or not.
+  if (!option.required) return option;
+  return option.argParser((value: string, before: unknown) => {
+    if (choices && !choices.includes(value)) {
+      const meant = nearest(value, choices);
+      throw new InvalidArgumentError(
+        `has to be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,
+      );
+    }
+    if (multiple) return [...(Array.isArray(before) ? before : []), value];
+    if (before !== undefined && before !== value) {
+      throw new InvalidArgumentError(`is given as ${String(before)} too: give it once`);
+    }
+    return value;
+  });
+}
+
+/** By the long names, as they are written. */
+function valuesOf(command: Command): Readonly<Record<string, unknown>> {
+  const values: Readonly<Record<string, unknown>> = command.opts();
+  return Object.fromEntries(
+    command.options.map((option) => {
+      const value = values[option.attributeName()];
+      return [option.long?.slice(2) ?? '', option.negate ? value === false : value];
+    }),
+  );
+}
+
+/** The version of the package. */
+export function version(): string {
+  // Of the built program: dist/chunks/program-clusterprofile/x.js.
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const { version }: { version: string } = JSON.parse(text);
+  return version;
+}

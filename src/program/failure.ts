@@ -1,0 +1,16 @@
+/** What a verb ends with where it cannot do what it was asked for. */
+import type { ExitCode } from './exit-codes.ts';
+
+/** Shown as `error: message` and a line of advice; no stack. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: ExitCode;
+  /** What to do next. */
+  readonly hint: string | undefined;
+
+  constructor(exitCode: ExitCode, message: string, hint?: string, options: ErrorOptions = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,143 @@
+/** The hub: the API server that has the ClusterProfiles. */
+import { fileURLToPath } from 'node:url';
+import { CredentialsError } from '../errors.ts';
+import { readDefault } from '../rest/from-default.ts';
+import { type KubeconfigOptions, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { type Answer, ClusterClient } from './cluster-client.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import { clusterProfiles, type Resource } from './resources.ts';
+import type { Call } from './verb.ts';
+
+/** Milliseconds for one answer of the hub. */
+const answerMs = 30_000;
+const pageSize = 500;
+
+/** What cannot be done is thrown, and said once. */
+const silent = { warn: () => {} };
+
+export class Hub {
+  /** The namespace of the kubeconfig's context. */
+  readonly namespace: string | undefined;
+  readonly #client: ClusterClient;
+  readonly #signal: AbortSignal;
+
+  private constructor(client: ClusterClient, namespace: string | undefined, signal: AbortSignal) {
+    this.#client = client;
+    this.namespace = namespace;
+    this.#signal = signal;
+  }
+
+  /** By `--kubeconfig` and `--context`; else what kubectl would use. Throws a `ConfigurationError`. */
+  static open({ options, signal }: Pick<Call, 'options' | 'signal'>): Hub {
+    const [path, context] = [options.text('kubeconfig'), options.text('context')];
+    const settings: KubeconfigOptions = { context, logger: silent };
+    const parts = path === undefined ? readDefault(settings) : readKubeconfig({ path }, settings);
+    return new Hub(new ClusterClient(parts.connections, parts.destination), parts.namespace, signal);
+  }
+
+  get server(): string {
+    return this.#client.server;
+  }
+
+  /** One object, or `undefined` where there is none. */
+  async find(resource: Resource, namespace: string, name: string): Promise<unknown> {
+    const path = `${pathOf(resource, namespace)}/${encodeURIComponent(name)}`;
+    const answer = await this.#get(path);
+    if (answer.statusCode === 404) return undefined;
+    return this.#checked(answer, 'get', resource, namespace);
+  }
+
+  /** The objects of a namespace, or of all. */
+  async list(
+    resource: Resource,
+    namespace: string | undefined,
+    selector: { readonly labelSelector?: string | undefined } = {},
+  ): Promise<readonly unknown[]> {
+    const items: unknown[] = [];
+    let next = '';
+    do {
+      const query = new URLSearchParams({ limit: String(pageSize) });
+      if (selector.labelSelector !== undefined) query.set('labelSelector', selector.labelSelector);
+      if (next !== '') query.set('continue', next);
+      const answer = await this.#get(`${pathOf(resource, namespace)}?${query}`);
+      const list = this.#checked(answer, 'list', resource, namespace);
+      const page: unknown = Object(list).items;
+      if (!Array.isArray(page)) throw this.#notAnApiServer();
+      items.push(...page);
+      next = String(Object(Object(list).metadata).continue ?? '');
+    } while (next !== '');
+    return items;
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #get(path: string): Promise<Answer> {
+    const timeout = AbortSignal.timeout(answerMs);
+    try {
+      return await this.#client.request(path, { signal: AbortSignal.any([this.#signal, timeout]) });
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      if (error instanceof CredentialsError) {
+        throw new Failure(exitCodes.hub, `the hub cannot be asked: ${error.message}`, undefined, { cause: error });
+      }
+      if (!timeout.aborted) throw error;
+      const message = `the hub ${this.server} has not answered within ${answerMs / 1_000} s`;
+      throw new Failure(exitCodes.hub, message, 'see whether kubectl gets an answer with the same kubeconfig');
+    }
+  }
+
+  #checked(answer: Answer, verb: string, resource: Resource, namespace: string | undefined): unknown {
+    const { statusCode, body, message } = answer;
+    const { plural, group } = resource;
+    const full = group === '' ? plural : `${plural}.${group}`;
+    if (statusCode === 200 && body !== undefined) return body;
+    const said = message === undefined ? '' : `: ${message}`;
+    if (statusCode === 401) {
+      throw new Failure(
+        exitCodes.hub,
+        `the hub ${this.server} refuses the credential of ${this.#client.name}${said}`,
+        'log in again, or choose another --kubeconfig or --context',
+      );
+    }
+    if (statusCode === 403) {
+      const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+      throw new Failure(
+        exitCodes.hub,
+        `the hub ${this.server} does not let you ${verb} ${full} ${where}${said}`,
+        `ask for the verb ${verb} on ${full} ${where}, or choose another namespace with -n`,
+      );
+    }
+    // The list of a resource that is served is empty, and never missing.
+    if (statusCode === 404 && body !== undefined) {
+      throw new Failure(
+        exitCodes.hub,
+        `the hub ${this.server} does not know ${full} ${resource.version}`,
+        resource === clusterProfiles
+          ? `is it the hub? If so, install the CRD: kubectl apply -f ${crdPath}`
+          : 'see whether this is the hub that you mean',
+      );
+    }
+    if (body === undefined) throw this.#notAnApiServer(statusCode);
+    throw new Failure(exitCodes.hub, `the hub ${this.server} answers with status ${statusCode}${said}`);
+  }
+
+  #notAnApiServer(statusCode?: number): Failure {
+    const status = statusCode === undefined ? '' : ` (status ${statusCode})`;
+    return new Failure(
+      exitCodes.hub,
+      `${this.server} does not answer as a Kubernetes API server does${status}`,
+      'see where --kubeconfig and --context lead',
+    );
+  }
+}
+
+// Of the built program: dist/chunks/program-clusterprofile/x.js.
+const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clusterprofiles.yaml', import.meta.url));
+
+function pathOf({ group, version, plural }: Resource, namespace: string | undefined): string {
+  const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  return `${base}${namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${plural}`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The frame of the program: arguments come in, a verb is loaded and called, an exit code goes out. Errors, signals and a reader
+ * who goes away are handled here, once, and in no verb.
+ */
+import { constants } from 'node:os';
+import { basename } from 'node:path';
+import { CommanderError } from 'commander';
+import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
+import { createCommandLine, type Parsed } from './command-line.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import { Terminal } from './terminal.ts';
+import { Options } from './verb.ts';
+import { verbs } from './verbs.ts';
+
+/** Milliseconds that a verb has to end its children and to clean up after Ctrl-C. */
+const graceMs = 3_000;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Runs the program, and ends the process. */
+export async function main(): Promise<void> {
+  const terminal = new Terminal(process.stdout, process.stderr);
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', () => process.exit(exitCodes.brokenPipe));
+  }
+  const stop = stopOnSignals();
+  const program = calledName(process.argv[1] ?? '');
+  const exitCode = await run(program, process.argv.slice(2), terminal, stop.signal).catch((error: unknown) =>
+    tell(error, terminal, program),
+  );
+  // Whatever a verb has left open must not keep a shell waiting.
+  process.exit(stop.exitCode ?? exitCode);
+}
+
+/** `kubectl clusterprofile`, where kubectl has started it as its plugin. */
+function calledName(path: string): string {
+  return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
+}
+
+async function run(
+  program: string,
+  argv: readonly string[],
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { own, command } = splitArguments(argv);
+  let parsed: Parsed | undefined;
+  const line = createCommandLine(program, terminal, (call) => {
+    parsed = call;
+  });
+  const { rest, flags } = await withoutProviderFlags(own);
+  if (rest.length === 0) {
+    line.outputHelp();
+    return exitCodes.ok;
+  }
+  const switches = new Set(
+    verbs.flatMap(({ options }) => options.flatMap((spec) => /^(?:-\w, )?--([a-z-]+)$/.exec(spec.flags)?.[1] ?? [])),
+  );
+  line.parse([...normalizeArguments(rest, switches)], { from: 'user' });
+  if (!parsed) return exitCodes.ok;
+  const { verb, args, options } = parsed;
+  if (flags.length > 0 && !verb.takesProviderFlags) {
+    throw new Failure(exitCodes.usage, `${verb.name} takes no --clusterprofile-* flags`, helpHint(program, verb.name));
+  }
+  if (command && !verb.takesCommand) {
+    throw new Failure(exitCodes.usage, `${verb.name} takes no command after --`, helpHint(program, verb.name));
+  }
+  const { run } = await verb.load();
+  return run({
+    program,
+    verb,
+    args,
+    options: new Options(options),
+    providerFlags: flags,
+    command: command ?? [],
+    terminal,
+    signal,
+  });
+}
+
+/** The library's own parser reads them, so that they mean here what they mean to a controller. */
+async function withoutProviderFlags(
+  own: readonly string[],
+): Promise<{ readonly rest: readonly string[]; readonly flags: readonly string[] }> {
+  if (!hasProviderFlags(own)) return { rest: own, flags: [] };
+  const { pickFlags } = await import('../access/flags.ts');
+  const { rest, given } = pickFlags(own);
+  return { rest, flags: given };
+}
+
+const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;
+
+/** Says what is wrong and what to do, and nothing else: no stack, and no secret. */
+async function tell(error: unknown, terminal: Terminal, program: string): Promise<ExitCode> {
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+  const { message, hint, exitCode } = error instanceof CommanderError ? usage(error, program) : await describe(error);
+  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${message}`);
+  if (hint !== undefined) await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${hint}`);
+  return exitCode;
+}
+
+interface Told {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly exitCode: ExitCode;
+}
+
+function usage({ message }: CommanderError, program: string): Told {
+  const verb = verbs.find(({ name }) => process.argv.includes(name));
+  const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const meant = more.map((line) => line.replace(/^\(D(.*)\)$/, 'd$1')).join(' ');
+  return {
+    // commander's own words are made for whoever wrote the program.
+    message: first.replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
+    hint: [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
+    exitCode: exitCodes.usage,
+  };
+}
+
+async function describe(error: unknown): Promise<Told> {
+  if (error instanceof Failure) return error;
+  const { CredentialsError, ConfigurationError, ProfileError, PluginError, ConnectionError } = await import(
+    '../errors.ts'
+  );
+  if (error instanceof CredentialsError) {
+    const exitCode =
+      error instanceof ConfigurationError
+        ? exitCodes.configuration
+        : error instanceof ProfileError
+          ? exitCodes.profile
+          : error instanceof PluginError
+            ? exitCodes.plugin
+            : error instanceof ConnectionError
+              ? exitCodes.connection
+              : exitCodes.failed;
+    return { message: error.message, exitCode };
+  }
+  const { redact } = await import('../exec/redact.ts');
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    message: redact(message),
+    hint: 'this is a bug of clusterprofile-credentials, or a machine in trouble; please report it',
+    exitCode: exitCodes.failed,
+  };
+}
+
+/** Ctrl-C asks the verb to end; a second one, or a verb that takes too long, ends the process. */
+function stopOnSignals(): { readonly signal: AbortSignal; readonly exitCode: ExitCode | undefined } {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  for (const name of signals) {
+    process.on(name, () => {
+      const code = 128 + constants.signals[name];
+      if (exitCode !== undefined) process.exit(code);
+      exitCode = code;
+      setTimeout(() => process.exit(code), graceMs).unref();
+      controller.abort(new Failure(exitCodes.interrupted, 'interrupted'));
+    });
+  }
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode as ExitCode | undefined; // 129, 130 or 143
+    },
+  };
+}

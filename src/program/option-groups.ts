@@ -1,0 +1,50 @@
+/** Options that several verbs have, so that each means the same everywhere. */
+import type { OptionSpec } from './verb.ts';
+
+/** Which hub, and what of it. `profiles.ts` reads them. */
+export const hubOptions: readonly OptionSpec[] = [
+  { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
+  { flags: '--context <name>', about: 'a context of it (default: its current context)', completes: 'contexts' },
+  {
+    flags: '-n, --namespace <name>',
+    about: "the ClusterProfiles' namespace (default: the context's)",
+    completes: 'namespaces',
+  },
+];
+
+/** Which ClusterProfiles. `profiles.ts` reads them. */
+export const profileOptions: readonly OptionSpec[] = [
+  ...hubOptions,
+  { flags: '-A, --all-namespaces', about: 'ClusterProfiles of all namespaces' },
+  {
+    flags: '-l, --selector <labels>',
+    about: 'ClusterProfiles with these labels: env=prod,tier!=dev',
+    completes: 'nothing',
+  },
+  {
+    flags: '-f, --filename <file>',
+    about: 'read ClusterProfiles from a file instead of the hub; - for stdin; may be repeated',
+    multiple: true,
+    completes: 'files',
+  },
+];
+
+/** Where the access providers come from, beside the `--clusterprofile-*` flags. `providers.ts` reads them. */
+export const providerOptions: readonly OptionSpec[] = [
+  {
+    flags: '--from-pod-args <workload>',
+    about: 'take the --clusterprofile-* flags of a Deployment: a manifest file, or deployment/NAME on the hub',
+    completes: 'files',
+  },
+  { flags: '--container <name>', about: 'its container (default: the one that has such flags)', completes: 'nothing' },
+];
+
+/** `-o` with these formats, beside the table. */
+export function outputOptions(...choices: readonly ('json' | 'yaml' | 'wide' | 'name')[]): readonly OptionSpec[] {
+  return [
+    { flags: '-o, --output <format>', about: 'another output', choices },
+    ...(choices.includes('wide') || choices.includes('name')
+      ? [{ flags: '--no-headers', about: 'leave the line with the titles out' }]
+      : []),
+  ];
+}

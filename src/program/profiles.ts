@@ -1,0 +1,169 @@
+/** The ClusterProfiles of a call: from the hub, or from files. */
+import { readFileSync } from 'node:fs';
+import { text as textOf } from 'node:stream/consumers';
+import { parseAllDocuments } from 'yaml';
+import { nearest } from '../access/nearest.ts';
+import { profileName } from '../access/resolve.ts';
+import type { FleetProfile } from '../fleet/profile.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import { clusterProfiles } from './resources.ts';
+import type { Call } from './verb.ts';
+
+/** A ClusterProfile as it stands on the hub or in a file: nothing of it is sure but that it is an object. */
+export type Profile = Partial<FleetProfile>;
+
+/** In the order of their names. Throws a `Failure` for a name that is not there. */
+export async function profilesOf(call: Call): Promise<readonly Profile[]> {
+  const { options, args } = call;
+  const files = options.texts('filename');
+  if (options.has('all-namespaces') && options.text('namespace') !== undefined) {
+    throw new Failure(exitCodes.usage, '-A and -n contradict each other', 'give one of the two');
+  }
+  if (args.length > 0 && options.text('selector') !== undefined) {
+    throw new Failure(exitCodes.usage, 'names and -l contradict each other', 'give one of the two');
+  }
+  return files.length > 0 ? profilesOfFiles(call, files) : profilesOfHub(call);
+}
+
+/** For verbs that take one name. */
+export async function profileOf(call: Call): Promise<Profile> {
+  const [profile, second] = await profilesOf(call);
+  const [name = ''] = call.args;
+  if (profile && !second) return profile;
+  throw new Failure(
+    exitCodes.usage,
+    `${name} is the name of more than one ClusterProfile: ${profileName(profile ?? {})}, ${profileName(second ?? {})}`,
+    'write NAMESPACE/NAME',
+  );
+}
+
+/** The namespace that names without one are in: `undefined` for all. */
+function namespaceOf({ options }: Call, otherwise: string | undefined): string | undefined {
+  return options.has('all-namespaces') ? undefined : (options.text('namespace') ?? otherwise);
+}
+
+async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
+  // Files need none of it.
+  const { Hub } = await import('./hub.ts');
+  const hub = Hub.open(call);
+  try {
+    const namespace = namespaceOf(call, hub.namespace ?? 'default');
+    if (call.args.length === 0) {
+      const labelSelector = call.options.text('selector');
+      return (await hub.list(clusterProfiles, namespace, { labelSelector })).filter(isObject);
+    }
+    const found = await Promise.all(
+      call.args.map(async (argument) => {
+        const asked = readName(argument);
+        const where = asked.namespace ?? namespace;
+        if (where === undefined)
+          return pick(asked, (await hub.list(clusterProfiles, undefined)).filter(isObject), call);
+        const profile = await hub.find(clusterProfiles, where, asked.name);
+        if (isObject(profile)) return [profile];
+        // Also where the CRD is missing, or the namespace: the list tells.
+        const others = (await hub.list(clusterProfiles, where)).filter(isObject);
+        return pick({ ...asked, namespace: where }, others, call);
+      }),
+    );
+    return unique(found.flat());
+  } finally {
+    await hub.close();
+  }
+}
+
+async function profilesOfFiles(call: Call, files: readonly string[]): Promise<readonly Profile[]> {
+  const { options, args } = call;
+  const selector = ['selector', 'kubeconfig', 'context'].find((name) => options.text(name) !== undefined);
+  if (selector !== undefined && options.text('from-pod-args') === undefined) {
+    const why = `--${selector} is for the hub, and -f reads files instead of it`;
+    throw new Failure(exitCodes.usage, why, 'give one of the two');
+  }
+  const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file) })));
+  const profiles = texts.flatMap(({ file, text }) => parseProfiles(text, file));
+  const namespace = namespaceOf(call, undefined);
+  const inNamespace = profiles.filter(({ metadata }) => namespace === undefined || metadata?.namespace === namespace);
+  if (args.length === 0) return inNamespace.toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
+  return unique(args.flatMap((argument) => pick(readName(argument), inNamespace, call)));
+}
+
+/** The profiles that a name means. Throws a `Failure` where there is none. */
+function pick(asked: AskedName, profiles: readonly Profile[], call: Call): readonly Profile[] {
+  const { name, namespace } = asked;
+  const found = profiles.filter(
+    ({ metadata }) => metadata?.name === name && (namespace === undefined || metadata.namespace === namespace),
+  );
+  if (found.length > 0) return found;
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  const meant = nearest(
+    name,
+    profiles.flatMap(({ metadata }) => metadata?.name ?? []),
+  );
+  const list = `${call.program} get ${namespace === undefined || call.options.texts('filename').length > 0 ? '' : `-n ${namespace}`}`;
+  throw new Failure(
+    exitCodes.notFound,
+    `there is no ClusterProfile ${name}${where}`,
+    meant === undefined
+      ? `${list.trim()} lists those that are there; -A looks in all namespaces`
+      : `did you mean ${meant}?`,
+  );
+}
+
+interface AskedName {
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** `NAME`, or `NAMESPACE/NAME`. */
+function readName(argument: string): AskedName {
+  const [first = '', second, third] = argument.split('/');
+  if (first === '' || second === '' || third !== undefined) {
+    const message = `'${argument}' is not the name of a ClusterProfile`;
+    throw new Failure(exitCodes.usage, message, 'write NAME, or NAMESPACE/NAME');
+  }
+  return second === undefined ? { namespace: undefined, name: first } : { namespace: first, name: second };
+}
+
+/** Each once, whatever was asked for twice. */
+const unique = (profiles: readonly Profile[]) => [...new Map(profiles.map((one) => [profileName(one), one])).values()];
+
+/** The text of a file, or of stdin for `-`. */
+export async function readSource(file: string): Promise<string> {
+  if (file === '-') return textOf(process.stdin);
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    throw new Failure(exitCodes.configuration, `${file} ${why}`, 'correct the path');
+  }
+}
+
+/** The objects of a manifest: several documents, and lists of objects. Throws a `Failure` that names file and line. */
+export function parseManifest(text: string, file: string): readonly object[] {
+  const documents = parseAllDocuments(text, { logLevel: 'silent' });
+  return [...documents].flatMap((document) => {
+    const [error] = document.errors;
+    if (error) {
+      // A parser's message quotes the text, which may be a secret.
+      const line = error.linePos?.[0].line ?? 1;
+      const what = error.code.toLowerCase().replaceAll('_', ' ');
+      throw new Failure(exitCodes.configuration, `${file}: line ${line}: is neither JSON nor YAML (${what})`);
+    }
+    const content: unknown = document.toJS();
+    if (!isObject(content)) return [];
+    const items: unknown = Reflect.get(content, 'items');
+    return Array.isArray(items) ? items.filter(isObject) : [content];
+  });
+}
+
+function parseProfiles(text: string, file: string): readonly Profile[] {
+  const profiles = parseManifest(text, file).filter((object) => Reflect.get(object, 'kind') === 'ClusterProfile');
+  if (profiles.length > 0) return profiles;
+  const where = file === '-' ? 'stdin' : file;
+  throw new Failure(exitCodes.configuration, `${where} has no ClusterProfile`, 'see its field kind');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

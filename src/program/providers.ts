@@ -1,0 +1,34 @@
+/** The access providers of a call: its `--clusterprofile-*` flags, or those that a workload on the hub or in a manifest runs with. */
+import { type FlaggedOptions, parseFlags, pickFlags } from '../access/flags.ts';
+import type { ConfiguredProvider } from '../access/provider.ts';
+import { checkHardened, joinProviders, readProviderFile } from '../configured-providers.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import type { Call } from './verb.ts';
+
+export interface CallProviders {
+  readonly providers: readonly ConfiguredProvider[];
+  /** Those that flags set: `cleanEnvironment`, `pluginPolicy` and the like. */
+  readonly options: FlaggedOptions;
+}
+
+/** Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. */
+export async function providersOf(call: Call): Promise<CallProviders> {
+  const { values, problems } = pickFlags(call.providerFlags);
+  const { providers: flagged, providerFile, options } = parseFlags(values, problems);
+  const file = providerFile === undefined ? undefined : readProviderFile(providerFile);
+  const providers = joinProviders(flagged, file);
+  if (options.hardened) checkHardened(providers, file ? `provider file ${file.path}` : 'flags');
+  return { providers, options };
+}
+
+/** For verbs that can do nothing without one. */
+export async function requiredProvidersOf(call: Call): Promise<CallProviders> {
+  const found = await providersOf(call);
+  if (found.providers.length > 0) return found;
+  throw new Failure(
+    exitCodes.configuration,
+    `${call.verb.name} needs to know the controller's access providers, and no flag says them`,
+    'give the flags that the controller runs with (--clusterprofile-provider-file FILE, --clusterprofile-access-provider TYPE=COMMAND), or --from-pod-args deployment/NAME',
+  );
+}

@@ -1,0 +1,79 @@
+/** What a verb is to the frame, and what the frame hands to a verb. */
+import type { ExitCode } from './exit-codes.ts';
+import type { Terminal } from './terminal.ts';
+
+/** One option, as commander writes it: `-o, --output <format>`. */
+export interface OptionSpec {
+  readonly flags: string;
+  readonly about: string;
+  readonly choices?: readonly string[];
+  /** May be given more than once. Any other may not: which of two would count is a guess. */
+  readonly multiple?: boolean;
+  /** What completion offers for its value; else file names. */
+  readonly completes?: Completes;
+}
+
+/** What a shell can complete with: something that is asked for, or nothing. */
+export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells' | 'nothing';
+
+export interface Verb {
+  readonly name: string;
+  /** As the help shows them: `[NAME...]`. */
+  readonly arguments?: string;
+  /** What completion offers for an argument. */
+  readonly completes?: Completes;
+  /** One line. */
+  readonly summary: string;
+  /** More of it, for its own help. */
+  readonly description?: string;
+  readonly options: readonly OptionSpec[];
+  /** Takes the controller's own `--clusterprofile-*` flags. */
+  readonly takesProviderFlags?: boolean;
+  /** Takes a command after `--`: the verb gets it as `call.command`. */
+  readonly takesCommand?: boolean;
+  readonly examples: readonly { readonly what: string; readonly args: string }[];
+  /** Its code, loaded when it is called. */
+  readonly load: () => Promise<{ readonly run: (call: Call) => Promise<ExitCode> }>;
+}
+
+/** One call of a verb. */
+export interface Call {
+  /** As the user calls it, for messages: `clusterprofile`, or `kubectl clusterprofile`. */
+  readonly program: string;
+  readonly verb: Verb;
+  readonly args: readonly string[];
+  readonly options: Options;
+  /** The `--clusterprofile-*` flags, as they were given. */
+  readonly providerFlags: readonly string[];
+  /** What stands after `--`. */
+  readonly command: readonly string[];
+  readonly terminal: Terminal;
+  /** Aborted by Ctrl-C and the other signals that end a program. A verb ends its children, cleans up and returns. */
+  readonly signal: AbortSignal;
+}
+
+/** The options that were given, by the long name without dashes. */
+export class Options {
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  /** The value of an option that takes one. */
+  text(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** The values of an option that may be given more than once. */
+  texts(name: string): readonly string[] {
+    const value = this.#values[name];
+    return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  }
+
+  /** Whether an option without a value was given. */
+  has(name: string): boolean {
+    return this.#values[name] === true;
+  }
+}

@@ -1,0 +1,119 @@
+/** `get [NAME...]`: ClusterProfiles, and the provider that would serve each. */
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { profileName, resolve } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { printData } from '../print.ts';
+import { type Profile, profilesOf } from '../profiles.ts';
+import { providersOf } from '../providers.ts';
+import { type Column, formatTable } from '../table.ts';
+import type { Call } from '../verb.ts';
+
+/** What is shown of one ClusterProfile; `-o json` has the same names. */
+export interface Row {
+  readonly namespace: string;
+  readonly name: string;
+  readonly manager?: string;
+  /** Of the condition `ControlPlaneHealthy`: `True`, `False` or `Unknown`. */
+  readonly healthy?: string;
+  /** What the profile offers. */
+  readonly accessTypes: readonly string[];
+  /** The one that would serve it. */
+  readonly provider?: string;
+  readonly server?: string;
+  readonly kubernetesVersion?: string;
+  /** Why no provider would. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { providers } = await providersOf(call);
+  const profiles = await profilesOf(call);
+  const rows = profiles.map((profile) => toRow(profile, providers));
+  const { terminal, options } = call;
+  if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
+  if (options.text('output') === 'name') {
+    await terminal.write(rows.map(({ name }) => `clusterprofile.multicluster.x-k8s.io/${name}\n`).join(''));
+    return exitCodes.ok;
+  }
+  if (rows.length === 0) {
+    await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
+    return exitCodes.ok;
+  }
+  const settings = { headers: !options.has('no-headers'), wide: options.text('output') === 'wide' };
+  await terminal.write(formatTable(terminal, columns, rows, settings).text);
+  if (providers.length === 0 && terminal.stderr.isTTY) await terminal.say(noProviders);
+  return exitCodes.ok;
+}
+
+const noProviders =
+  'The provider is not known: give the flags that the controller runs with (--clusterprofile-...), or --from-pod-args.';
+
+const columns: readonly Column<Row>[] = [
+  { title: 'NAMESPACE', value: ({ namespace }) => namespace },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'MANAGER', value: ({ manager }) => manager ?? '' },
+  {
+    title: 'HEALTHY',
+    value: ({ healthy }) => healthy ?? '',
+    style: ({ healthy }) => (healthy === 'True' ? 'green' : healthy === 'False' ? 'red' : undefined),
+  },
+  { title: 'ACCESS TYPES', value: ({ accessTypes }) => accessTypes.join(',') },
+  {
+    title: 'PROVIDER',
+    value: ({ provider, error }) => provider ?? (error ? `none (${error.code})` : '?'),
+    style: ({ error }) => (error ? 'red' : undefined),
+  },
+  { title: 'VERSION', wide: true, value: ({ kubernetesVersion }) => kubernetesVersion ?? '' },
+  { title: 'SERVER', wide: true, value: ({ server }) => server ?? '' },
+  { title: 'WHY NONE', wide: true, value: ({ error }) => error?.message ?? '' },
+];
+
+/** Whatever the profile holds: `get` shows what is there, the wrong things too. */
+function toRow(profile: Profile, providers: readonly ConfiguredProvider[]): Row {
+  const manager = textAt(profile, 'spec', 'clusterManager', 'name');
+  const version = textAt(profile, 'status', 'version', 'kubernetes');
+  const healthy = healthOf(profile);
+  return {
+    namespace: textAt(profile, 'metadata', 'namespace') ?? '',
+    name: textAt(profile, 'metadata', 'name') ?? '',
+    ...(manager === undefined ? {} : { manager }),
+    ...(healthy === undefined ? {} : { healthy }),
+    accessTypes: accessTypesOf(profile),
+    ...(version === undefined ? {} : { kubernetesVersion: version }),
+    ...served(profile, providers),
+  };
+}
+
+function served(
+  profile: Profile,
+  providers: readonly ConfiguredProvider[],
+): Pick<Row, 'provider' | 'server' | 'error'> {
+  if (providers.length === 0) return {};
+  try {
+    const { provider, cluster } = resolve(profile, providers);
+    return { provider, server: cluster.server };
+  } catch (error) {
+    if (!(error instanceof ProfileError)) throw error;
+    const { code, message } = error;
+    return { error: { code, message: message.replace(`ClusterProfile ${profileName(profile)}: `, '') } };
+  }
+}
+
+function accessTypesOf({ status }: Profile): readonly string[] {
+  const lists: readonly unknown[] = [Object(status).accessProviders, Object(status).credentialProviders];
+  const names = lists.flatMap((list) => (Array.isArray(list) ? list : [])).map((entry) => Object(entry).name);
+  return [...new Set(names.filter((name) => typeof name === 'string'))];
+}
+
+function healthOf({ status }: Profile): string | undefined {
+  const conditions: unknown = Object(status).conditions;
+  if (!Array.isArray(conditions)) return undefined;
+  const condition: unknown = conditions.find((one) => Object(one).type === 'ControlPlaneHealthy');
+  return textAt(condition, 'status');
+}
+
+function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
+  const found = keys.reduce<unknown>((part, key) => Object(part)[key], value);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}

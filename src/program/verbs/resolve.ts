@@ -1,0 +1,56 @@
+/** `resolve NAME`: what `providers.resolve(profile)` says, for an operator. */
+import { printedWithoutValues } from '../../access/printed-access.ts';
+import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
+import { printable } from '../../printable.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { printData } from '../print.ts';
+import { profileOf } from '../profiles.ts';
+import { requiredProvidersOf } from '../providers.ts';
+import type { Terminal } from '../terminal.ts';
+import type { Call } from '../verb.ts';
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { providers } = await requiredProvidersOf(call);
+  const profile = await profileOf(call);
+  const access = resolve(profile, providers);
+  const { terminal } = call;
+  // The values of variables may be secrets.
+  const shown: ResolvedAccess = JSON.parse(JSON.stringify(printedWithoutValues(access, { json: true })));
+  if (await printData(call, () => shown)) return exitCodes.ok;
+  await terminal.write(describe(profileName(profile), shown, terminal));
+  return exitCodes.ok;
+}
+
+function describe(name: string, { provider, cluster, exec, ignored }: ResolvedAccess, terminal: Terminal): string {
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    ['Profile', name],
+    ['Provider', provider],
+    ['Server', cluster.server],
+    ['Server name', cluster.tlsServerName],
+    ['Authority', cluster.certificateAuthorityData ? "the profile's" : "this machine's"],
+    ['Verification', cluster.insecureSkipTlsVerify ? 'off' : undefined],
+    ['Proxy', cluster.proxyUrl],
+    ['Command', exec.command],
+    ...exec.args.map((argument, index) => [index === 0 ? 'Arguments' : '', quoted(argument)] as const),
+    ...exec.env.map(({ name }, index) => [index === 0 ? 'Variables' : '', name] as const),
+    ['Version', exec.apiVersion],
+    ['Cluster info', exec.provideClusterInfo ? 'given to the plugin' : 'not given to the plugin'],
+    ['Config', exec.config === undefined ? undefined : JSON.stringify(exec.config)],
+    ['Interactive', exec.interactiveMode],
+  ];
+  const shown = lines.filter(([, value]) => value !== undefined);
+  const text = shown.map(
+    ([title, value]) =>
+      `${title === '' ? ' '.repeat(14) : `${title}:`.padEnd(14)}${printable(value ?? '', maxValueBytes)}`,
+  );
+  const notes = ignored.map(({ path, reason }) => `  ${terminal.paint('yellow', path)}: ${reason}`);
+  return `${[...text, ...(notes.length > 0 ? ['Ignored:', ...notes] : [])].join('\n')}\n`;
+}
+
+/** The longest value that is shown, in bytes: an exec extension may be anything. */
+const maxValueBytes = 4_096;
+
+/** As it would be written in a shell, where it has something else than plain characters. */
+function quoted(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : JSON.stringify(argument);
+}

@@ -1,0 +1,96 @@
+// What every verb has in common: arguments, help, errors, exit codes.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { runProgram, writeInput } from '../fixtures/program.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+describe('clusterprofile', () => {
+  test('without arguments, with help and with --help lists its verbs on stdout', async (t) => {
+    const [bare, help, flag] = await Promise.all([
+      runProgram(t, []),
+      runProgram(t, ['help']),
+      runProgram(t, ['--help']),
+    ]);
+    assert.deepEqual([bare.exitCode, bare.stderr], [0, '']);
+    assert.match(bare.stdout, /^Usage: clusterprofile <verb> \[options\]$/m);
+    assert.match(bare.stdout, /^ {2}get +list ClusterProfiles/m);
+    assert.deepEqual([help.stdout, flag.stdout], [bare.stdout, bare.stdout]);
+  });
+
+  test('is called kubectl clusterprofile in its help where kubectl has started it', async (t) => {
+    const { stdout } = await runProgram(t, ['get', '--help'], { name: 'kubectl-clusterprofile' });
+    assert.match(stdout, /^Usage: kubectl clusterprofile get/);
+    assert.match(stdout, /^ {2}kubectl clusterprofile get -A$/m);
+  });
+
+  test('says its version', async (t) => {
+    const { stdout } = await runProgram(t, ['--version']);
+    assert.equal(stdout, version);
+  });
+
+  test('tells what is wrong with the arguments, what was meant and where the help is, and ends with 2', async (t) => {
+    const cases = [
+      [['reslove'], "unknown command 'reslove'", 'did you mean resolve? see clusterprofile --help'],
+      [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
+      [
+        ['get', '-o', 'jsn'],
+        '--output jsn: has to be one of json, yaml, wide, name',
+        'did you mean json? see clusterprofile get --help',
+      ],
+      [
+        ['get', '--context', 'a', '--context', 'b'],
+        '--context b: is given as a too: give it once',
+        'see clusterprofile get --help',
+      ],
+      [['resolve'], "missing required argument 'NAME'", 'see clusterprofile resolve --help'],
+      [['get', '--', 'ls'], 'get takes no command after --', 'see clusterprofile get --help'],
+      [['get', '-A', '-n', 'fleet'], '-A and -n contradict each other', 'give one of the two'],
+      [['get', 'a', '-l', 'b=c'], 'names and -l contradict each other', 'give one of the two'],
+      [['get', 'a/b/c', '-f', '-'], "'a/b/c' is not the name of a ClusterProfile", 'write NAME, or NAMESPACE/NAME'],
+    ] as const;
+    const input = '{"kind":"ClusterProfile"}';
+    const results = await Promise.all(cases.map(([args]) => runProgram(t, args, { input })));
+    for (const [index, [args, message, hint]] of cases.entries()) {
+      const { stdout, stderr, exitCode } = results[index] ?? {};
+      assert.deepEqual([stdout, stderr, exitCode], ['', `error: ${message}\nhint:  ${hint}`, 2], args.join(' '));
+    }
+  });
+
+  test("reads the controller's flags as the controller does, wherever they stand, and tells a misspelt one", async (t) => {
+    const wrong = await runProgram(t, ['get', '--clusterprofile-plugin-polcy=DenyAll', '-f', '-']);
+    assert.match(
+      wrong.stderr,
+      /^error: flags: --clusterprofile-plugin-polcy: .*did you mean --clusterprofile-plugin-policy/,
+    );
+    assert.equal(wrong.exitCode, 3);
+    const input = JSON.stringify({ kind: 'ClusterProfile', metadata: { name: 'a' } });
+    const first = await runProgram(t, ['-clusterprofile-access-provider', 'google=/p', 'get', '-f', '-'], { input });
+    assert.match(first.stdout, /none \(NO_MATCHING_PROVIDER\)/);
+  });
+
+  test('takes -o=json and --no-headers=false as kubectl does', async (t) => {
+    const file = await writeInput(t, 'profile.json', { kind: 'ClusterProfile', metadata: { name: 'a' } });
+    const json = await runProgram(t, ['get', '-f', file, '-o=json']);
+    assert.equal(JSON.parse(json.stdout).items[0].name, 'a');
+    const headers = await runProgram(t, ['get', '-f', file, '--no-headers=false']);
+    assert.match(headers.stdout, /^NAMESPACE/);
+  });
+
+  test('tells a file that cannot be used, with its line, and ends with 3', async (t) => {
+    const broken = await writeInput(t, 'broken.yaml', 'kind: ClusterProfile\nmetadata: {s3cret\n');
+    const other = await writeInput(t, 'other.yaml', 'kind: Pod\n');
+    for (const [file, expected] of [
+      ['/none.yaml', 'error: /none.yaml does not exist\nhint:  correct the path'],
+      [broken, /^error: .*broken\.yaml: line [23]: is neither JSON nor YAML \([a-z ]+\)$/],
+      [other, /^error: .*other\.yaml has no ClusterProfile\nhint: {2}see its field kind$/],
+    ] as const) {
+      const { stderr, exitCode } = await runProgram(t, ['get', '-f', file]);
+      if (typeof expected === 'string') assert.equal(stderr, expected);
+      else assert.match(stderr, expected);
+      assert.equal(exitCode, 3);
+      assert.doesNotMatch(stderr, /s3cret/);
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runProgram, writeInput } from '../fixtures/program.ts';
+
+const profiles = `
+kind: ClusterProfile
+metadata: { namespace: fleet, name: spoke-1 }
+status:
+  accessProviders:
+  - name: google
+    cluster:
+      server: https://spoke-1.example.com
+      extensions:
+      - { name: client.authentication.k8s.io/exec, extension: { clusterName: "\\u202espoke" } }
+      - { name: other, extension: 1 }
+---
+kind: List
+items:
+- kind: ClusterProfile
+  metadata: { namespace: fleet, name: spoke-2 }
+- kind: ClusterProfile
+  metadata: { namespace: lab, name: spoke-2 }
+`;
+const providers = `
+providers:
+- name: google
+  execConfig:
+    apiVersion: client.authentication.k8s.io/v1
+    command: /usr/bin/plugin
+    args: [--flag, "two words"]
+    env: [{ name: SECRET, value: s3cret }]
+    provideClusterInfo: true
+`;
+
+describe('clusterprofile resolve', () => {
+  test('shows what is run and what is ignored, and no value of a variable', async (t) => {
+    const file = await writeInput(t, 'providers.yaml', providers);
+    const args = ['resolve', 'spoke-1', '-f', '-', '--clusterprofile-provider-file', file];
+    const { stdout, stderr, exitCode } = await runProgram(t, args, { input: profiles });
+    assert.deepEqual([stderr, exitCode], ['', 0]);
+    assert.equal(
+      stdout,
+      `Profile:      fleet/spoke-1
+Provider:     google
+Server:       https://spoke-1.example.com
+Authority:    this machine's
+Command:      /usr/bin/plugin
+Arguments:    --flag
+              "two words"
+Variables:    SECRET
+Version:      client.authentication.k8s.io/v1
+Cluster info: given to the plugin
+Config:       {"clusterName":"\\u202espoke"}
+Interactive:  Never
+Ignored:
+  status.accessProviders[0].cluster.extensions[1]: "other" is not an extension that this library reads`,
+    );
+    const json = await runProgram(t, [...args, '-o', 'json'], { input: profiles });
+    const { provider, exec, ignored } = JSON.parse(json.stdout);
+    assert.deepEqual([provider, exec.env, ignored.length], ['google', [{ name: 'SECRET', value: '[redacted]' }], 1]);
+  });
+
+  test('says why a profile is not served, which names there are, and what it needs to know', async (t) => {
+    const flag = ['--clusterprofile-access-provider', 'google=/p'];
+    for (const [args, expected, code] of [
+      [['fleet/spoke-2', ...flag], /^error: ClusterProfile fleet\/spoke-2: status: is missing/, 10],
+      [
+        ['spoke-2', ...flag],
+        /is the name of more than one ClusterProfile: fleet\/spoke-2, lab\/spoke-2\nhint: {2}write NAMESPACE\/NAME$/,
+        2,
+      ],
+      [['spok-1', ...flag], /^error: there is no ClusterProfile spok-1\nhint: {2}did you mean spoke-1\?$/, 5],
+      [
+        ['spoke-1', '-n', 'lab', ...flag],
+        /^error: there is no ClusterProfile spoke-1\nhint: {2}did you mean spoke-2\?$/,
+        5,
+      ],
+      [['spoke-1'], /^error: resolve needs to know .*\nhint: {2}give the flags that the controller runs with/, 3],
+    ] as const) {
+      const { stderr, exitCode } = await runProgram(t, ['resolve', ...args, '-f', '-'], { input: profiles });
+      assert.match(stderr, expected);
+      assert.equal(exitCode, code);
+    }
+  });
+});
