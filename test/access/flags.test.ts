@@ -314,6 +314,8 @@ describe('a flag that is none of ours', () => {
     assert.deepEqual(pickFlags(argv), {
       values: { 'clusterprofile-provider-file': '--clusterprofile-x' },
       problems: [],
+      rest: ['--cluster', '--clusterprofile', '--', '--clusterprofile-x'],
+      given: ['--clusterprofile-provider-file=--clusterprofile-x'],
     });
   });
 
@@ -348,7 +350,8 @@ describe('an argv', () => {
   });
 
   test('is left alone after "--"', () => {
-    assert.deepEqual(pickFlags(['--', '--clusterprofile-access-provider', google]), { values: {}, problems: [] });
+    const argv = ['--', '--clusterprofile-access-provider', google];
+    assert.deepEqual(pickFlags(argv), { values: {}, problems: [], rest: argv, given: [] });
   });
 
   test('is an error when a flag has no value', () => {
