@@ -100,6 +100,7 @@ export type FleetErrorCode =
   | 'CLUSTER_NOT_OWNED'
   | 'CLUSTER_DISENGAGED'
   | 'FLEET_CLOSED'
+  | 'LEASE_LOST'
   | 'TIMEOUT'
   | 'API_STATUS'
   | 'API_TIMEOUT'

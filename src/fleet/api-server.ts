@@ -1,4 +1,4 @@
-/** One API server, asked with GET: any KubeConfig comes in, answers go out whose bodies are read as they come. */
+/** One API server: any KubeConfig comes in, answers to requests go out, whose bodies are read as they come. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
@@ -29,13 +29,30 @@ export class ApiServer {
   }
 
   /** The answer, whatever its status. `path` begins with a slash. */
-  async get(path: string, { signal, gzip = false }: GetOptions): Promise<ApiResponse> {
+  get(path: string, { signal, gzip = false }: GetOptions): Promise<ApiResponse> {
+    return this.#request('GET', path, signal, gzip ? { 'accept-encoding': 'gzip' } : {});
+  }
+
+  /** Sends an object as JSON. The answer, whatever its status. */
+  send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal): Promise<ApiResponse> {
+    return this.#request(method, path, signal, { 'content-type': 'application/json' }, JSON.stringify(object));
+  }
+
+  async #request(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    signal: AbortSignal,
+    more: Readonly<Record<string, string>>,
+    body?: string,
+  ): Promise<ApiResponse> {
     const url = `${this.url}${path}`;
-    const { dispatcher, headers } = await this.#authenticate(url);
+    const { dispatcher, headers } = await this.#authenticate(url, method);
     signal.throwIfAborted();
     return request(url, {
+      method,
       signal,
-      headers: { accept: 'application/json', ...(gzip ? { 'accept-encoding': 'gzip' } : {}), ...headers },
+      headers: { accept: 'application/json', ...more, ...headers },
+      ...(body === undefined ? {} : { body }),
       ...(dispatcher ? { dispatcher } : {}),
       // A quiet watch is not a dead one; whoever reads a list has limits of its own.
       bodyTimeout: 0,
@@ -44,10 +61,13 @@ export class ApiServer {
   }
 
   /** Ours puts its credential on by itself; client-node's is asked for each request, since it may have a new one. */
-  async #authenticate(url: string): Promise<{ dispatcher?: Dispatcher; headers?: Record<string, string> }> {
+  async #authenticate(
+    url: string,
+    method: string,
+  ): Promise<{ dispatcher?: Dispatcher; headers?: Record<string, string> }> {
     if (this.#config instanceof RestConfig) return { dispatcher: this.#config.dispatcher };
     const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
-    const context = new RequestContext(url, HttpMethod.GET);
+    const context = new RequestContext(url, method as typeof HttpMethod.GET); // its values are the methods' names
     await this.#config.applySecurityAuthentication(context);
     const dispatcher = context.getDispatcher();
     return { headers: context.getHeaders(), ...(dispatcher ? { dispatcher } : {}) };

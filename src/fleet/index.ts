@@ -13,6 +13,7 @@ export { Informer, type InformerOptions, type InformerTrouble } from './informer
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
+export { LeaderElection, type LeaderElectionOptions, type LeaderElectionRun } from './leader-election.ts';
 export type { EngageHandler } from './membership/engage-handlers.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
@@ -21,4 +22,11 @@ export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectedResource, ReflectorRestart } from './reflect/reflector.ts';
 export type { RestartReason } from './reflect/restart.ts';
-export type { ClusterChanged, ClusterState, Reconciled, ReconcileResult, ReflectorRestarted } from './telemetry.ts';
+export type {
+  ClusterChanged,
+  ClusterState,
+  LeadershipChanged,
+  Reconciled,
+  ReconcileResult,
+  ReflectorRestarted,
+} from './telemetry.ts';

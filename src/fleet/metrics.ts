@@ -159,7 +159,14 @@ export class FleetMetrics {
       labelNames: ['reason'],
       registers,
     });
+    const leading = new Gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this process leads: 1 or 0, by the name of the Lease.',
+      labelNames: ['name'],
+      registers,
+    });
     return {
+      leader: ({ name, leading: leads }) => leading.set({ name }, leads ? 1 : 0),
       restart: ({ reason }) => restarts.inc({ reason }),
       reconcile: ({ controller, cluster, result, durationMs, waitedMs }) => {
         const by = clusterLabel ? { controller, cluster } : { controller };

@@ -1,11 +1,14 @@
 /** What is looked at of options, wherever they come in. */
+import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { warnOnStderr } from '../logger.ts';
-import { isFunction } from '../option-schemas.ts';
+import { isFunction, sharedOptions } from '../option-schemas.ts';
 import { type Clock, safeFleetClock, systemClock } from './clock.ts';
+import { FleetMetrics } from './metrics.ts';
 
 export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
-export const functionOf = <T = never>(what: string) => z.custom<T>(isFunction, { error: `must be a function ${what}` });
+export const functionOf = <T = never>(what: string) =>
+  z.custom<T>(isFunction, { error: `must be a function ${what}`.trimEnd() });
 
 export const clock = z
   .custom<Clock>((value) => ['now', 'uptime', 'after'].every((name) => isFunction(Object(value)[name])), {
@@ -13,6 +16,14 @@ export const clock = z
   })
   .transform((given) => safeFleetClock(given, warnOnStderr))
   .default(systemClock);
+
+/** What a fleet and a leader election have in common. */
+export const fleetShape = {
+  hub: z.custom<KubeConfig>(isKubeConfig, { error: 'must be a KubeConfig with a current cluster' }),
+  logger: sharedOptions.logger,
+  metrics: z.instanceof(FleetMetrics, { error: 'must be new FleetMetrics({ registry })' }).optional(),
+  clock,
+};
 
 /** What is listed and watched. */
 export const resourceShape = {
@@ -23,3 +34,9 @@ export const resourceShape = {
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
   keepManagedFields: z.boolean({ error: 'must be true or false' }).optional(),
 };
+
+function isKubeConfig(value: unknown): boolean {
+  const { getCurrentCluster, applySecurityAuthentication } = Object(value);
+  if (!isFunction(getCurrentCluster) || !isFunction(applySecurityAuthentication)) return false;
+  return typeof Object(Reflect.apply(getCurrentCluster, value, [])).server === 'string';
+}

@@ -3,10 +3,10 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { CredentialProviders } from '../credential-providers.ts';
 import type { Logger } from '../logger.ts';
-import { isFunction, milliseconds, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
+import { milliseconds, parseOptionsWith } from '../option-schemas.ts';
 import type { Clock } from './clock.ts';
-import { FleetMetrics } from './metrics.ts';
-import { clock, functionOf, text } from './option-schemas.ts';
+import type { FleetMetrics } from './metrics.ts';
+import { fleetShape, functionOf, text } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
 
 /** Options of `new Fleet`; each is validated at construction. */
@@ -40,7 +40,7 @@ export interface FleetOptions {
 }
 
 const schema = z.strictObject({
-  hub: z.custom<KubeConfig>(isKubeConfig, { error: 'must be a KubeConfig with a current cluster' }),
+  ...fleetShape,
   providers: z.instanceof(CredentialProviders, { error: 'must be a CredentialProviders' }),
   namespaces: z
     .array(text('the name of a namespace'), { error: 'must be a list of namespaces' })
@@ -64,19 +64,10 @@ const schema = z.strictObject({
   ).optional(),
   unhealthyGraceMs: milliseconds(0).default(300_000),
   engageTimeoutMs: milliseconds(1).default(60_000),
-  logger: sharedOptions.logger,
-  metrics: z.instanceof(FleetMetrics, { error: 'must be new FleetMetrics({ registry })' }).optional(),
-  clock,
 });
 
 /** @internal */
 export type FleetSettings = z.output<typeof schema>;
-
-function isKubeConfig(value: unknown): boolean {
-  const { getCurrentCluster, applySecurityAuthentication } = Object(value);
-  if (!isFunction(getCurrentCluster) || !isFunction(applySecurityAuthentication)) return false;
-  return typeof Object(Reflect.apply(getCurrentCluster, value, [])).server === 'string';
-}
 
 /** @internal Every option with its default. Throws a `ConfigurationError` that names each bad one. */
 export function parseFleetOptions(options: FleetOptions): FleetSettings {

@@ -43,11 +43,20 @@ export interface ReflectorRestarted {
   readonly afterMs: number;
 }
 
+/** A `LeaderElection` was made, begins to lead, or leads no more. */
+export interface LeadershipChanged {
+  /** Of the Lease. */
+  readonly name: string;
+  readonly identity: string;
+  readonly leading: boolean;
+}
+
 /** Event names are those of the channels, after `clusterprofile-credentials:fleet-`. */
 export interface FleetEvents {
   readonly cluster: ClusterChanged;
   readonly reconcile: Reconciled;
   readonly restart: ReflectorRestarted;
+  readonly leader: LeadershipChanged;
 }
 
 /** Takes the events that it has a function for. */
@@ -57,6 +66,7 @@ const channels = {
   cluster: channel('clusterprofile-credentials:fleet-cluster'),
   reconcile: channel('clusterprofile-credentials:fleet-reconcile'),
   restart: channel('clusterprofile-credentials:fleet-restart'),
+  leader: channel('clusterprofile-credentials:fleet-leader'),
 } as const;
 
 /** Tells everybody. One who throws, or rejects, is passed over. */

@@ -1,0 +1,297 @@
+/** client-go's leader election: a Lease on the hub comes in, one process at a time that leads goes out. */
+import type { KubeConfig } from '@kubernetes/client-node';
+import { z } from 'zod';
+import { reasonOf } from '../callbacks.ts';
+import { FleetError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { milliseconds, parseOptionsWith } from '../option-schemas.ts';
+import { ApiServer } from './api-server.ts';
+import { type Clock, sleep } from './clock.ts';
+import { debug, guard, warn } from './guard.ts';
+import { uniqueIdentity } from './lease/identity.ts';
+import { LeaseLock } from './lease/lease-lock.ts';
+import { ApiLeases } from './lease/leases.ts';
+import type { FleetMetrics } from './metrics.ts';
+import { fleetShape, functionOf, text } from './option-schemas.ts';
+import { emit } from './telemetry.ts';
+import { Wait } from './wait.ts';
+
+/** Options of `new LeaderElection`; each is validated at construction. */
+export interface LeaderElectionOptions {
+  /** The API server that has the Lease: any KubeConfig, a RestConfig of ours or client-node's. */
+  readonly hub: KubeConfig;
+  readonly namespace: string;
+  /** Of the Lease. Who has the same one, in whatever language, contends for it. */
+  readonly name: string;
+  /** No two processes that live may have the same. Default: `POD_NAME` or the host's name, and something random. */
+  readonly identity?: string;
+  /** Milliseconds, whole seconds, that others wait after the last sign of a leader. Default: 15_000. */
+  readonly leaseDurationMs?: number;
+  /** Milliseconds after its last successful renewal in which a leader gives up. Default: 10_000. */
+  readonly renewDeadlineMs?: number;
+  /** Milliseconds between two tries. Default: 2_000. */
+  readonly retryPeriodMs?: number;
+  /** Give the Lease away when `signal` has aborted and the work has ended, so that the next one begins at once. Default: true. */
+  readonly releaseOnCancel?: boolean;
+  /** Default: warnings go to stderr. */
+  readonly logger?: Logger;
+  /** `leader_election_master_status`. */
+  readonly metrics?: FleetMetrics;
+  /** For tests. */
+  readonly clock?: Clock;
+}
+
+/** Options of `LeaderElection.run`. */
+export interface LeaderElectionRun {
+  /** Ends it: the work's signal aborts, and when it has ended the Lease is given away. */
+  readonly signal?: AbortSignal;
+  /** The work of a leader. Its signal aborts when it has to end, because `signal` did or the Lease is lost. May return before. */
+  readonly onStartedLeading: (signal: AbortSignal) => unknown;
+  /** Told when this process leads no more. */
+  readonly onStoppedLeading?: () => unknown;
+  /** Told of each leader that is seen, this process included. */
+  readonly onNewLeader?: (identity: string) => unknown;
+}
+
+/** As client-go has it: up to this much longer, so that contenders do not try together. */
+const jitter = 1.2;
+const seconds = 'must be whole seconds in milliseconds: 15_000 for 15 s';
+
+const schema = z
+  .strictObject({
+    ...fleetShape,
+    namespace: text('the name of a namespace'),
+    name: text('the name of a Lease'),
+    identity: text('a text that no other process has').optional(),
+    leaseDurationMs: milliseconds(1_000).multipleOf(1_000, { error: seconds }).default(15_000),
+    renewDeadlineMs: milliseconds(1).default(10_000),
+    retryPeriodMs: milliseconds(1).default(2_000),
+    releaseOnCancel: z.boolean({ error: 'must be true or false' }).default(true),
+  })
+  .check(({ value: { leaseDurationMs, renewDeadlineMs, retryPeriodMs }, issues }) => {
+    const refuse = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], message, input: renewDeadlineMs });
+    if (leaseDurationMs <= renewDeadlineMs)
+      refuse('renewDeadlineMs', `must be less than leaseDurationMs (${leaseDurationMs})`);
+    if (renewDeadlineMs <= retryPeriodMs * jitter)
+      refuse(
+        'retryPeriodMs',
+        `must be less than ${(renewDeadlineMs / jitter).toFixed(0)}: renewDeadlineMs / ${jitter}`,
+      );
+  });
+
+const runSchema = z.strictObject({
+  signal: z.instanceof(AbortSignal, { error: 'must be an AbortSignal' }).optional(),
+  onStartedLeading: functionOf<(signal: AbortSignal) => unknown>('that does the work of a leader'),
+  onStoppedLeading: functionOf<() => unknown>('').optional(),
+  onNewLeader: functionOf<(identity: string) => unknown>('that takes an identity').optional(),
+});
+
+type Settings = z.output<typeof schema>;
+type Callbacks = Omit<z.output<typeof runSchema>, 'signal'>;
+
+/**
+ * Leader election on a Lease, for what must run once in a fleet. The record and the rules are client-go's: programs in Go and
+ * this one can contend for the same Lease. A leader stops `renewDeadlineMs` after the start of its last successful renewal,
+ * before anybody else begins.
+ *
+ * @example
+ * const election = new LeaderElection({ hub, namespace: 'fleet-system', name: 'reports' });
+ * await election.run({ signal, onStartedLeading: (signal) => writeReports(signal), onStoppedLeading: () => console.warn('lost') });
+ */
+export class LeaderElection {
+  readonly identity: string;
+  readonly #settings: Settings;
+  readonly #lock: LeaseLock;
+  readonly #wait: Wait;
+  #isRunning = false;
+  #leads = false;
+  /** The leader that `onNewLeader` was told of last. */
+  #reported: string | undefined;
+  /** Why the last try failed. */
+  #trouble: string | undefined;
+
+  /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
+  constructor(options: LeaderElectionOptions) {
+    this.#settings = parseOptionsWith(schema, options);
+    const { hub, namespace, name, identity, clock, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = this.#settings;
+    this.identity = identity ?? uniqueIdentity();
+    this.#wait = new Wait(clock);
+    this.#lock = new LeaseLock({
+      leases: new ApiLeases(new ApiServer(hub), namespace),
+      name,
+      identity: this.identity,
+      durationMs: leaseDurationMs,
+      deadlineMs: renewDeadlineMs,
+      // So that a request which hangs leaves time for another.
+      requestTimeoutMs: (renewDeadlineMs - retryPeriodMs) / 2,
+      clock,
+      changed: this.#wait.poke,
+    });
+    this.#tell(false);
+  }
+
+  /** The identity of who was seen leading last; it may have ended since. `undefined` where nobody was. */
+  get leader(): string | undefined {
+    return this.#lock.holder;
+  }
+
+  /** This process leads, at this moment. */
+  get isLeader(): boolean {
+    return this.#leads && this.#lock.isHeld;
+  }
+
+  /**
+   * Contends for the Lease, leads, and resolves when it leads no more: `signal` has aborted, or the Lease was lost. By then the
+   * work has ended, so it may be called again. Whatever the hub answers, it goes on. Rejects with what `onStartedLeading` throws,
+   * when the Lease has been given away.
+   */
+  async run(options: LeaderElectionRun): Promise<void> {
+    const { signal = new AbortController().signal, ...callbacks } = parseOptionsWith(runSchema, options);
+    if (this.#isRunning)
+      throw new FleetError('FLEET_CLOSED', `run of LeaderElection ${this.#lock.name} goes on already`);
+    this.#isRunning = true;
+    try {
+      if (await this.#acquire(signal, callbacks)) await this.#lead(signal, callbacks);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /** Resolves with whether it leads, which it does unless the signal aborts. */
+  async #acquire(signal: AbortSignal, callbacks: Callbacks): Promise<boolean> {
+    const { clock, retryPeriodMs } = this.#settings;
+    while (!signal.aborted) {
+      const held = await this.#try(async () => {
+        await this.#lock.look();
+        // Who is told to end while it asks does not begin.
+        return !signal.aborted && this.#lock.hold();
+      }, callbacks);
+      if (held) return true;
+      await sleep(clock, retryPeriodMs * (1 + jitter * Math.random()), signal).catch(() => undefined);
+    }
+    return false;
+  }
+
+  async #lead(signal: AbortSignal, callbacks: Callbacks): Promise<void> {
+    const { logger, releaseOnCancel } = this.#settings;
+    const leading = new AbortController();
+    const cancel = () => leading.abort(signal.reason);
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    const work = new Work(() => callbacks.onStartedLeading(leading.signal));
+    this.#tell(true);
+    const renewal = new AbortController();
+    const stopRenewing = () => {
+      if (work.failure || (work.hasEnded && signal.aborted)) renewal.abort();
+    };
+    work.ended.then(stopRenewing);
+    signal.addEventListener('abort', stopRenewing, { once: true });
+    const attempts = this.#renew(renewal.signal, callbacks);
+    const lost = await this.#isLost(renewal.signal);
+    if (lost) leading.abort(this.#lossOf());
+    this.#tell(false);
+    if (callbacks.onStoppedLeading) guard(logger, this.#fields, 'onStoppedLeading', callbacks.onStoppedLeading);
+    renewal.abort();
+    signal.removeEventListener('abort', cancel);
+    signal.removeEventListener('abort', stopRenewing);
+    await Promise.all([work.ended, attempts]);
+    if (releaseOnCancel) await this.#release();
+    if (work.failure) throw work.failure.error;
+  }
+
+  /** Until the signal aborts. */
+  async #renew(signal: AbortSignal, callbacks: Callbacks): Promise<void> {
+    const { clock, retryPeriodMs } = this.#settings;
+    for (;;) {
+      await sleep(clock, retryPeriodMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#try(() => this.#lock.hold(), callbacks);
+    }
+  }
+
+  /** Resolves with `true` when the Lease is held no more, with `false` when the signal aborts before. */
+  async #isLost(signal: AbortSignal): Promise<boolean> {
+    signal.addEventListener('abort', this.#wait.poke, { once: true });
+    while (!signal.aborted) {
+      if (!this.#lock.isHeld) return true;
+      await this.#wait.for(this.#lock.heldUntil - this.#settings.clock.uptime());
+    }
+    return false;
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#lock.release();
+    } catch (error) {
+      warn(
+        this.#settings.logger,
+        this.#fields,
+        `the Lease is not given away, so others wait until it expires: ${reasonOf(error)}`,
+      );
+    }
+  }
+
+  /** A failure is told once until it has passed. */
+  async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: Callbacks): Promise<boolean> {
+    const { logger } = this.#settings;
+    try {
+      const held = await attempt();
+      this.#trouble = undefined;
+      return held;
+    } catch (error) {
+      const reason = reasonOf(error);
+      const say = this.#trouble === undefined ? warn : debug;
+      say(logger, this.#fields, `the Lease cannot be had or renewed at the moment: ${reason}`);
+      this.#trouble = reason;
+      return false;
+    } finally {
+      const { leader } = this;
+      if (leader !== undefined && leader !== this.#reported) {
+        this.#reported = leader;
+        if (onNewLeader) guard(logger, this.#fields, 'onNewLeader', () => onNewLeader(leader));
+      }
+    }
+  }
+
+  #lossOf(): FleetError {
+    const { leader } = this;
+    const why =
+      leader === undefined || leader === this.identity
+        ? `it could not be renewed for ${this.#settings.renewDeadlineMs} ms${this.#trouble === undefined ? '' : `: ${this.#trouble}`}`
+        : `${leader} has it`;
+    const message = `${this.identity} leads no more, it has lost Lease ${this.#fields.lease}: ${why}`;
+    warn(this.#settings.logger, this.#fields, message);
+    return new FleetError('LEASE_LOST', message);
+  }
+
+  #tell(leading: boolean): void {
+    const { name, metrics } = this.#settings;
+    this.#leads = leading;
+    emit(metrics?.observer, 'leader', { name, identity: this.identity, leading });
+    debug(this.#settings.logger, this.#fields, `${this.identity} ${leading ? 'leads' : 'does not lead'}`);
+  }
+
+  get #fields(): { readonly lease: string } {
+    return { lease: `${this.#settings.namespace}/${this.#settings.name}` };
+  }
+}
+
+/** What a leader does. It may return early, fail, or go on after it was told to end. */
+class Work {
+  /** Never rejects. */
+  readonly ended: Promise<void>;
+  hasEnded = false;
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(work: () => unknown) {
+    this.ended = (async () => {
+      try {
+        await work();
+      } catch (error) {
+        this.failure = { error };
+      }
+      this.hasEnded = true;
+    })();
+  }
+}

@@ -1,0 +1,50 @@
+/** A Lease of `coordination.k8s.io/v1` as the wire has it, and what a lock reads and writes of it. Pure. */
+import type { KubernetesObject } from '../kubernetes-object.ts';
+
+export const leaseKind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
+
+/** Any field may be absent: people and other programs write Leases too. */
+export interface LeaseSpec {
+  /** Who has it. Empty or absent: nobody. */
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  /** RFC 3339 with six digits of a second. */
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  /** How often it went from one holder to another. */
+  readonly leaseTransitions?: number;
+}
+
+export interface Lease extends KubernetesObject {
+  readonly spec?: LeaseSpec;
+}
+
+/** A Lease that is to be created or replaced. Where `metadata` has a `resourceVersion`, it is a precondition. */
+export interface LeaseToWrite {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Partial<Lease['metadata']> & Pick<Lease['metadata'], 'name'>;
+  readonly spec: LeaseSpec;
+}
+
+/** `undefined` where nobody has it. */
+export function holderOf(lease: Lease): string | undefined {
+  const holder: unknown = lease.spec?.holderIdentity;
+  return typeof holder === 'string' && holder !== '' ? holder : undefined;
+}
+
+/** Milliseconds for which a Lease is its holder's after it was written; `undefined` where it does not say. */
+export function durationOf(lease: Lease): number | undefined {
+  const seconds: unknown = lease.spec?.leaseDurationSeconds;
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
+}
+
+export function transitionsOf(lease: Lease): number {
+  const transitions: unknown = lease.spec?.leaseTransitions;
+  return typeof transitions === 'number' && transitions >= 0 ? transitions : 0;
+}
+
+/** Milliseconds since 1970 as a Lease has them: a server takes exactly six digits of a second. */
+export function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z');
+}

@@ -1,0 +1,92 @@
+/** The Leases of one namespace on one server. A change succeeds only where nobody else has made one in the meantime. */
+import { FleetError } from '../../errors.ts';
+import { type ApiResponse, type ApiServer, refusalOf, textOf } from '../api-server.ts';
+import { groupPath } from '../discovery.ts';
+import { readObject } from '../reflect/events.ts';
+import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
+
+/** What a lock needs of an API server. Each rejects with a `FleetError` where the server cannot be reached, or refuses. */
+export interface Leases {
+  /** `undefined` where there is none. */
+  get(name: string, signal: AbortSignal): Promise<Lease | undefined>;
+  /** `undefined` where there is one already. */
+  create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
+  /** `undefined` where it has changed since, or is gone. */
+  update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
+  /** `false` where it has changed since, or is gone. */
+  delete(lease: Lease, signal: AbortSignal): Promise<boolean>;
+}
+
+/** The longest Lease in bytes that is read. */
+const longestLease = 1024 * 1024;
+
+export class ApiLeases implements Leases {
+  readonly namespace: string;
+  readonly #server: ApiServer;
+
+  constructor(server: ApiServer, namespace: string) {
+    this.#server = server;
+    this.namespace = namespace;
+  }
+
+  async get(name: string, signal: AbortSignal): Promise<Lease | undefined> {
+    const response = await this.#server.get(this.#path(name), { signal });
+    return this.#read(response, `GET Lease ${this.namespace}/${name}`, 200, [404]);
+  }
+
+  async create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
+    const response = await this.#server.send('POST', this.#path(), lease, signal);
+    return this.#read(response, `POST Lease ${this.namespace}/${lease.metadata.name}`, 201, [409]);
+  }
+
+  async update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
+    const { name } = lease.metadata;
+    const response = await this.#server.send('PUT', this.#path(name), lease, signal);
+    return this.#read(response, `PUT Lease ${this.namespace}/${name}`, 200, [404, 409]);
+  }
+
+  async delete({ metadata }: Lease, signal: AbortSignal): Promise<boolean> {
+    const { name, uid, resourceVersion } = metadata;
+    const options = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
+    const response = await this.#server.send('DELETE', this.#path(name), options, signal);
+    const gone = response.statusCode === 200;
+    if (gone || response.statusCode === 404 || response.statusCode === 409) {
+      await response.body.dump();
+      return gone;
+    }
+    throw await this.#refusal(response, `DELETE Lease ${this.namespace}/${name}`);
+  }
+
+  async #read(
+    response: ApiResponse,
+    what: string,
+    expected: number,
+    none: readonly number[],
+  ): Promise<Lease | undefined> {
+    if (none.includes(response.statusCode)) {
+      const refusal = await refusalOf(response, what);
+      // A namespace that is missing, or on its way out, is no answer about the Lease.
+      if (/namespaces? |because it is being terminated/.test(refusal.message)) throw refusal;
+      return undefined;
+    }
+    if (response.statusCode !== expected) throw await this.#refusal(response, what);
+    const text = await textOf(response.body, longestLease);
+    try {
+      return readObject(JSON.parse(text), { ...leaseKind, keepManagedFields: false });
+    } catch {
+      throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no Lease`);
+    }
+  }
+
+  async #refusal(response: ApiResponse, what: string): Promise<FleetError> {
+    const refusal = await refusalOf(response, what);
+    if (response.statusCode !== 403) return refusal;
+    const message = `${refusal.message}: allow the verbs get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace ${this.namespace}`;
+    return new FleetError('API_STATUS', message, { statusCode: 403, reason: refusal.reason ?? 'Forbidden' });
+  }
+
+  #path(name?: string): string {
+    const list = `${groupPath(leaseKind.apiVersion)}/namespaces/${encodeURIComponent(this.namespace)}/leases`;
+    return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
+  }
+}

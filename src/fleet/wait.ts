@@ -1,0 +1,31 @@
+/** A wait that ends when its time is over, or when somebody says that there is something to look at. For one who waits. */
+import type { Clock } from './clock.ts';
+
+export class Wait {
+  readonly #clock: Clock;
+  #poked = false;
+  #wake = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Ends the wait under way, or else the next one at once. */
+  readonly poke = (): void => {
+    this.#poked = true;
+    this.#wake();
+  };
+
+  /** Resolves after `ms` milliseconds, or when it is poked. */
+  async for(ms = Number.POSITIVE_INFINITY): Promise<void> {
+    if (!this.#poked && ms > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const cancel = ms === Number.POSITIVE_INFINITY ? () => {} : this.#clock.after(ms, resolve);
+      await promise;
+      cancel();
+      this.#wake = () => {};
+    }
+    this.#poked = false;
+  }
+}
