@@ -39,7 +39,7 @@ describe('the README', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
-    assert.equal(snippets.length, 7);
+    assert.equal(snippets.length, 8);
   });
 
   test('has a first snippet that works as it stands', async () => {
