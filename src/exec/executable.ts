@@ -3,13 +3,14 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 
 /** Where a command's executable is, or why it cannot be run. */
-export type Executable =
-  | { readonly path: string }
-  | { readonly problem: 'missing' | 'not executable' | 'a directory'; readonly path: string };
+export type Executable = { readonly path: string } | { readonly problem: ExecutableProblem; readonly path: string };
+
+export type ExecutableProblem = 'missing' | 'not executable' | 'a directory' | 'out of reach';
 
 /**
  * Finds an executable as client-go does: a bare name in the process's own `PATH` (never in the one configured for the
- * plugin, and never through an entry that is relative to the working directory), anything with a separator as a path.
+ * plugin, and never through an entry that is relative to the working directory), anything with a separator as a path. A folder
+ * of `PATH` that this process may not enter is passed over.
  */
 export async function findExecutable(command: string, searchPath: string): Promise<Executable> {
   if (command.includes('/')) return check(resolve(command));
@@ -27,7 +28,7 @@ async function check(path: string): Promise<Executable> {
     if ((await stat(path)).isDirectory()) return { path, problem: 'a directory' };
   } catch (error) {
     const denied = error instanceof Error && 'code' in error && error.code === 'EACCES';
-    return { path, problem: denied ? 'not executable' : 'missing' };
+    return { path, problem: denied ? 'out of reach' : 'missing' };
   }
   try {
     await access(path, constants.X_OK);

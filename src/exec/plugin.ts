@@ -19,7 +19,7 @@ import {
   encodeExecCredential,
   maxAnswerBytes,
 } from './exec-credential.ts';
-import { findExecutable } from './executable.ts';
+import { type ExecutableProblem, findExecutable } from './executable.ts';
 import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from './known-secrets.ts';
 import { PinnedFile } from './pinned-file.ts';
 import { pluginFileProblem } from './plugin-file.ts';
@@ -349,11 +349,15 @@ async function checkFile(
   troubles.set(file, 'plugin file', problem ? [{ code: problem, message }] : []);
 }
 
-function cannotRun(call: PluginCall, problem: string, path: string): PluginError {
+const executableAdvice = {
+  'a directory': 'name a file',
+  'not executable': 'make it executable (chmod +x) for the user of this process',
+  'out of reach': 'let the user of this process enter its folders (chmod +x)',
+};
+
+function cannotRun(call: PluginCall, problem: ExecutableProblem, path: string): PluginError {
   if (problem !== 'missing') {
-    const advice =
-      problem === 'a directory' ? 'name a file' : 'make it executable (chmod +x) for the user of this process';
-    return failure(call, 'PLUGIN_NOT_EXECUTABLE', `${path} is ${problem}: ${advice}`);
+    return failure(call, 'PLUGIN_NOT_EXECUTABLE', `${path} is ${problem}: ${executableAdvice[problem]}`);
   }
   const where = call.exec.command.includes('/') ? 'there is no such file' : 'it is in no folder of PATH';
   const installHint = redact(call.exec.installHint ?? '');

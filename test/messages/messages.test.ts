@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { SetUp } from './set-up.ts';
@@ -29,8 +30,9 @@ const isOwn = (error: Error) => 'code' in error && typeof error.code === 'string
 function withPlaceholders(text: string): string {
   return text
     .replace(/127\.0\.0\.1:(?!1\b)\d+/g, '127.0.0.1:PORT')
-    .replace(/\/tmp\/(?:credential-)?plugin-\w+(?:\/bin)?/g, '/DIR')
     .replaceAll(process.execPath, '/usr/bin/node')
+    .replaceAll(tmpdir(), '/TMP')
+    .replace(/\/TMP\/(?:credential-)?plugin-\w+(?:\/bin)?/g, '/DIR')
     .replace(/\((?:ENOTFOUND|EAI_AGAIN)\)/g, '(ENOTFOUND)')
     .replace(/"date":"[^"]*"/g, '"date":"TIME"')
     .replace(/"audit-id":"[^"]*"/g, '"audit-id":"ID"');
