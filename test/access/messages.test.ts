@@ -65,10 +65,7 @@ describe('text of a profile', () => {
 
   test('that is ordinary is shown as it is', () => {
     const [message] = tellAll({ metadata: { name: 'köln', namespace: 'fleet' }, status: cluster({ server: '' }) });
-    assert.match(
-      message ?? '',
-      /^ClusterProfile fleet\/köln: status\.accessProviders\[0\]\.cluster\.server: is missing/,
-    );
+    assert.match(message ?? '', /^ClusterProfile fleet\/köln: status\.accessProviders\[0\]\.cluster\.server: is empty/);
   });
 
   test('leaves the advice at the end of a message that is too long', () => {
