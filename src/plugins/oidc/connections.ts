@@ -1,0 +1,37 @@
+/** Whom `fetch` trusts, and through which proxies it goes: both are settings of the whole process, so they are put back. */
+import http from 'node:http';
+import tls from 'node:tls';
+import { readText } from './files.ts';
+
+/**
+ * Trusts the authorities of a file and nobody else, or without one every public root, the system's too; and takes the proxies of the
+ * environment. Gives what puts all of it back. Throws where the file cannot be used.
+ */
+export function trustAndProxies(caFile: string | undefined): () => void {
+  const before = tls.getCACertificates('default');
+  if (caFile === undefined) tls.setDefaultCACertificates([...new Set([...before, ...systemRoots()])]);
+  else trustOnly(caFile);
+  // Newer versions of Node have it; in others NODE_USE_ENV_PROXY=1 does the same.
+  const withoutProxies = http.setGlobalProxyFromEnv?.();
+  return () => {
+    withoutProxies?.();
+    tls.setDefaultCACertificates(before);
+  };
+}
+
+function trustOnly(caFile: string): void {
+  const ca = readText('--ca-file', caFile);
+  try {
+    tls.setDefaultCACertificates([ca]);
+  } catch {
+    throw new Error(`--ca-file ${caFile} holds no certificates in PEM`);
+  }
+}
+
+function systemRoots(): readonly string[] {
+  try {
+    return tls.getCACertificates('system');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,56 @@
+/** Errors of openid-client in words that say what to do. Nothing of what was sent to the issuer is in them. */
+import { ClientError, ResponseBodyError } from 'openid-client';
+import { printable } from '../../printable.ts';
+
+/** What RFC 6749, RFC 8693 and RFC 8707 call the refusals of a token endpoint. */
+const advice: Readonly<Record<string, string>> = {
+  invalid_client: 'see whether --client-id and the file of its proof are what the issuer has for this client',
+  unauthorized_client: 'let the client use this grant at the issuer',
+  unsupported_grant_type: 'the issuer does not do this grant: see whether it is on for the client',
+  invalid_grant:
+    'see whether the token in --subject-token-file is of an issuer that this one trusts, and has not ended',
+  invalid_scope: 'correct --scope',
+  invalid_target: 'correct --audience or --resource, or let the client have it',
+};
+
+export function explain(error: unknown, issuer: string): Error {
+  if (error instanceof ResponseBodyError) {
+    const { error: code, error_description: description, status } = error;
+    const said = printable(description === undefined ? code : `${code}: ${description}`, 1_024);
+    const what = advice[code];
+    return new Error(`${issuer} answered ${status} (${said})${what === undefined ? '' : `; ${what}`}`);
+  }
+  if (!(error instanceof ClientError || error instanceof TypeError)) {
+    return error instanceof Error ? error : new Error('no reason given');
+  }
+  const code = codeOf(error);
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
+    return new Error(`the metadata of ${issuer} name another issuer: write --issuer exactly as it names itself`);
+  }
+  if (code === 'OAUTH_TIMEOUT' || code === 'ABORT_ERR' || isTimeout(error)) {
+    return new Error(`${issuer} has not answered in time (--timeout-seconds)`);
+  }
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') {
+    return new Error(
+      `${issuer} answered otherwise than an issuer does (${statusOf(error)}): see whether the URL is right`,
+    );
+  }
+  if (code.startsWith('OAUTH_')) return new Error(`${issuer}: ${error.message} (${code})`);
+  const trust = /CERT|ISSUER|LEAF_SIGNATURE/.test(code) ? '; --ca-file names the authority of its certificate' : '';
+  return new Error(`${issuer} cannot be reached (${code})${trust}`);
+}
+
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'TimeoutError' || isTimeout(error.cause);
+}
+
+/** The innermost code: fetch says nothing itself. */
+function codeOf(error: Error): string {
+  if (error.cause instanceof Error) return codeOf(error.cause);
+  return 'code' in error && error.code !== undefined ? String(error.code) : error.message;
+}
+
+function statusOf({ cause }: Error): string {
+  return cause instanceof Response ? `HTTP ${cause.status}` : 'no HTTP status';
+}

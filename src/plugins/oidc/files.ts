@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+
+/** Text of a file, without the line break at its end. */
+export function readText(option: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    throw new Error(`${option} ${file} cannot be read (${code}): correct the path, or mount the file`);
+  }
+  if (text === '') throw new Error(`${option} ${file} is empty`);
+  return text;
+}

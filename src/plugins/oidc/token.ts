@@ -1,0 +1,126 @@
+/** A token of an issuer, or of a file, as the status of an ExecCredential. */
+import * as oidc from 'openid-client';
+import { createGlob } from '../../access/glob.ts';
+import type { ExecCredential } from '../../plugin/exec-info.ts';
+import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { textField } from '../exec-config.ts';
+import { readClientKey } from './client-key.ts';
+import { trustAndProxies } from './connections.ts';
+import { explain } from './explain.ts';
+import { readText } from './files.ts';
+import { type IssuerSettings, type Proof, readSettings } from './settings.ts';
+
+const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** What answers with these arguments. Throws where they are wrong. */
+export function oidcCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
+  const settings = readSettings(args);
+  if ('tokenFile' in settings) return async () => tokenOfFile(settings.tokenFile);
+  return async ({ spec }) => tokenOfIssuer(settings, audiencesOf(settings, spec.cluster?.config));
+}
+
+function tokenOfFile(file: string): CredentialStatus {
+  const token = readText('--token-file', file);
+  const endsAt = endOfJwt(token);
+  if (endsAt === undefined) throw new Error(`--token-file ${file} holds no JWT with an exp claim`);
+  if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
+  const ended = new Date(endsAt).toISOString();
+  throw new Error(`--token-file ${file} holds a token that ended at ${ended}: see whether what writes it still runs`);
+}
+
+/** Whom the token is for: what the operator says, and where he lets the profile say it, what that says. */
+function audiencesOf({ audiences, profileAudiences }: IssuerSettings, config: unknown): readonly string[] {
+  const named = textField(config, 'audience');
+  if (named === undefined) return audiences;
+  if (profileAudiences.some((pattern) => createGlob(pattern)(named))) return [...audiences, named];
+  const allowed = profileAudiences.length === 0 ? 'no audience' : `only ${profileAudiences.join(', ')}`;
+  throw new Error(`the profile names the audience ${named}, and may name ${allowed} (--profile-audience)`);
+}
+
+async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly string[]): Promise<CredentialStatus> {
+  const { issuer, tokenEndpoint, subject, scopes, resources, wantsIdToken, caFile } = settings;
+  const parameters = new URLSearchParams();
+  if (scopes.length > 0) parameters.set('scope', scopes.join(' '));
+  for (const audience of audiences) parameters.append('audience', audience);
+  for (const resource of resources) parameters.append('resource', resource);
+  if (subject) {
+    parameters.set('subject_token', readText('--subject-token-file', subject.file));
+    parameters.set('subject_token_type', subject.type);
+  }
+  const proof = clientAuthentication(settings.proof);
+  const restore = trustAndProxies(caFile);
+  const asked = Date.now();
+  try {
+    const config = await configure(settings, proof);
+    const answer = subject
+      ? await oidc.genericGrantRequest(config, exchangeGrant, parameters)
+      : await oidc.clientCredentialsGrant(config, parameters);
+    const token = wantsIdToken ? answer.id_token : answer.access_token;
+    if (!token) throw new Error('the issuer gave no ID token: ask for --scope openid, or leave --id-token out');
+    const ends = [endOfJwt(token), wantsIdToken || !answer.expires_in ? undefined : asked + answer.expires_in * 1_000];
+    const first = Math.min(...ends.filter((end) => end !== undefined));
+    return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
+  } catch (error) {
+    throw explain(error, (issuer ?? tokenEndpoint)?.href ?? 'the issuer');
+  } finally {
+    restore();
+  }
+}
+
+async function configure(
+  { issuer, tokenEndpoint, clientId, timeoutSeconds }: IssuerSettings,
+  proof: oidc.ClientAuth,
+): Promise<oidc.Configuration> {
+  if (issuer) return oidc.discovery(issuer, clientId, {}, proof, { timeout: timeoutSeconds });
+  const metadata = { issuer: tokenEndpoint?.origin ?? '', token_endpoint: tokenEndpoint?.href ?? '' };
+  const config = new oidc.Configuration(metadata, clientId, {}, proof);
+  config.timeout = timeoutSeconds;
+  return config;
+}
+
+function clientAuthentication(proof: Proof): oidc.ClientAuth {
+  switch (proof.kind) {
+    case 'none':
+      return oidc.None();
+    case 'secret': {
+      const secret = readText('--client-secret-file', proof.file);
+      const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
+      return (server, ...rest) => (takesBasic(server) ? basic : post)(server, ...rest);
+    }
+    case 'assertion': {
+      const assertion = readText('--client-assertion-file', proof.file);
+      return (_server, client, body) => {
+        body.set('client_id', client.client_id);
+        body.set('client_assertion_type', jwtAssertion);
+        body.set('client_assertion', assertion);
+      };
+    }
+    case 'key': {
+      const pem = readText('--client-key-file', proof.file);
+      try {
+        const key = readClientKey(pem, proof.algorithm);
+        return oidc.PrivateKeyJwt(proof.keyId === undefined ? key : { key, kid: proof.keyId });
+      } catch (error) {
+        throw new Error(`--client-key-file ${proof.file} ${error instanceof Error ? error.message : 'cannot be used'}`);
+      }
+    }
+  }
+}
+
+/** Every issuer has to take it (RFC 6749), and some say that they take the other one only. */
+function takesBasic({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean {
+  return !methods?.includes('client_secret_post') || methods.includes('client_secret_basic');
+}
+
+/** When a JWT ends, in milliseconds since 1970; `undefined` for what is none, or does not say. It is the API server that verifies it. */
+function endOfJwt(token: string): number | undefined {
+  const [, payload = '', signature, more] = token.split('.');
+  if (signature === undefined || more !== undefined) return undefined;
+  try {
+    const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}

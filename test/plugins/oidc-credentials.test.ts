@@ -1,0 +1,261 @@
+// The plugin as a program, with real issuers; with a real API server it is in test/e2e.
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+import { generateKeyPair } from 'jose';
+import { readClientKey } from '../../src/plugins/oidc/client-key.ts';
+import { readSettings } from '../../src/plugins/oidc/settings.ts';
+import { oidcCredentials } from '../../src/plugins/oidc/token.ts';
+import { type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
+import { setEnvironment, temporaryFolder } from '../fixtures/script.ts';
+
+const program = fileURLToPath(new URL('../../dist/plugins/oidc-credentials.js', import.meta.url));
+
+const execCredential = (config?: unknown) =>
+  ({
+    kind: 'ExecCredential',
+    apiVersion: 'client.authentication.k8s.io/v1',
+    spec: { interactive: false, cluster: { server: 'https://h', config } },
+  }) as const;
+
+/** The plugin as a process. */
+async function run(args: readonly string[]) {
+  const env = { KUBERNETES_EXEC_INFO: JSON.stringify(execCredential()), NO_PROXY: '127.0.0.1' };
+  const { stdout, stderr, exitCode } = await execa(process.execPath, [program, ...args], { env, reject: false });
+  return { stdout, stderr, exitCode };
+}
+
+/** The status that the plugin gives, with the claims of its token. */
+async function statusOf(args: readonly string[], config?: unknown) {
+  const { token = '', expirationTimestamp } = await oidcCredentials(args)(execCredential(config));
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  return { claims, seconds: (Date.parse(String(expirationTimestamp)) - Date.now()) / 1_000 };
+}
+
+async function complaintOf(args: readonly string[], config?: unknown): Promise<string> {
+  try {
+    await oidcCredentials(args)(execCredential(config));
+  } catch (error) {
+    return error instanceof Error ? error.message : assert.fail('no error');
+  }
+  return assert.fail('it gave a token');
+}
+
+async function start(t: TestContext, clients: Readonly<Record<string, IssuerClient>>, metadata: object = {}) {
+  setEnvironment(t, { NO_PROXY: '127.0.0.1' });
+  const folder = await temporaryFolder(t);
+  const issuer = await startIssuer(t, clients, { path: '/tenant', metadata });
+  const file = async (name: string, content: string) => {
+    await writeFile(join(folder, name), content);
+    return join(folder, name);
+  };
+  const caFile = await file('ca.crt', issuer.ca);
+  return { issuer, file, args: ['--issuer', issuer.url, '--ca-file', caFile] };
+}
+
+describe('oidc-credentials', () => {
+  test('explains itself, answers, and ends with 2 where it is run in a wrong way', async (t) => {
+    const { file, args } = await start(t, { controller: { secret: 'x' } });
+    const proof = [
+      '--client-id',
+      'controller',
+      '--client-secret-file',
+      await file('secret', 'x'),
+      '--audience',
+      'spoke',
+    ];
+    const [help, good, wrong] = await Promise.all([
+      run(['--help']),
+      run([...args, ...proof]),
+      run(['--issuer', 'https://h']),
+    ]);
+    assert.match(JSON.parse(good.stdout).status.token, /^ey/);
+    assert.deepEqual([good.stderr, good.exitCode], ['', 0]);
+    assert.match(help.stdout, /^Usage: oidc-credentials /);
+    assert.deepEqual([wrong.exitCode, wrong.stdout], [2, '']);
+    assert.match(wrong.stderr, /^oidc-credentials: --client-id is missing.* \(--help explains\)$/);
+  });
+
+  test('gives a token of the client itself for the audiences, resources and scopes, until it ends', async (t) => {
+    const { issuer, file, args } = await start(t, { controller: { secret: 's3cr&t=' } });
+    const proof = ['--client-id', 'controller', '--client-secret-file', await file('secret', 's3cr&t=\n')];
+    const asked = ['--audience', 'a', '--audience', 'b', '--resource', 'https://r', '--scope', 'x', '--scope', 'y'];
+    const { claims, seconds } = await statusOf([...args, ...proof, ...asked]);
+    assert.deepEqual([claims.sub, claims.aud], ['controller', ['a', 'b', 'https://r']]);
+    assert.ok(seconds > 500 && seconds <= 600, `${seconds}`);
+    assert.equal(issuer.requests[0]?.get('scope'), 'x y');
+    assert.equal(issuer.requests[0]?.get('client_secret'), null);
+  });
+
+  test('sends the secret in the body where the issuer takes nothing else', async (t) => {
+    const metadata = { token_endpoint_auth_methods_supported: ['client_secret_post'] };
+    const { issuer, file, args } = await start(t, { controller: { secret: 'x' } }, metadata);
+    await statusOf([...args, '--client-id', 'controller', '--client-secret-file', await file('secret', 'x')]);
+    assert.equal(issuer.requests[0]?.get('client_secret'), 'x');
+  });
+
+  test('proves who it is with a private key, or with the token of another issuer', async (t) => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const pem = `-----BEGIN PRIVATE KEY-----\n${Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey)).toString('base64')}\n-----END PRIVATE KEY-----\n`;
+    const other = await startIssuer(t, {});
+    const trusts = { issuer: other.url, subject: 'pod', audience: 'issuer', jwksUrl: other.jwksUrl, ca: other.ca };
+    const { file, args } = await start(t, { keyed: { publicKey }, federated: { trusts } });
+    const keyed = ['--client-id', 'keyed', '--client-key-file', await file('key', pem), '--audience', 'spoke'];
+    const assertion = await file('assertion', await other.sign({ sub: 'pod', aud: 'issuer' }));
+    const federated = ['--client-id', 'federated', '--client-assertion-file', assertion, '--audience', 'spoke'];
+    assert.equal((await statusOf([...args, ...keyed])).claims.sub, 'keyed');
+    assert.equal((await statusOf([...args, ...federated])).claims.sub, 'federated');
+    await file('assertion', await other.sign({ sub: 'pod', aud: 'somebody else' }));
+    assert.match(
+      await complaintOf([...args, ...federated]),
+      /answered 401 \(invalid_client: .*; see whether --client-id and/,
+    );
+  });
+
+  test("exchanges a pod's token, and reads it anew at each run", async (t) => {
+    const cluster = await startIssuer(t, {});
+    const subject = 'system:serviceaccount:fleet:controller';
+    const trusts = { issuer: cluster.url, subject, audience: 'issuer', jwksUrl: cluster.jwksUrl, ca: cluster.ca };
+    const { issuer, file, args } = await start(t, { controller: { trusts } });
+    const token = await file('token', await cluster.sign({ sub: subject, aud: 'issuer' }));
+    const exchange = [...args, '--client-id', 'controller', '--subject-token-file', token, '--audience', 'spoke'];
+    assert.deepEqual((await statusOf(exchange)).claims.sub, subject);
+    assert.equal(issuer.requests[0]?.get('subject_token_type'), 'urn:ietf:params:oauth:token-type:jwt');
+    await file('token', await cluster.sign({ sub: 'system:serviceaccount:fleet:other', aud: 'issuer' }));
+    assert.match(await complaintOf(exchange), /answered 400 \(invalid_grant: .*--subject-token-file/);
+  });
+
+  test('gives the ID token where that is asked for, and says where there is none', async (t) => {
+    const { file, args } = await start(t, { controller: { secret: 'x' } });
+    const proof = ['--client-id', 'controller', '--client-secret-file', await file('secret', 'x'), '--id-token'];
+    assert.equal((await statusOf([...args, ...proof, '--scope', 'openid'])).claims.aud, 'controller');
+    assert.match(await complaintOf([...args, ...proof]), /gave no ID token: ask for --scope openid/);
+  });
+
+  test('lets a profile name the audience that its operator allows, and no other', async (t) => {
+    const { file, args } = await start(t, { controller: { secret: 'x' } });
+    const proof = [...args, '--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];
+    const pinned = [...proof, '--profile-audience', 'https://*.example.dev'];
+    assert.equal(
+      (await statusOf(pinned, { audience: 'https://spoke.example.dev' })).claims.aud,
+      'https://spoke.example.dev',
+    );
+    assert.match(
+      await complaintOf(pinned, { audience: 'https://evil.example' }),
+      /may name only https:\/\/\*\.example\.dev \(--profile-audience\)/,
+    );
+    assert.match(await complaintOf(proof, { audience: 'x' }), /may name no audience/);
+    assert.match(await complaintOf(pinned, { audience: ['x'] }), /audience must be text/);
+  });
+
+  test('gives the JWT of a file, such as a JWT-SVID, until it ends', async (t) => {
+    const { issuer, file } = await start(t, {});
+    const good = await file(
+      'good',
+      `${await issuer.sign({ sub: 'spiffe://example.dev/controller', aud: 'spoke' }, 300)}\n`,
+    );
+    const { claims, seconds } = await statusOf(['--token-file', good]);
+    assert.equal(claims.sub, 'spiffe://example.dev/controller');
+    assert.ok(seconds > 200 && seconds <= 300, `${seconds}`);
+    const old = await file('old', await issuer.sign({ sub: 'x' }, -60));
+    assert.match(
+      await complaintOf(['--token-file', old]),
+      /holds a token that ended at .*: see whether what writes it still runs/,
+    );
+    for (const [content, complaint] of [
+      ['a.b', /holds no JWT with an exp claim/],
+      [`${Buffer.from('{}').toString('base64url')}.bm90IGpzb24.x`, /holds no JWT/],
+      ['', /is empty/],
+    ] as const) {
+      assert.match(await complaintOf(['--token-file', await file('bad', content)]), complaint);
+    }
+    assert.match(
+      await complaintOf(['--token-file', '/nowhere']),
+      /cannot be read \(ENOENT\): correct the path, or mount/,
+    );
+  });
+
+  test('says in one line what went wrong, and nothing that was secret', async (t) => {
+    const { issuer, file, args } = await start(t, { controller: { secret: 'the-secret-itself' } });
+    const secret = await file('secret', 'the-secret-itself');
+    const proof = ['--client-id', 'controller', '--client-secret-file', secret];
+    const other = await startIssuer(t, {}, { metadata: { issuer: 'https://elsewhere.example' } });
+    const otherCa = await file('other.crt', other.ca);
+    const silent = ['--token-endpoint', `${issuer.url}/nowhere`, ...args.slice(2)];
+    for (const [given, complaint] of [
+      [
+        ['--issuer', issuer.url, ...proof],
+        /cannot be reached \([A-Z_]+\); --ca-file names the authority of its certificate$/,
+      ],
+      [['--issuer', other.url, '--ca-file', otherCa, ...proof], /name another issuer: write --issuer exactly/],
+      [['--issuer', 'https://127.0.0.1:2', ...proof], /cannot be reached \(ECONNREFUSED\)$/],
+      [[...silent, ...proof], /answered 404 \(not_found\)$/],
+      [[...args, ...proof, '--audience', 'forbidden'], /\(invalid_target: .*; correct --audience or --resource/],
+      [[...args, '--client-id', 'nobody', '--client-secret-file', secret], /answered 401 \(invalid_client/],
+      [['--issuer', issuer.url, '--ca-file', secret, ...proof], /--ca-file .* holds no certificates in PEM/],
+      [[...args, '--client-id', 'controller', '--client-key-file', secret], /holds no private key: it has to be PEM/],
+    ] as const) {
+      const said = await complaintOf(given);
+      assert.match(said, complaint);
+      assert.doesNotMatch(said, /the-secret-itself|\n/);
+    }
+    issuer.answer(400, {
+      error: 'invalid_request',
+      error_description: `no such thing: the-secret-itself ${'x'.repeat(9_000)}`,
+    });
+    const { stdout, stderr, exitCode } = await run([...args, ...proof]);
+    assert.deepEqual([stdout, exitCode], ['', 1]);
+    assert.match(stderr, /^https:.*answered 400 \(invalid_request: no such thing: /);
+    assert.ok(stderr.length < 5_000 && !stderr.includes('\n'), stderr);
+    issuer.answer(200, { token_type: 'Bearer' });
+    assert.match(await complaintOf([...args, ...proof]), /OAUTH|otherwise than an issuer does/);
+  });
+});
+
+describe('the arguments of oidc-credentials', () => {
+  const issuer = ['--issuer', 'https://h', '--client-id', 'c'];
+  for (const [args, message] of [
+    [[], /one of --issuer, --token-endpoint and --token-file/],
+    [[...issuer, '--token-endpoint', 'https://h/token'], /one of --issuer, --token-endpoint/],
+    [['--issuer', 'http://h', '--client-id', 'c'], /--issuer must be an https:\/\/ URL/],
+    [['--issuer', 'https://u:p@h', '--client-id', 'c'], /without user and password/],
+    [issuer, /nothing says who this client is: add one of --client-secret-file/],
+    [[...issuer, '--client-secret-file', 's', '--client-key-file', 'k'], /are two proofs: keep one/],
+    [[...issuer, '--client-secret-file', 's', '--client-key-id', 'k'], /need --client-key-file/],
+    [[...issuer, '--client-key-file', 'k', '--client-key-algorithm', 'none'], /must be one of RS256/],
+    [[...issuer, '--client-secret-file', 's', '--subject-token-type', 't'], /needs --subject-token-file/],
+    [[...issuer, '--client-secret-file', ''], /--client-secret-file is empty/],
+    [[...issuer, '--client-secret-file', 's', '--timeout-seconds', 'x'], /--timeout-seconds must be a number/],
+    // What a profile adds comes last.
+    [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer stands there 2 times/],
+    [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
+    [['--token-file', '/t', '--id-token'], /cannot stand beside --id-token/],
+  ] as const) {
+    test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
+      assert.throws(() => readSettings(args), message);
+    });
+  }
+});
+
+describe("a client's key", () => {
+  for (const [type, options, algorithm, name] of [
+    ['rsa', { modulusLength: 2048 }, 'RS256', 'RSASSA-PKCS1-v1_5'],
+    ['rsa', { modulusLength: 2048 }, 'PS256', 'RSA-PSS'],
+    ['ec', { namedCurve: 'P-256' }, 'ES256', 'ECDSA'],
+    ['ec', { namedCurve: 'P-384' }, 'ES384', 'ECDSA'],
+    ['ed25519', {}, 'EdDSA', 'Ed25519'],
+  ] as const) {
+    test(`of the type ${type} signs with ${algorithm}`, () => {
+      // The overloads take a literal each; the table has them all.
+      const { privateKey } = generateKeyPairSync(type as 'rsa', options as { modulusLength: number });
+      const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      assert.equal(readClientKey(pem, algorithm === 'PS256' ? algorithm : undefined).algorithm.name, name);
+      const other = algorithm === 'ES256' ? 'RS256' : 'ES256';
+      assert.throws(() => readClientKey(pem, other), /which is for .*, not for /);
+    });
+  }
+});
