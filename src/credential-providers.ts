@@ -9,6 +9,7 @@ import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } fr
 import { printedWithoutValues } from './access/printed-access.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
+import { checkArgument, isFunction, isObject, isText, isTexts } from './argument.ts';
 import { callSafely } from './callbacks.ts';
 import {
   checkHardened,
@@ -62,6 +63,8 @@ export class CredentialProviders {
 
   /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may stand beside. */
   static fromFlags(values: FlagValues, options: CredentialProvidersOptions = {}): CredentialProviders {
+    checkArgument('CredentialProviders.fromFlags', 'values', values, isObject, 'the values that parseArgs returns');
+    checkArgument('CredentialProviders.fromFlags', 'options', options, isObject, 'an object');
     return fromParsedFlags(parseFlags(values), options);
   }
 
@@ -70,12 +73,15 @@ export class CredentialProviders {
    * `--clusterprofile-` and is none of ours is an error.
    */
   static fromArgs(argv: readonly string[], options: CredentialProvidersOptions = {}): CredentialProviders {
+    checkArgument('CredentialProviders.fromArgs', 'argv', argv, isTexts, 'a list of texts, such as process.argv');
+    checkArgument('CredentialProviders.fromArgs', 'options', options, isObject, 'an object');
     const { values, problems } = pickFlags(argv);
     return fromParsedFlags(parseFlags(values, problems), options);
   }
 
   /** From a provider file, JSON or YAML. */
   static fromFile(path: string, options: CredentialProvidersOptions = {}): CredentialProviders {
+    checkArgument('CredentialProviders.fromFile', 'path', path, isText, 'the path of a provider file');
     return new CredentialProviders(withOrigin([], path), options);
   }
 
@@ -86,6 +92,7 @@ export class CredentialProviders {
 
   /** Tells when a changed provider file has taken effect, as the option `onChange` does. Returns what ends it. */
   onChange(listener: (change: ProviderFileChange) => void): Disposable {
+    checkArgument('providers.onChange', 'listener', listener, isFunction, 'a function');
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }

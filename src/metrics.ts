@@ -54,10 +54,10 @@ export class CredentialMetrics {
    * `hosts` puts the servers' hosts into the label `host` of `rest_client_*`: of use for a few clusters, too much for a fleet.
    * Throws a `ConfigurationError` when the registry has metrics of these names already.
    */
-  constructor({ registry, hosts = false }: { readonly registry: MetricsRegistry; readonly hosts?: boolean }) {
-    this.#hosts = hosts;
+  constructor(options: { readonly registry: MetricsRegistry; readonly hosts?: boolean }) {
+    const registers = registersOf('CredentialMetrics', options);
+    this.#hosts = options.hosts ?? false;
     this.observer = this.#observe();
-    const registers = registersOf(registry);
     const labelNames = ['provider'] as const;
     try {
       this.#requests = new Counter({

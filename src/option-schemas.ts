@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { longestMs } from './access/duration.ts';
 import { nearest } from './access/nearest.ts';
+import { isFunction } from './argument.ts';
 import { safeClock } from './callbacks.ts';
 import { ConfigurationError } from './errors.ts';
 import { defaultMaxConcurrentRuns } from './exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger, warnOnStderr } from './logger.ts';
 
-export const isFunction = (value: unknown) => typeof value === 'function';
 export const milliseconds = (least: number) => {
   const error = `must be milliseconds from ${least} to ${longestMs}`;
   return z.number({ error }).min(least, { error }).max(longestMs, { error });

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { allowlistEntryProblem, digestProblem } from './access/allowlist-entry.ts';
+import { isFunction } from './argument.ts';
 import { callSafely } from './callbacks.ts';
 import { ConfigurationError, type Problem } from './errors.ts';
 import type { PluginAllowlistEntry, PluginPolicy, PluginPolicyType } from './exec/plugin-policy.ts';
 import type { Logger } from './logger.ts';
 import { CredentialMetrics } from './metrics.ts';
-import { flag, isFunction, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
+import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
 
 /** Options of every way to make a `CredentialProviders`; each is validated at construction. */
 export interface CredentialProvidersOptions {

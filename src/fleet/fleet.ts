@@ -5,6 +5,7 @@
 
 import { abortable } from '../abortable.ts';
 import { nearest } from '../access/nearest.ts';
+import { checkArgument, isFunction, isText, signalOf } from '../argument.ts';
 import { reasonOf } from '../callbacks.ts';
 import { ConfigurationError, FleetError } from '../errors.ts';
 import { parseOptionsWith } from '../option-schemas.ts';
@@ -101,7 +102,8 @@ export class Fleet {
    * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages every one and returns.
    * Whatever the hub answers, it goes on. Once for each fleet.
    */
-  run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const signal = signalOf('fleet.run', options);
     if (this.#running)
       throw new FleetError('FLEET_CLOSED', 'run has been called before: make a new Fleet to run again');
     const stop = () => this.#stop.abort(signal?.reason);
@@ -125,7 +127,8 @@ export class Fleet {
    * Resolves when the hub has been read, every cluster has been tried, and the caches of those that are in use are there. What
    * fails is not waited for. Rejects with the signal's reason, or with `FLEET_CLOSED`.
    */
-  async synced({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async synced(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const signal = signalOf('fleet.synced', options);
     for (;;) {
       if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
       if (this.#isSynced()) return;
@@ -144,9 +147,7 @@ export class Fleet {
    * engaged when it has ended, so it must not wait for what lasts. Returns what ends the telling.
    */
   onEngage(handler: EngageHandler): Disposable {
-    if (typeof handler !== 'function') {
-      throw new ConfigurationError('OPTION_INVALID', 'onEngage', [{ path: 'handler', message: 'must be a function' }]);
-    }
+    checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
     const registration = this.#handlers.add(handler);
     for (const member of this.#members.values()) {
       const { cluster } = member;
@@ -177,6 +178,7 @@ export class Fleet {
 
   /** The cluster of a ClusterProfile (`namespace/name`). Throws a `FleetError` where it cannot be used, with the reason. */
   get(name: string): Cluster {
+    checkArgument('fleet.get', 'name', name, isText, 'the name of a ClusterProfile: namespace/name');
     const member = this.#members.get(name);
     const cluster = member?.cluster;
     if (cluster) return cluster;

@@ -42,12 +42,10 @@ export class FleetMetrics {
   #source: FleetSource | undefined;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor({
-    registry,
-    clusterLabel = false,
-  }: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
+  constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
+    const registers = registersOf('FleetMetrics', options);
     try {
-      this.observer = this.#register(registersOf(registry), clusterLabel);
+      this.observer = this.#register(registers, options.clusterLabel ?? false);
     } catch (error) {
       const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
       throw new ConfigurationError('OPTION_INVALID', 'FleetMetrics', [

@@ -1,10 +1,13 @@
 /** What is looked at of options, wherever they come in. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { isFunction } from '../argument.ts';
 import { warnOnStderr } from '../logger.ts';
-import { isFunction, sharedOptions } from '../option-schemas.ts';
+import { sharedOptions } from '../option-schemas.ts';
 import { type Clock, safeFleetClock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
+
+export const kubeConfigWords = 'a KubeConfig with a current cluster';
 
 export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
 export const functionOf = <T = never>(what: string) =>
@@ -19,7 +22,7 @@ export const clock = z
 
 /** What a fleet and a leader election have in common. */
 export const fleetShape = {
-  hub: z.custom<KubeConfig>(isKubeConfig, { error: 'must be a KubeConfig with a current cluster' }),
+  hub: z.custom<KubeConfig>(isKubeConfig, { error: `must be ${kubeConfigWords}` }),
   logger: sharedOptions.logger,
   metrics: z.instanceof(FleetMetrics, { error: 'must be new FleetMetrics({ registry })' }).optional(),
   clock,
@@ -35,7 +38,7 @@ export const resourceShape = {
   keepManagedFields: z.boolean({ error: 'must be true or false' }).optional(),
 };
 
-function isKubeConfig(value: unknown): boolean {
+export function isKubeConfig(value: unknown): boolean {
   const { getCurrentCluster, applySecurityAuthentication } = Object(value);
   if (!isFunction(getCurrentCluster) || !isFunction(applySecurityAuthentication)) return false;
   return typeof Object(Reflect.apply(getCurrentCluster, value, [])).server === 'string';

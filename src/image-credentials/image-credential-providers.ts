@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
+import { checkArgument, isFunction, isObject, isText } from '../argument.ts';
 import { ConfigurationError, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { isFunction, parseOptionsWith, sharedOptions } from '../option-schemas.ts';
+import { parseOptionsWith, sharedOptions } from '../option-schemas.ts';
 import { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
@@ -108,8 +109,12 @@ export class ImageCredentialProviders {
    */
   static fromConfigFile(
     path: string,
-    { binDir, ...options }: ImageCredentialOptions & { readonly binDir: string },
+    given: ImageCredentialOptions & { readonly binDir: string },
   ): ImageCredentialProviders {
+    const where = 'ImageCredentialProviders.fromConfigFile';
+    checkArgument(where, 'path', path, isText, "the path of the kubelet's file, or of its folder");
+    checkArgument(where, 'options', given, isObject, 'an object: { binDir }');
+    const { binDir, ...options } = given;
     const settings = parseOptionsWith(optionsSchema, options);
     const { providers, folder, hash } = readConfig(path, binDir);
     const result = new ImageCredentialProviders(providers, folder, settings);
@@ -119,6 +124,9 @@ export class ImageCredentialProviders {
 
   /** From the kubelet's flags, as `parseArgs({ options: imageFlagOptions })` returns them. */
   static fromFlags(values: ImageFlagValues, options: ImageCredentialOptions = {}): ImageCredentialProviders {
+    const where = 'ImageCredentialProviders.fromFlags';
+    checkArgument(where, 'values', values, isObject, 'the values that parseArgs returns');
+    checkArgument(where, 'options', options, isObject, 'an object');
     const path = values['image-credential-provider-config'];
     const binDir = values['image-credential-provider-bin-dir'];
     const problems = Object.keys(imageFlagOptions)

@@ -1,4 +1,5 @@
 import { createGlob } from '../access/glob.ts';
+import { checkArgument, isString } from '../argument.ts';
 import { type GoUrl, parseGoUrl } from './go-url.ts';
 
 /**
@@ -12,6 +13,8 @@ import { type GoUrl, parseGoUrl } from './go-url.ts';
  * matchImage('registry.io:8080/path', 'registry.io:8080/path-and-more'); // true
  */
 export function matchImage(pattern: string, image: string): boolean {
+  checkArgument('matchImage', 'pattern', pattern, isString, 'text');
+  checkArgument('matchImage', 'image', image, isString, 'text');
   const target = parseGoUrl(image);
   return !('problem' in target) && createMatcher(pattern)(target);
 }

@@ -14,8 +14,8 @@ export class ImageCredentialMetrics {
   readonly #config: Gauge<'hash'>;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor({ registry }: { readonly registry: MetricsRegistry }) {
-    const registers = registersOf(registry);
+  constructor(options: { readonly registry: MetricsRegistry }) {
+    const registers = registersOf('ImageCredentialMetrics', options);
     const labelNames = ['plugin_name'] as const;
     try {
       this.#errors = new Counter({

@@ -1,5 +1,6 @@
 import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { checkArgument, isFunction, isObject } from '../argument.ts';
 import { parseOptionsWith } from '../option-schemas.ts';
 import type { MintToken } from './service-account-tokens.ts';
 
@@ -20,6 +21,8 @@ const optionsSchema = z.strictObject({ expirationSeconds: z.int(seconds).min(lea
  * ImageCredentialProviders.fromConfigFile(path, { binDir, mintToken: mintTokenFrom(config) });
  */
 export function mintTokenFrom(config: KubeConfig, options: { readonly expirationSeconds?: number } = {}): MintToken {
+  const isKubeConfig = (value: unknown) => isObject(value) && isFunction(Reflect.get(value, 'makeApiClient'));
+  checkArgument('mintTokenFrom', 'config', config, isKubeConfig, 'a KubeConfig');
   const { expirationSeconds } = parseOptionsWith(optionsSchema, options);
   return async ({ serviceAccount: { namespace, name, uid }, audience }, { signal }) => {
     // Only those who mint tokens load it.

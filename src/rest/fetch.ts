@@ -1,5 +1,6 @@
 /** `fetch` for one config: what a caller gives is read here, and whatever fails comes out as an error of this package. */
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
+import { isSignal, kindOf } from '../argument.ts';
 import { CredentialsError, RequestError } from '../errors.ts';
 import { toBrokenAnswer } from './broken-answer.ts';
 import type { AuthenticatedDispatcher } from './dispatcher.ts';
@@ -22,6 +23,10 @@ export async function fetchThrough(
     const { text, init: own } = readTarget(target);
     const init: object = { ...own, ...(isRequest(given) ? fieldsOf(given) : given) };
     signal = Reflect.get(init, 'signal');
+    if (signal !== undefined && signal !== null && !isSignal(signal)) {
+      const message = `the request cannot be sent: its signal is ${kindOf(signal)}: give an AbortSignal`;
+      throw new RequestError('REQUEST_INVALID', message);
+    }
     const body = bodyOf(Reflect.get(init, 'body'));
     const settings = { ...init, ...(body === undefined ? {} : { body }), dispatcher } as OwnRequestInit; // undici checks it
     // The same interface as the global Response, whose types callers have.
@@ -105,7 +110,7 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
   if (typeof target === 'string') return { text: target, init: {} };
   if (target instanceof URL) return { text: target.href, init: {} };
   if (isRequest(target)) return { text: target.url, init: fieldsOf(target) };
-  throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${nameOf(target)}`);
+  throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${kindOf(target)}`);
 }
 
 function fieldsOf({ method, headers, body, bodyUsed, signal, redirect }: RequestLike): object {
@@ -121,7 +126,7 @@ function fieldsOf({ method, headers, body, bodyUsed, signal, redirect }: Request
 
 function bodyOf(body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body;
-  if (nameOf(body) === 'FormData' && !(body instanceof OwnFormData) && Symbol.iterator in body) {
+  if (kindOf(body) === 'FormData' && !(body instanceof OwnFormData) && Symbol.iterator in body) {
     const form = new OwnFormData();
     for (const [name, value] of body as FormData) form.append(name, value as string); // or a file, which it takes too
     return form;
@@ -137,11 +142,6 @@ function bodyOf(body: unknown): unknown {
   if (sendable) return body;
   throw new RequestError(
     'REQUEST_INVALID',
-    `the request cannot be sent: its body is ${nameOf(body)}: give text, such as JSON.stringify makes it, bytes or a stream`,
+    `the request cannot be sent: its body is ${kindOf(body)}: give text, such as JSON.stringify makes it, bytes or a stream`,
   );
-}
-
-/** For messages: the kind of a value, and nothing of the value. */
-function nameOf(value: unknown): string {
-  return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }

@@ -5,6 +5,7 @@ import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts'
 import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
+import { checkArgument, isObject } from '../argument.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
@@ -60,12 +61,7 @@ export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOpti
 
 /** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */
 export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSettings {
-  // For callers without types.
-  if (typeof given !== 'object' || given === null) {
-    throw new ConfigurationError('OPTION_INVALID', 'options', [
-      { path: '', message: 'must be an object: { context }' },
-    ]);
-  }
+  checkArgument('RestConfig', 'options', given, isObject, 'an object: { context }');
   const { context, ...options } = given;
   const problems: Problem[] = Object.entries(unusable).flatMap(([path, message]) =>
     Reflect.get(options, path) ? [{ path, message }] : [],
@@ -115,11 +111,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
 const sourceFields = ['path', 'paths', 'text', 'directory'];
 
 function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
-  // For callers without types.
-  if (typeof source !== 'object' || source === null) {
-    const message = 'must be { path }, { paths } or { text, directory }';
-    throw new ConfigurationError('OPTION_INVALID', 'fromKubeConfig', [{ path: '', message }]);
-  }
+  checkArgument('fromKubeConfig', 'source', source, isObject, '{ path }, { paths } or { text, directory }');
   const fields: readonly string[] = Object.keys(source);
   const problems = fields
     .filter((field) => !sourceFields.includes(field))

@@ -21,10 +21,11 @@ import type { Dispatcher } from 'undici';
 import { abortable } from '../abortable.ts';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
+import { checkArgument, isClass, signalOf } from '../argument.ts';
 import { ConfigurationError, RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import { tellBrokenAnswers } from './broken-answer.ts';
-import type { Connections } from './connections.ts';
+import { Connections } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { AuthenticatedDispatcher } from './dispatcher.ts';
 import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
@@ -60,7 +61,8 @@ export class RestConfig extends KubeConfig {
   private constructor(parts: RestConfigParts) {
     super();
     // For callers without types.
-    if (!parts) throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
+    if (!(parts?.connections instanceof Connections))
+      throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
     const { name, user, namespace, access, destination, connections, stop, credentialFiles = {} } = parts;
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
@@ -151,7 +153,7 @@ export class RestConfig extends KubeConfig {
    * An aborted `signal` releases the caller; the run goes on and serves whoever asks next.
    */
   async ready(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    await this.#credential(options.signal);
+    await this.#credential(signalOf('config.ready', options));
   }
 
   /** Forgets the credential, for every config that shares it; the next request runs the plugin. */
@@ -172,6 +174,13 @@ export class RestConfig extends KubeConfig {
 
   /** A generated client (`CoreV1Api` and the like), on a faster HTTP library than client-node's own. */
   override makeApiClient<T extends ApiType>(apiClientType: ApiConstructor<T>): T {
+    checkArgument(
+      'config.makeApiClient',
+      'apiClientType',
+      apiClientType,
+      isClass,
+      'a class of client-node, such as CoreV1Api',
+    );
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
     const { log } = this.#dispatcher;
     const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, log);

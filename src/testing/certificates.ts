@@ -8,6 +8,7 @@ import {
   sign,
 } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
+import { checkFields, checkKind, type Kind } from './check-fields.ts';
 import { bits, boolean, context, integer, objectIdentifier, octets, sequence, set, time, utf8 } from './der.ts';
 
 /** A certificate and its private key, PEM. */
@@ -32,6 +33,17 @@ export interface CertificateRequest {
   readonly rsaBits?: number;
 }
 
+const requestKinds: { readonly [Name in keyof Required<CertificateRequest>]: Kind } = {
+  commonName: 'a text',
+  organizations: 'a list of texts',
+  dnsNames: 'a list of texts',
+  ipAddresses: 'a list of texts',
+  notBefore: 'a Date',
+  notAfter: 'a Date',
+  client: 'true or false',
+  rsaBits: 'a number',
+};
+
 /** A throw-away certificate authority. */
 export interface CertificateAuthority {
   /** The authority's own certificate, PEM. */
@@ -45,6 +57,7 @@ const hour = 3_600_000;
 
 /** Makes a certificate authority (EC P-256) that lives as long as the object. */
 export function createCertificateAuthority(name = 'fake-cluster-ca'): CertificateAuthority {
+  checkKind('createCertificateAuthority: name', name, 'a text');
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const issuer = { name: distinguishedName(name, []), privateKey };
   const now = Date.now();
@@ -55,7 +68,11 @@ export function createCertificateAuthority(name = 'fake-cluster-ca'): Certificat
       // keyCertSign and cRLSign.
       extension('2.5.29.15', bits(Buffer.from([0x06]), 1), true),
     ]),
-    issue: (request) => issueAs(issuer, { notBefore: lifetime.notBefore, ...request }),
+    issue: (request) => {
+      checkFields('issue', request, requestKinds);
+      checkKind('issue: commonName', request.commonName, 'a text');
+      return issueAs(issuer, { notBefore: lifetime.notBefore, ...request });
+    },
   };
 }
 

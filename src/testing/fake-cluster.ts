@@ -10,6 +10,7 @@ import { ApiError } from './api/status.ts';
 import { type User, withGroups } from './api/users.ts';
 import { type Behaviour, Behaviours, callNow, checkFunction, misbehave, type RequestFilter } from './behaviours.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
+import { checkFields, type Kind } from './check-fields.ts';
 import { Listener } from './listener.ts';
 import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, type TestObject } from './objects.ts';
 
@@ -59,6 +60,19 @@ export interface SeenRequest {
   readonly identity: string | undefined;
 }
 
+const optionKinds: { readonly [Name in keyof Required<FakeClusterOptions>]: Kind } = {
+  name: 'a text',
+  tokens: 'an object',
+  pathPrefix: 'a text',
+  http2: 'true or false',
+  serverNames: 'a list of texts',
+  insecureHttp: 'true or false',
+  namespaces: 'a list of texts',
+  customResourceDefinitions: 'a list',
+  history: 'a number',
+  clock: 'a function',
+};
+
 /**
  * An in-process HTTPS API server on loopback that checks bearer tokens and client certificates, and then lets everybody do
  * everything.
@@ -85,6 +99,7 @@ export class FakeCluster {
   #onRequest: (request: SeenRequest) => void = () => {};
 
   private constructor(options: FakeClusterOptions) {
+    checkFields('FakeCluster.start', options, optionKinds);
     const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
     if (!Number.isSafeInteger(history) || history < 1) {
       throw new RangeError(`history must be a whole number from 1 on, not ${String(history)}`);

@@ -3,6 +3,7 @@
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { checkFields, checkKind } from './check-fields.ts';
 
 /** What a throw-away plugin does when it is run next. */
 export interface PluginAnswer {
@@ -93,6 +94,7 @@ const fields = [...texts, 'auth', 'cacheKeyType', 'readStdin', 'exitCode', 'dela
 
 /** Throws where an answer is none that a plugin could give: what is wrong on purpose is written as `stdout`. */
 function check(answer: PluginAnswer): void {
+  checkKind("a plugin's answer", answer, 'an object');
   const given = Object.entries(answer).filter(([, value]) => value !== undefined);
   const has = (field: string) => given.some(([name]) => name === field);
   const wrong = (message: string) => new TypeError(`${message}; what is wrong on purpose is written as stdout`);
@@ -156,10 +158,9 @@ const isTime = (text: string) =>
  * // binDir: images.directory, and in the configuration { name: 'login', matchImages: ['registry.example.dev'], ... }
  * await using others = await writePlugin({ auth: null }, { name: 'others', directory: images.directory });
  */
-export async function writePlugin(
-  answer: PluginAnswer = {},
-  { name = 'plugin', directory: folder }: PluginPlace = {},
-): Promise<TestPlugin> {
+export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace = {}): Promise<TestPlugin> {
+  checkFields('writePlugin', place, { name: 'a text', directory: 'a text' });
+  const { name = 'plugin', directory: folder } = place;
   check(answer);
   if (typeof name !== 'string' || name === '' || /[/\0]|^\.{1,2}$/.test(name)) {
     throw new TypeError(`name must be the name of a file, not ${JSON.stringify(name)}`);

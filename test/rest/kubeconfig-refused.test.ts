@@ -141,7 +141,10 @@ describe('a kubeconfig that cannot be used', () => {
       const message = thrown(source as object); // from callers without types
       assert.ok(message.startsWith('OPTION_INVALID: ') && message.includes(words), message);
     }
-    assert.match(thrown({ text: '' }, null as unknown as object), /^OPTION_INVALID: options: must be an object/);
+    assert.match(
+      thrown({ text: '' }, null as unknown as object),
+      /^OPTION_INVALID: RestConfig: options: must be an object/,
+    );
     assert.match(thrown({ text: kubeconfig({}) }, { timeoutMS: 1 }), /did you mean timeoutMs\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
   });

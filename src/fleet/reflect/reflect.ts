@@ -1,13 +1,14 @@
 /** The reflector alone, for any KubeConfig. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { checkArgument, isSignal } from '../../argument.ts';
 import type { Logger } from '../../logger.ts';
-import { isFunction, parseOptionsWith, sharedOptions } from '../../option-schemas.ts';
+import { parseOptionsWith, sharedOptions } from '../../option-schemas.ts';
 import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { clock, functionOf, resourceShape } from '../option-schemas.ts';
+import { clock, functionOf, isKubeConfig, kubeConfigWords, resourceShape } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type ReflectedResource, Reflector, type ReflectorRestart } from './reflector.ts';
 
@@ -25,9 +26,7 @@ export interface ReflectOptions extends ReflectedResource {
 
 const schema = z.strictObject({
   ...resourceShape,
-  signal: z
-    .custom<AbortSignal>((value) => isFunction(Object(value).addEventListener), { error: 'must be an AbortSignal' })
-    .optional(),
+  signal: z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional(),
   onRestart: functionOf<(restart: ReflectorRestart) => void>('that takes a restart').optional(),
   logger: sharedOptions.logger,
   clock,
@@ -46,6 +45,7 @@ export async function* reflect<T extends KubernetesObject = KubernetesObject>(
   config: KubeConfig,
   options: ReflectOptions,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
+  checkArgument('reflect', 'config', config, isKubeConfig, kubeConfigWords);
   const { signal, onRestart, logger, clock } = parseOptionsWith(schema, options);
   const server = new ApiServer(config);
   const context = {
