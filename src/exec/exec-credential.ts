@@ -8,7 +8,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import { AnswerFault, type Credential, readStatus } from './credential.ts';
+import { AnswerFault, Credential, checkStatus } from './credential.ts';
 
 export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
 
@@ -122,33 +122,46 @@ export const logsElsewhere = ': stdout is for the answer alone, logs belong on s
 
 /** Reads a plugin's stdout. Everything is checked before anything is taken over. Throws an `AnswerFault`. */
 export function decodeExecCredential(stdout: string, acceptedVersions: readonly ApiVersion[]): Credential {
-  const answer = answerSchema.safeParse(withTypeNames(parseAnswer(stdout)));
-  if (!answer.success) {
-    const [issue] = answer.error.issues;
-    const field = issue?.path.join('.') ?? '';
-    if (field === '')
-      throw new AnswerFault(
-        'ANSWER_UNPARSABLE',
-        `printed something that is not an ExecCredential object${logsElsewhere}`,
-      );
-    throw new AnswerFault('ANSWER_FIELD_INVALID', `answered with a field "${field}" of the wrong type`);
+  const { credential, faults } = checkAnswer(stdout, acceptedVersions);
+  if (credential) return credential;
+  throw faults[0];
+}
+
+/** The same, with everything that is wrong: what a client says first stands first. `answer` is what was printed, as it is. */
+export function checkAnswer(
+  stdout: string,
+  acceptedVersions: readonly ApiVersion[],
+): { readonly credential?: Credential; readonly faults: readonly AnswerFault[]; readonly answer?: unknown } {
+  let printed: unknown;
+  try {
+    printed = parseAnswer(stdout);
+  } catch (fault) {
+    if (fault instanceof AnswerFault) return { faults: [fault] };
+    throw fault;
   }
+  const answer = answerSchema.safeParse(withTypeNames(printed));
+  if (!answer.success) return { answer: printed, faults: answer.error.issues.map(typeFault) };
   const { apiVersion, kind, status } = answer.data;
+  const faults: AnswerFault[] = [];
   if (kind && kind !== 'ExecCredential') {
-    throw new AnswerFault(
-      'ANSWER_WRONG_KIND',
-      `answered with ${mistakenKinds.has(kind) ? `the kind ${kind}` : 'another kind'} instead of ExecCredential`,
-    );
+    const wrong = `answered with ${mistakenKinds.has(kind) ? `the kind ${kind}` : 'another kind'} instead of ExecCredential`;
+    faults.push(new AnswerFault('ANSWER_WRONG_KIND', wrong));
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
-    throw new AnswerFault(
-      'ANSWER_WRONG_VERSION',
+    const wrong =
       `answered ${apiVersion ? `in ${printableVersion(apiVersion)}` : 'without apiVersion'}, and is configured for ` +
-        `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`,
-    );
+      `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`;
+    faults.push(new AnswerFault('ANSWER_WRONG_VERSION', wrong));
   }
-  if (!status) throw new AnswerFault('ANSWER_NO_STATUS', 'answered without status');
-  return readStatus(status);
+  const credential = status ? checkStatus(status) : [new AnswerFault('ANSWER_NO_STATUS', 'answered without status')];
+  if (!(credential instanceof Credential)) return { answer: printed, faults: [...faults, ...credential] };
+  return faults.length > 0 ? { answer: printed, faults } : { answer: printed, faults, credential };
+}
+
+function typeFault({ path }: z.core.$ZodIssue): AnswerFault {
+  if (path.length > 0)
+    return new AnswerFault('ANSWER_FIELD_INVALID', `answered with a field "${path.join('.')}" of the wrong type`);
+  return new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not an ExecCredential object${logsElsewhere}`);
 }
 
 /** As in Go, the names of these two fields are read without regard to case. */

@@ -79,6 +79,8 @@ export interface Previous {
   readonly cluster?: ClusterOfError | undefined;
   /** Is told which of a profile's variables the process's environment has already. */
   readonly leftOut?: (names: readonly string[]) => void;
+  /** Is told how the process ended, before its answer is read. It holds the answer, so it is for those who judge it alone. */
+  readonly ended?: (ended: Ended) => void;
 }
 
 /** Runs the plugin when a place is free. Rejects with nothing but a `PluginError`. */
@@ -210,6 +212,7 @@ async function run(
     : await runProcess(executable.path, settings);
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
+  previous.ended?.(ended);
   try {
     const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
     report(call, previous, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
@@ -315,7 +318,8 @@ const faultAdvice: Partial<Readonly<Record<PluginErrorCode, string>>> = {
   ANSWER_FIELD_INVALID: tellAuthor,
 };
 
-function shownStderr({ stdout, stderr, stderrCut }: Ended, secrets: readonly string[]): string {
+/** What of stderr may be shown. */
+export function shownStderr({ stdout, stderr, stderrCut }: Ended, secrets: readonly string[]): string {
   return redact(stderr, [...secrets, ...possibleSecrets(stdout, 12)], { isCut: stderrCut });
 }
 

@@ -11,6 +11,8 @@ const stderrKept = 16 * 1024;
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
+  /** All of it, in bytes. */
+  readonly stderrBytes: number;
   /** There was more of it before. */
   readonly stderrCut: boolean;
   readonly tooLarge: boolean;
@@ -43,6 +45,7 @@ const inheritedFile = '/proc/self/fd/3';
 const notStarted: Ended = {
   stdout: '',
   stderr: '',
+  stderrBytes: 0,
   stderrCut: false,
   tooLarge: false,
   timedOut: false,
@@ -84,8 +87,10 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   if (stop.aborted) return notStarted;
   const child = execa(descriptor === undefined ? path : inheritedFile, args, settings);
   let stderr = Buffer.alloc(0);
+  let stderrBytes = 0;
   let stderrCut = false;
   child.stderr?.on('data', (chunk: Buffer) => {
+    stderrBytes += chunk.length;
     stderr = Buffer.concat([stderr, chunk]);
     if (stderr.length <= stderrKept) return;
     stderr = stderr.subarray(stderr.length - stderrKept);
@@ -113,6 +118,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
     return {
       stdout: Buffer.from(stdout ?? []).toString('utf8'),
       stderr: stderr.toString('utf8'),
+      stderrBytes,
       stderrCut,
       tooLarge: isMaxBuffer,
       timedOut,

@@ -1,0 +1,149 @@
+/**
+ * What a plugin's process gave comes in, what is to be said of it goes out: what a client takes of it, every reason why a client
+ * would refuse it, and advice. Nothing of the credential itself. Pure.
+ */
+import type { ApiVersion } from '../../access/api-versions.ts';
+import { nearest } from '../../access/nearest.ts';
+import { type Credential, checkAnswer } from '../../exec/exec-credential.ts';
+import type { Ended } from '../../exec/process.ts';
+
+/** `-o json` has the same names. */
+export interface Diagnosis {
+  /** Reasons why a client refuses the answer. */
+  readonly errors: readonly string[];
+  /** What a client takes, and is worth mending. */
+  readonly warnings: readonly string[];
+  readonly credential?: CredentialFacts;
+}
+
+export interface CredentialFacts {
+  /** What the answer holds. */
+  readonly kinds: readonly ('token' | 'client certificate')[];
+  /** RFC 3339. */
+  readonly expirationTimestamp?: string;
+  readonly expiresInSeconds?: number;
+  readonly certificate?: { readonly notBefore: string; readonly notAfter: string };
+  /** `exp` of a token that is a JWT. */
+  readonly tokenExpires?: string;
+}
+
+/** Seconds: shorter lives make a plugin run all the time. */
+const shortLife = 60;
+/** Milliseconds after which people wonder what they wait for. */
+const longRun = 5_000;
+
+/** `now` is in milliseconds since 1970. */
+export function diagnose(
+  { stdout, stderr }: Ended,
+  { acceptedVersions, durationMs, now }: { acceptedVersions: readonly ApiVersion[]; durationMs: number; now: number },
+): Diagnosis {
+  const { credential, faults, answer } = checkAnswer(stdout, acceptedVersions);
+  const warnings = [
+    ...unknownFields(answer),
+    ...(credential ? adviceFor(credential, now) : []),
+    ...(credential?.secrets.some((secret) => stderr.includes(secret))
+      ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
+      : []),
+    ...(durationMs > longRun
+      ? [`it took ${(durationMs / 1_000).toFixed(1)} s, and requests wait for it: keep what takes long`]
+      : []),
+  ];
+  const errors = faults.map(({ reason }) => reason);
+  return { errors, warnings, ...(credential ? { credential: factsOf(credential, now) } : {}) };
+}
+
+function factsOf(credential: Credential, now: number): CredentialFacts {
+  const { authorization, keyPair, expiresAt } = credential;
+  const tokenExpires = jwtExpiry(credential);
+  return {
+    kinds: [
+      authorization === undefined ? [] : ['token' as const],
+      keyPair ? ['client certificate' as const] : [],
+    ].flat(),
+    ...(expiresAt === undefined
+      ? {}
+      : { expirationTimestamp: timeOf(expiresAt), expiresInSeconds: Math.floor((expiresAt - now) / 1_000) }),
+    ...(keyPair ? { certificate: { notBefore: timeOf(keyPair.startsAt), notAfter: timeOf(keyPair.endsAt) } } : {}),
+    ...(tokenExpires === undefined ? {} : { tokenExpires: timeOf(tokenExpires) }),
+  };
+}
+
+function adviceFor(credential: Credential, now: number): readonly string[] {
+  const { keyPair, expiresAt } = credential;
+  const advice: string[] = [];
+  const tokenExpires = jwtExpiry(credential);
+  if (expiresAt === undefined) {
+    const known = tokenExpires ?? keyPair?.endsAt;
+    const when = known === undefined ? '' : ` (it ends at ${timeOf(known)})`;
+    advice.push(
+      `it says no expirationTimestamp${when}, so clients keep the credential until a server refuses it: say one`,
+    );
+  } else if (expiresAt <= now) {
+    advice.push('its expirationTimestamp has passed already: see whether the clock is right');
+  } else if (expiresAt - now < shortLife * 1_000) {
+    advice.push(
+      `its credential ends in ${Math.floor((expiresAt - now) / 1_000)} s, so it is run all the time: give longer ones`,
+    );
+  }
+  if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
+    advice.push(
+      `its token is a JWT that ends at ${timeOf(tokenExpires)}, before expirationTimestamp: say the earlier time`,
+    );
+  }
+  if (!keyPair) return advice;
+  if (keyPair.startsAt > now)
+    advice.push(`its certificate begins at ${timeOf(keyPair.startsAt)}: see whether the clock is right`);
+  if (keyPair.endsAt <= now) advice.push(`its certificate ended at ${timeOf(keyPair.endsAt)}: servers refuse it`);
+  else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
+    advice.push(`its certificate ends at ${timeOf(keyPair.endsAt)}, before expirationTimestamp: say the earlier time`);
+  }
+  return advice;
+}
+
+const answerFields = ['apiVersion', 'kind', 'spec', 'status'];
+const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
+
+/** Fields that clients pass over. A name that is like none of theirs is not shown: a mistake can put a token there. */
+function unknownFields(answer: unknown): readonly string[] {
+  if (typeof answer !== 'object' || answer === null) return [];
+  const status: unknown = Reflect.get(answer, 'status');
+  const found = [
+    ...unknownOf(answer, answerFields, ''),
+    ...(typeof status === 'object' && status !== null ? unknownOf(status, statusFields, 'status.') : []),
+  ];
+  return found;
+}
+
+function unknownOf(value: object, known: readonly string[], at: string): readonly string[] {
+  const names = Object.keys(value).filter((name) => !known.includes(name));
+  const meant = names.flatMap((name) => {
+    const like = nearest(name, known);
+    return like === undefined
+      ? []
+      : [`it has the field ${at}${name}, which clients pass over: did you mean ${at}${like}?`];
+  });
+  const others = names.length - meant.length;
+  const where = at === '' ? 'the answer' : 'its status';
+  return others === 0
+    ? meant
+    : [...meant, `${where} has ${others} more ${others === 1 ? 'field' : 'fields'} that clients pass over`];
+}
+
+/** When a JWT ends, in milliseconds since 1970. */
+function jwtExpiry({ secrets }: Credential): number | undefined {
+  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(secrets[0] ?? '') ?? [];
+  if (payload === undefined) return undefined;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    const seconds: unknown = typeof claims === 'object' && claims !== null ? Reflect.get(claims, 'exp') : undefined;
+    return typeof seconds === 'number' && Number.isFinite(seconds) && Math.abs(seconds) < 1e11
+      ? seconds * 1_000
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

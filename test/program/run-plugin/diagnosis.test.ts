@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { diagnose } from '../../../src/program/run-plugin/diagnosis.ts';
+import { createCertificateAuthority } from '../../../src/testing/index.ts';
+
+const apiVersion = 'client.authentication.k8s.io/v1';
+const now = Date.parse('2030-01-01T00:00:00Z');
+const secret = 'SECRET-3f9a-c81d-77aa';
+const jwt = (claims: object) => `${secret}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.sig`;
+
+function diagnosed(answer: unknown, { stderr = '', durationMs = 10 } = {}) {
+  const stdout = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  const ended = {
+    stdout,
+    stderr,
+    stderrBytes: 0,
+    stderrCut: false,
+    tooLarge: false,
+    timedOut: false,
+    startError: undefined,
+    exitCode: 0,
+    signal: undefined,
+  };
+  const diagnosis = diagnose(ended, { acceptedVersions: [apiVersion], durationMs, now });
+  assert.ok(!JSON.stringify(diagnosis).includes(secret));
+  return diagnosis;
+}
+
+const answered = (status: object, more: object = {}) => ({ kind: 'ExecCredential', apiVersion, status, ...more });
+
+describe("a plugin's answer", () => {
+  test('that is as it should be has its kind and expiry told, and nothing else', () => {
+    assert.deepEqual(diagnosed(answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z' })), {
+      errors: [],
+      warnings: [],
+      credential: { kinds: ['token'], expirationTimestamp: '2030-01-01T01:00:00Z', expiresInSeconds: 3600 },
+    });
+  });
+
+  test('has everything told that a client refuses, what it says first in front', () => {
+    const status = { token: `${secret}\n`, clientKeyData: secret, expirationTimestamp: 'soon' };
+    const { errors, credential } = diagnosed({ kind: 'Secret', apiVersion: 'v1', status });
+    assert.deepEqual(errors, [
+      'answered with the kind Secret instead of ExecCredential',
+      'answered in v1, and is configured for client.authentication.k8s.io/v1: set execConfig.apiVersion to the version it speaks',
+      'answered with a client key but no certificate',
+      'answered with a token that cannot stand in a header: it holds a line break or another control character',
+      'answered with an expirationTimestamp that is not an RFC 3339 time',
+    ]);
+    assert.equal(credential, undefined);
+    assert.deepEqual(diagnosed(answered({ token: 7, clientKeyData: [secret] })).errors, [
+      'answered with a field "status.token" of the wrong type',
+      'answered with a field "status.clientKeyData" of the wrong type',
+    ]);
+    assert.match(diagnosed(`logged in\n${secret}: {`).errors.join(), /neither JSON nor YAML/);
+    assert.match(diagnosed('').errors.join(), /printed nothing/);
+  });
+
+  for (const [what, answer, said] of [
+    ['no expiry', answered({ token: secret }), /says no expirationTimestamp, so clients keep/],
+    ['no expiry beside a JWT', answered({ token: jwt({ exp: now / 1000 }) }), /\(it ends at 2030-01-01T00:00:00Z\)/],
+    [
+      'an expiry that has passed',
+      answered({ token: secret, expirationTimestamp: '2029-12-31T00:00:00Z' }),
+      /has passed already/,
+    ],
+    ['a short life', answered({ token: secret, expirationTimestamp: '2030-01-01T00:00:10Z' }), /ends in 10 s/],
+    [
+      'a JWT that ends before',
+      answered({ token: jwt({ exp: now / 1000 + 600 }), expirationTimestamp: '2030-01-01T01:00:00Z' }),
+      /JWT that ends at 2030-01-01T00:10:00Z, before expirationTimestamp/,
+    ],
+    [
+      'a misspelt field',
+      answered({ token: secret, expirationTimeStamp: 'x', expirationTimestamp: '2030-01-01T01:00:00Z' }),
+      /field status\.expirationTimeStamp, .* did you mean status\.expirationTimestamp\?/,
+    ],
+    [
+      'other fields, whose names are not shown',
+      answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z', [secret]: 1 }),
+      /^its status has 1 more field that clients pass over$/,
+    ],
+  ] as const) {
+    test(`with ${what} is warned of`, () => {
+      const { warnings, errors } = diagnosed(answer);
+      assert.deepEqual(errors, []);
+      assert.match(warnings.join('\n'), said);
+    });
+  }
+
+  test('with a certificate has its times told, and is warned where they do not fit', () => {
+    const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true });
+    const status = { clientCertificateData: certificate, clientKeyData: key };
+    const { credential, warnings } = diagnosed(answered({ ...status, expirationTimestamp: '2030-01-01T01:00:00Z' }));
+    assert.deepEqual(credential?.kinds, ['client certificate']);
+    assert.match(credential?.certificate?.notAfter ?? '', /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+    assert.match(warnings.join(), /its certificate (?:ends|ended) at /);
+    const odd = { token: 'x.e30.y', ...status, clientKeyData: '' };
+    assert.match(diagnosed(answered(odd)).errors.join(), /certificate but no key/);
+  });
+
+  test('that took long, or stands on stderr too, is warned of', () => {
+    const good = answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z' });
+    assert.match(diagnosed(good, { durationMs: 7_000 }).warnings.join(), /took 7\.0 s/);
+    assert.match(
+      diagnosed(good, { stderr: `debug: got ${secret}` }).warnings.join(),
+      /writes its credential on stderr/,
+    );
+  });
+});
