@@ -1,0 +1,75 @@
+/** `lint FILE...`: what is wrong with provider files, ClusterProfiles and manifests of controllers. */
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { findExecutable } from '../../exec/executable.ts';
+import { pluginFileProblem } from '../../exec/plugin-file.ts';
+import { version } from '../command-line.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import { type Finding, inOrder, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
+import { lint } from '../lint/lint.ts';
+import type { KnownProvider } from '../lint/providers.ts';
+import { toSarif } from '../lint/sarif.ts';
+import { readSource } from '../profiles.ts';
+import { providersOf } from '../providers.ts';
+import type { Call } from '../verb.ts';
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { args, options, terminal } = call;
+  if (args.length === 0) {
+    throw new Failure(exitCodes.usage, 'lint needs the names of files', `${call.program} lint providers.yaml deploy/*.yaml`);
+  }
+  const { providers: configured } = await providersOf(call);
+  const files = await Promise.all(
+    args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file) })),
+  );
+  const result = lint(files, configured);
+  const unsafe = await Promise.all(result.providers.map(unsafePlugin));
+  const names = files.map(({ file }) => file);
+  const findings = inOrder([...result.findings, ...unsafe.flat()], names);
+  const format = options.text('output');
+  if (format === 'json') await terminal.write(`${JSON.stringify({ findings }, null, 2)}\n`);
+  else if (format === 'sarif') await terminal.write(`${JSON.stringify(toSarif(findings, version()), null, 2)}\n`);
+  else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
+  await terminal.say(summaryOf(findings, names.length));
+  const failing = severities.slice(0, severities.findIndex((severity) => severity === options.text('fail-on')) + 1);
+  const isFailing = ({ severity }: Finding) => severity === 'error' || failing.includes(severity);
+  return findings.some(isFailing) ? exitCodes.configuration : exitCodes.ok;
+}
+
+/** Of plugins that are on this machine: what is built into an image cannot be looked at. */
+async function unsafePlugin({ provider, file, pathOf, placeOf }: KnownProvider): Promise<readonly Finding[]> {
+  const problem = await replaceableBecause(provider);
+  if (problem === undefined) return [];
+  const field = ['execConfig', 'command'];
+  const message = `could be replaced by somebody else: ${problem}; let only root and the user of the controller write there`;
+  return [{ file, ...placeOf(field), severity: 'warning', rule: 'PLUGIN_FILE_UNSAFE', path: pathOf(field), message }];
+}
+
+async function replaceableBecause({ execConfig }: ConfiguredProvider): Promise<string | undefined> {
+  const executable = await findExecutable(execConfig.command, process.env.PATH ?? '');
+  if ('problem' in executable) return undefined;
+  // A machine in trouble says nothing of the plugin.
+  return pluginFileProblem(executable.path).catch(() => undefined);
+}
+
+const styles = { error: 'red', warning: 'yellow', note: 'cyan' } as const;
+
+function painted({ terminal }: Call, finding: Finding): string {
+  const { severity } = finding;
+  const line = lineOfFinding(finding);
+  const at = line.indexOf(` ${severity}: `) + 1;
+  return `${line.slice(0, at)}${terminal.paint(styles[severity], severity)}${line.slice(at + severity.length)}`;
+}
+
+/** `2 errors, 1 warning in 3 files`. */
+function summaryOf(findings: readonly Finding[], files: number): string {
+  const counts = severities.flatMap((severity) => {
+    const count = findings.filter((finding) => finding.severity === severity).length;
+    return count === 0 ? [] : [counted(count, severity)];
+  });
+  return `${counts.join(', ') || 'nothing to mend'} in ${counted(files, 'file')}`;
+}
+
+function counted(count: number, what: Severity | 'file'): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

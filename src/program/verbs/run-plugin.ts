@@ -1,0 +1,212 @@
+/** `run-plugin -- COMMAND`: runs a plugin as a client would, and says what is wrong with its answer. */
+import { readFileSync } from 'node:fs';
+import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
+import { checkCluster } from '../../access/cluster.ts';
+import { clusterSchema } from '../../access/cluster-profile.ts';
+import { longestMs, parseDuration } from '../../access/duration.ts';
+import { copyJson, type Json } from '../../access/json.ts';
+import { type EnvVar, envNameProblem, fieldPath, interactiveModes } from '../../access/provider.ts';
+import { PluginError } from '../../errors.ts';
+import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
+import { findExecutable } from '../../exec/executable.ts';
+import { type PluginCall, runPlugin, shownStderr } from '../../exec/plugin.ts';
+import { pluginFileProblem } from '../../exec/plugin-file.ts';
+import type { Ended } from '../../exec/process.ts';
+import { RunHistory } from '../../exec/run-limit.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import { silentPluginOptions } from '../plugin-options.ts';
+import { printData } from '../print.ts';
+import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
+import type { Call, Options } from '../verb.ts';
+
+/** What is told of a run; `-o json` has the same names. */
+interface Report extends Diagnosis {
+  readonly command: string;
+  /** The file that was run. */
+  readonly path?: string;
+  readonly apiVersion: ApiVersion;
+  readonly server?: string;
+  readonly durationMs: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stdoutBytes?: number;
+  readonly stderrBytes?: number;
+  /** The end of it, without what looks like a secret. */
+  readonly stderr?: string;
+}
+
+export async function run(call: Call): Promise<ExitCode> {
+  const pluginCall = toPluginCall(call);
+  const report = await runAndJudge(call, pluginCall);
+  if (!(await printData(call, () => report))) await call.terminal.write(textOf(call, report));
+  return report.errors.length > 0 ? exitCodes.plugin : exitCodes.ok;
+}
+
+async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> {
+  const { exec, acceptedVersions, cluster } = pluginCall;
+  const executable = await findExecutable(exec.command, process.env.PATH ?? '');
+  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
+  let ended: Ended | undefined;
+  let failure: PluginError | undefined;
+  const previous = {
+    reason: 'first',
+    secrets: [],
+    history: new RunHistory(),
+    ended: (how: Ended) => {
+      ended = how;
+    },
+  } as const;
+  const options = silentPluginOptions(call, {
+    timeoutMs: timeoutOf(call.options),
+    cleanEnvironment: call.options.has('clean-environment'),
+  });
+  const began = performance.now();
+  const credential = await runPlugin(pluginCall, options, previous).catch((error: unknown) => {
+    call.signal.throwIfAborted();
+    if (!(error instanceof PluginError)) throw error;
+    failure = error;
+    return undefined;
+  });
+  const durationMs = Math.round(performance.now() - began);
+  const judged = judge(ended, failure, { acceptedVersions, durationMs, now: Date.now() });
+  const warnings = [
+    ...judged.warnings,
+    ...(unsafe === undefined ? [] : [`its file could be replaced by somebody else: ${unsafe}`]),
+  ];
+  const stderr = ended && shownStderr(ended, credential?.secrets ?? []);
+  return {
+    command: exec.command,
+    ...('problem' in executable ? {} : { path: executable.path }),
+    apiVersion: exec.apiVersion,
+    ...(cluster ? { server: cluster.server } : {}),
+    durationMs,
+    ...(ended?.exitCode === undefined ? {} : { exitCode: ended.exitCode }),
+    ...(ended?.signal === undefined ? {} : { signal: ended.signal }),
+    ...(ended ? { stdoutBytes: Buffer.byteLength(ended.stdout), stderrBytes: ended.stderrBytes } : {}),
+    ...(stderr ? { stderr } : {}),
+    ...judged,
+    warnings,
+  };
+}
+
+/** Its answer is looked at where a client would look at it: not after a failure, a signal or a time-out. */
+function judge(
+  ended: Ended | undefined,
+  failure: PluginError | undefined,
+  circumstances: Parameters<typeof diagnose>[1],
+): Diagnosis {
+  const isAnswer = failure === undefined || failure.code.startsWith('ANSWER_');
+  if (!ended || !isAnswer || ended.tooLarge) return { errors: failure ? [failure.reason] : [], warnings: [] };
+  const diagnosis = diagnose(ended, circumstances);
+  const [first, ...others] = diagnosis.errors;
+  // The client's own words for the first of them have advice in them.
+  return { ...diagnosis, errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others] };
+}
+
+function textOf({ terminal }: Call, report: Report): string {
+  const { credential, errors, warnings, stderr } = report;
+  const ended = report.signal === undefined ? `exit code ${report.exitCode}` : `ended by ${report.signal}`;
+  const sizes = `${report.stdoutBytes} bytes on stdout, ${report.stderrBytes} bytes on stderr`;
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    ['plugin', report.path ?? report.command],
+    ['told', `${report.apiVersion}, ${report.server === undefined ? 'no cluster' : `cluster ${report.server}`}`],
+    ['run', report.stdoutBytes === undefined ? 'no' : `${ended} after ${report.durationMs} ms, ${sizes}`],
+    ['credential', credential && `a ${credential.kinds.join(' and a ')}`],
+    ['expires', credential && expiryOf(credential)],
+    ['certificate', credential?.certificate && `until ${credential.certificate.notAfter}`],
+  ];
+  const facts = lines.flatMap(([title, value]) => (value === undefined ? [] : [`${title.padEnd(12)}${value}\n`]));
+  const said = stderr ? stderr.split('\n').map((line) => `${'stderr'.padEnd(12)}${line}\n`) : [];
+  const verdict = [
+    ...errors.map((error) => `${terminal.paint('red', 'error:')} the plugin ${error}\n`),
+    ...warnings.map((warning) => `${terminal.paint('yellow', 'warning:')} ${warning}\n`),
+    ...(errors.length === 0 ? [`${terminal.paint('green', 'ok:')} a client takes the answer\n`] : []),
+  ];
+  return [...facts, ...said, ...verdict].join('');
+}
+
+function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<Diagnosis['credential']>): string {
+  if (expirationTimestamp === undefined) return 'when a server refuses it';
+  return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${-expiresInSeconds} s ago` : `in ${expiresInSeconds} s`}`;
+}
+
+function timeoutOf(options: Options): number {
+  const text = options.text('timeout') ?? '60s';
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
+  throw new Failure(exitCodes.usage, `--timeout ${text} is not a duration`, 'write it as Go does: 30s, or 1m30s');
+}
+
+/** What a client would run it with. Throws a `Failure` for an option that cannot be used. */
+function toPluginCall({ options, command: [command, ...args], program }: Call): PluginCall {
+  if (!command) {
+    throw new Failure(exitCodes.usage, 'run-plugin needs a command after --', `${program} run-plugin -- ./plugin --flag`);
+  }
+  const given = options.text('api-version') ?? 'v1';
+  const apiVersion = apiVersions.find((version) => version.endsWith(`/${given}`)) ?? apiVersions[0];
+  const cluster = clusterOf(options);
+  const mode = options.text('interactive-mode');
+  const exec = {
+    apiVersion,
+    command,
+    args,
+    env: options.texts('env').map(toVariable),
+    provideClusterInfo: cluster !== undefined,
+    interactiveMode: interactiveModes.find((one) => one === mode) ?? 'Never',
+  };
+  return { provider: 'run-plugin', origin: 'run-plugin', exec, acceptedVersions: [apiVersion], cluster };
+}
+
+function toVariable(text: string): EnvVar {
+  const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  const problem = value === undefined ? 'has no "=": write NAME=VALUE' : envNameProblem(name);
+  // The value is not shown: it may be a secret.
+  if (problem) throw new Failure(exitCodes.usage, `--env ${name || text}: ${problem}`);
+  return { name, value: value ?? '' };
+}
+
+/** `spec.cluster`, where an option says something of it. */
+function clusterOf(options: Options): ExecCluster | undefined {
+  const authority = options.text('certificate-authority');
+  const fields = {
+    server: options.text('server'),
+    'tls-server-name': options.text('tls-server-name'),
+    'proxy-url': options.text('proxy-url'),
+    'insecure-skip-tls-verify': options.has('insecure-skip-tls-verify'),
+    'certificate-authority-data':
+      authority === undefined ? undefined : readInput('--certificate-authority', authority).toString('base64'),
+  };
+  const config = options.text('config');
+  const isGiven = config !== undefined || Object.values(fields).some((value) => value !== undefined && value !== false);
+  if (!isGiven) return undefined;
+  const parsed = clusterSchema.safeParse(fields);
+  const refuse = (_code: string, path: string, message: string): never => {
+    throw new Failure(exitCodes.usage, `--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
+  };
+  if (!parsed.success) return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
+  return toExecCluster(checkCluster(parsed.data, 'cluster', refuse), config === undefined ? undefined : readConfig(config));
+}
+
+/** JSON, or `@file` of it. */
+function readConfig(given: string): Json {
+  const text = given.startsWith('@') ? readInput('--config', given.slice(1)).toString('utf8') : given;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Failure(exitCodes.usage, '--config is not JSON', `--config '{"clusterName":"spoke-1"}', or --config @file`);
+  }
+  return copyJson(value, '--config', (path, reason) => {
+    throw new Failure(exitCodes.usage, `${path} ${reason}`);
+  });
+}
+
+function readInput(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new Failure(exitCodes.usage, `${option} ${path} cannot be read (${code})`, 'correct the path');
+  }
+}
