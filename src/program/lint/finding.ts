@@ -2,6 +2,7 @@
 import type { Place } from '../../access/yaml-text.ts';
 import type { ErrorCode, Problem } from '../../errors.ts';
 
+/** The worst first. */
 export const severities = ['error', 'warning', 'note'] as const;
 /** `error`: it does not work. `warning`: it works, and is a risk. `note`: it could be better. */
 export type Severity = (typeof severities)[number];

@@ -16,7 +16,11 @@ import type { Call } from '../verb.ts';
 export async function run(call: Call): Promise<ExitCode> {
   const { args, options, terminal } = call;
   if (args.length === 0) {
-    throw new Failure(exitCodes.usage, 'lint needs the names of files', `${call.program} lint providers.yaml deploy/*.yaml`);
+    throw new Failure(
+      exitCodes.usage,
+      'lint needs the names of files',
+      `${call.program} lint providers.yaml deploy/*.yaml`,
+    );
   }
   const { providers: configured } = await providersOf(call);
   const files = await Promise.all(
@@ -31,9 +35,10 @@ export async function run(call: Call): Promise<ExitCode> {
   else if (format === 'sarif') await terminal.write(`${JSON.stringify(toSarif(findings, version()), null, 2)}\n`);
   else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
   await terminal.say(summaryOf(findings, names.length));
-  const failing = severities.slice(0, severities.findIndex((severity) => severity === options.text('fail-on')) + 1);
-  const isFailing = ({ severity }: Finding) => severity === 'error' || failing.includes(severity);
-  return findings.some(isFailing) ? exitCodes.configuration : exitCodes.ok;
+  const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
+  const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity));
+  const isFailing = worst !== undefined && severities.indexOf(worst) <= severities.indexOf(failOn);
+  return isFailing ? exitCodes.configuration : exitCodes.ok;
 }
 
 /** Of plugins that are on this machine: what is built into an image cannot be looked at. */

@@ -101,7 +101,10 @@ function judge(
   const diagnosis = diagnose(ended, circumstances);
   const [first, ...others] = diagnosis.errors;
   // The client's own words for the first of them have advice in them.
-  return { ...diagnosis, errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others] };
+  return {
+    ...diagnosis,
+    errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others],
+  };
 }
 
 function textOf({ terminal }: Call, report: Report): string {
@@ -128,7 +131,19 @@ function textOf({ terminal }: Call, report: Report): string {
 
 function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<Diagnosis['credential']>): string {
   if (expirationTimestamp === undefined) return 'when a server refuses it';
-  return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${-expiresInSeconds} s ago` : `in ${expiresInSeconds} s`}`;
+  return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${spanOf(-expiresInSeconds)} ago` : `in ${spanOf(expiresInSeconds)}`}`;
+}
+
+/** `90 s`, `15 min`, `3 h`, `12 days`: rounded down. */
+function spanOf(seconds: number): string {
+  const units = [
+    ['days', 86_400],
+    ['h', 3_600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
+  const [unit, length] = units.find(([, size]) => seconds >= 2 * size) ?? ['s', 1];
+  return `${Math.floor(seconds / length)} ${unit}`;
 }
 
 function timeoutOf(options: Options): number {
@@ -141,7 +156,11 @@ function timeoutOf(options: Options): number {
 /** What a client would run it with. Throws a `Failure` for an option that cannot be used. */
 function toPluginCall({ options, command: [command, ...args], program }: Call): PluginCall {
   if (!command) {
-    throw new Failure(exitCodes.usage, 'run-plugin needs a command after --', `${program} run-plugin -- ./plugin --flag`);
+    throw new Failure(
+      exitCodes.usage,
+      'run-plugin needs a command after --',
+      `${program} run-plugin -- ./plugin --flag`,
+    );
   }
   const given = options.text('api-version') ?? 'v1';
   const apiVersion = apiVersions.find((version) => version.endsWith(`/${given}`)) ?? apiVersions[0];
@@ -184,8 +203,12 @@ function clusterOf(options: Options): ExecCluster | undefined {
   const refuse = (_code: string, path: string, message: string): never => {
     throw new Failure(exitCodes.usage, `--${path.replace(/^cluster\./, '').replace(/-data$/, '')}: ${message}`);
   };
-  if (!parsed.success) return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
-  return toExecCluster(checkCluster(parsed.data, 'cluster', refuse), config === undefined ? undefined : readConfig(config));
+  if (!parsed.success)
+    return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
+  return toExecCluster(
+    checkCluster(parsed.data, 'cluster', refuse),
+    config === undefined ? undefined : readConfig(config),
+  );
 }
 
 /** JSON, or `@file` of it. */
@@ -195,7 +218,11 @@ function readConfig(given: string): Json {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Failure(exitCodes.usage, '--config is not JSON', `--config '{"clusterName":"spoke-1"}', or --config @file`);
+    throw new Failure(
+      exitCodes.usage,
+      '--config is not JSON',
+      `--config '{"clusterName":"spoke-1"}', or --config @file`,
+    );
   }
   return copyJson(value, '--config', (path, reason) => {
     throw new Failure(exitCodes.usage, `${path} ${reason}`);

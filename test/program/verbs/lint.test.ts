@@ -1,0 +1,90 @@
+// The verb as a process; what it finds is in ../lint.
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runProgram, writeInput } from '../../fixtures/program.ts';
+import { temporaryFolder } from '../../fixtures/script.ts';
+
+const providers = (command = '/nowhere/google', more = '') => `providers:
+- name: google
+  execConfig: { apiVersion: client.authentication.k8s.io/v1, command: ${command} }
+  allowedServers: [https://*.example.com]
+${more}`;
+
+const profile = `kind: ClusterProfile
+metadata: { name: spoke-1, namespace: fleet }
+status:
+  accessProviders:
+  - { name: google, cluster: { server: https://elsewhere.example.org } }
+`;
+
+test('lint prints a line for each finding, says how many there are, and ends with 3 where something is wrong', async (t) => {
+  const [file, good] = await Promise.all([
+    writeInput(t, 'all.yaml', providers('7')),
+    writeInput(t, 'good.yaml', providers('/nowhere/google', '  allowInsecureTLS: true\n')),
+  ]);
+  const [wrong, advised, strict] = await Promise.all([
+    runProgram(t, ['lint', file, '-'], { input: profile }),
+    runProgram(t, ['lint', good]),
+    runProgram(t, ['lint', good, '--fail-on=warning']),
+  ]);
+  assert.deepEqual(wrong, {
+    stdout: `${file}:3:71: error: providers[0].execConfig.command: must be the path or name of an executable (PROVIDER_FILE_INVALID)`,
+    stderr: '1 error in 2 files',
+    exitCode: 3,
+  });
+  assert.match(
+    advised.stdout,
+    /^\S+good\.yaml:5:21: warning: providers\[0\]\.allowInsecureTLS: .*\(INSECURE_TLS_ALLOWED\)$/,
+  );
+  assert.deepEqual([advised.stderr, advised.exitCode, strict.exitCode], ['1 warning in 1 file', 0, 3]);
+});
+
+test('lint gives JSON and SARIF, and nothing else on stdout', async (t) => {
+  const file = await writeInput(t, 'p.yaml', profile);
+  const flag = ['--clusterprofile-provider-file', await writeInput(t, 'providers.yaml', providers())];
+  const [json, sarif] = await Promise.all([
+    runProgram(t, ['lint', file, '-o', 'json', ...flag]),
+    runProgram(t, ['lint', file, '-o', 'sarif', ...flag]),
+  ]);
+  const [finding] = JSON.parse(json.stdout).findings;
+  assert.deepEqual(
+    { ...finding, message: '' },
+    {
+      file,
+      line: 5,
+      column: 40,
+      severity: 'error',
+      rule: 'SERVER_NOT_ALLOWED',
+      path: 'status.accessProviders[0].cluster.server',
+      message: '',
+    },
+  );
+  assert.equal(JSON.parse(sarif.stdout).runs[0].results[0].ruleId, 'SERVER_NOT_ALLOWED');
+  assert.deepEqual([json.exitCode, sarif.exitCode], [3, 3]);
+});
+
+test('lint looks at a plugin that is on this machine, and says who else could write it', async (t) => {
+  const folder = join(await temporaryFolder(t), 'plugins');
+  await mkdir(folder);
+  await writeFile(join(folder, 'google'), '#!/bin/sh\n');
+  await chmod(join(folder, 'google'), 0o777);
+  const { stdout, exitCode } = await runProgram(t, [
+    'lint',
+    await writeInput(t, 'p.yaml', providers(join(folder, 'google'))),
+  ]);
+  assert.match(stdout, /p\.yaml:3:71: warning: .* can be written by everybody; .*\(PLUGIN_FILE_UNSAFE\)$/);
+  assert.equal(exitCode, 0);
+});
+
+test('lint says what it was not given: files, one that is there', async (t) => {
+  const [none, missing] = await Promise.all([runProgram(t, ['lint']), runProgram(t, ['lint', '/nowhere.yaml'])]);
+  assert.deepEqual(none, {
+    stdout: '',
+    stderr: 'error: lint needs the names of files\nhint:  clusterprofile lint providers.yaml deploy/*.yaml',
+    exitCode: 2,
+  });
+  assert.match(missing.stderr, /^error: \/nowhere\.yaml does not exist\nhint: {2}correct the path$/);
+  assert.equal(missing.exitCode, 3);
+});

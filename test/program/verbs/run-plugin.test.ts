@@ -1,0 +1,108 @@
+// The verb as a process; what it says of an answer is in ../run-plugin.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { runProgram, writeInput } from '../../fixtures/program.ts';
+import { print, shellPlugin } from '../../fixtures/script.ts';
+
+const secret = 'SECRET-3f9a-c81d-77aa';
+
+test('run-plugin says what a plugin answers, and never the credential', async (t) => {
+  const expirationTimestamp = '2999-01-01T00:00:00Z';
+  const good = await shellPlugin(t, `echo "got ${secret}" >&2\n${print({ token: secret, expirationTimestamp })}`);
+  const [text, json] = await Promise.all([
+    runProgram(t, ['run-plugin', '--', good.command]),
+    runProgram(t, ['run-plugin', '-o', 'json', '--', good.command]),
+  ]);
+  assert.equal(text.exitCode, 0);
+  const lines = text.stdout
+    .replace(/after \d+ ms/, 'after N ms')
+
+    .split('\n');
+  assert.deepEqual(lines, [
+    `plugin      ${good.command}`,
+    'told        client.authentication.k8s.io/v1, no cluster',
+    'run         exit code 0 after N ms, 160 bytes on stdout, 26 bytes on stderr',
+    'credential  a token',
+    'expires     2999-01-01T00:00:00Z, in N days',
+    'stderr      got [redacted]',
+    'warning: it writes its credential on stderr too, which clients log: write nothing secret there',
+    'ok: a client takes the answer',
+  ]);
+  const report = JSON.parse(json.stdout);
+  assert.deepEqual(
+    [report.errors, report.credential.kinds, report.exitCode, report.stderrBytes],
+    [[], ['token'], 0, 26],
+  );
+  for (const { stdout, stderr } of [text, json]) assert.ok(!`${stdout}${stderr}`.includes(secret));
+});
+
+test('run-plugin tells a plugin what the options say, and refuses what no client would tell it', async (t) => {
+  const plugin = await shellPlugin(
+    t,
+    `printf %s "$KUBERNETES_EXEC_INFO" > "$DIR/info"; printf %s "$A" > "$DIR/a"; ${print({})}`,
+  );
+  const authority = await writeInput(t, 'ca.pem', createCertificateAuthority().certificate);
+  const cluster = [
+    '--server',
+    'https://h:6443/',
+    '--certificate-authority',
+    authority,
+    '--tls-server-name',
+    'n',
+    '--config',
+    '{"a":[1]}',
+  ];
+  const [run, http, config, empty] = await Promise.all([
+    runProgram(t, ['run-plugin', ...cluster, '--api-version=v1beta1', '--env', 'A=b=c', '--', plugin.command]),
+    runProgram(t, ['run-plugin', '--server', 'ftp://h', '--', plugin.command]),
+    runProgram(t, ['run-plugin', '--server', 'https://h', '--config', `{"${secret}`, '--', plugin.command]),
+    runProgram(t, ['run-plugin']),
+  ]);
+  const info = JSON.parse(await readFile(join(plugin.folder, 'info'), 'utf8'));
+  assert.equal(info.apiVersion, 'client.authentication.k8s.io/v1beta1');
+  assert.equal(info.spec.interactive, false);
+  const { 'certificate-authority-data': data, ...rest } = info.spec.cluster;
+  assert.deepEqual(rest, { server: 'https://h:6443', 'tls-server-name': 'n', config: { a: [1] } });
+  assert.match(Buffer.from(data, 'base64').toString(), /BEGIN CERTIFICATE/);
+  assert.equal(await readFile(join(plugin.folder, 'a'), 'utf8'), 'b=c');
+  assert.equal(run.exitCode, 12);
+  assert.match(
+    run.stdout,
+    /error: the plugin answered in client\.authentication\.k8s\.io\/v1, and is configured for .*v1beta1/,
+  );
+  assert.match(run.stdout, /error: the plugin answered with neither a token nor a client certificate and key$/m);
+  assert.match(http.stderr, /^error: --server: has the scheme ftp:\/\//);
+  assert.match(config.stderr, /^error: --config is not JSON/);
+  assert.ok(!config.stderr.includes(secret));
+  assert.match(empty.stderr, /^error: run-plugin needs a command after --/);
+  assert.deepEqual(
+    [http, config, empty].map(({ exitCode }) => exitCode),
+    [2, 2, 2],
+  );
+});
+
+test('run-plugin says why there is no answer: exit codes, signals, time, a missing file', async (t) => {
+  const failing = await shellPlugin(t, `echo "login failed for me, password=${secret}" >&2; exit 7`);
+  const killed = await shellPlugin(t, 'kill -9 $$');
+  const slow = await shellPlugin(t, 'exec sleep 60');
+  const [exit, signal, time, missing] = await Promise.all([
+    runProgram(t, ['run-plugin', '--', failing.command]),
+    runProgram(t, ['run-plugin', '--', killed.command]),
+    runProgram(t, ['run-plugin', '--timeout', '300ms', '--', slow.command]),
+    runProgram(t, ['run-plugin', '--', '/nowhere/plugin']),
+  ]);
+  assert.match(
+    exit.stdout,
+    /^run {9}exit code 7 .*\nstderr {6}login failed for me, password=\[redacted\]\nerror: the plugin failed with exit code 7$/m,
+  );
+  assert.match(signal.stdout, /^run {9}ended by SIGKILL .*\nerror: the plugin was ended by SIGKILL: see whether/m);
+  assert.match(time.stdout, /^error: the plugin gave no answer within 300 ms and was killed/m);
+  assert.match(missing.stdout, /^error: the plugin was not found/m);
+  assert.deepEqual(
+    [exit, signal, time, missing].map(({ exitCode }) => exitCode),
+    [12, 12, 12, 12],
+  );
+});
