@@ -1,6 +1,7 @@
 /**
  * `npm test`: every test file, those of one folder in one process, since to start one and to import what they test takes longer
- * than most of them do. A few processes at once. `npm test -- rest exec` runs those of some folders.
+ * than most of them do. A few processes at once. `npm test -- rest exec` runs those of some folders. With `--programs` it is those
+ * that start whole programs, again and again, which takes as long as all of the others.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -10,7 +11,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { execa } from 'execa';
 
 /** More would take longer for the last process than they save. */
-const filesOfAProcess = 9;
+const filesOfAProcess = 15;
 
 interface Group {
   readonly name: string;
@@ -18,10 +19,15 @@ interface Group {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { positionals: wanted } = parseArgs({ allowPositionals: true });
+const {
+  positionals: wanted,
+  values: { programs },
+} = parseArgs({ allowPositionals: true, options: { programs: { type: 'boolean', default: false } } });
 
 function findGroups(): readonly Group[] {
-  const files = globSync('test/**/*.test.ts', { cwd: root }).sort();
+  const files = globSync('test/**/*.test.ts', { cwd: root })
+    .filter((file) => file.endsWith('.program.test.ts') === programs)
+    .sort();
   const folders = Map.groupBy(files, (file) => dirname(file).split('/')[1] ?? '');
   const missing = wanted.filter((folder) => !folders.has(folder));
   if (missing.length > 0 || files.length === 0) {
