@@ -17,6 +17,8 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   /** Bytes of the body so far, as they came. */
   readonly size: number;
+  /** What broke the body off: the caller's abort, or the connection. */
+  readonly failure: { readonly reason: unknown } | undefined;
   text(): Promise<string>;
   binary(): Promise<Buffer>;
   stream(): ReadableStream<Uint8Array>;
@@ -49,13 +51,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Uint8Array[] = [];
   #ended = false;
-  #failure: { readonly reason: unknown } | undefined;
   /** Who waits for the end of the body. */
   #tellEnd: (() => void) | undefined;
   #sink: ReadableStreamDefaultController<Uint8Array> | undefined;
   #wanted = false;
   statusCode = 0;
   size = 0;
+  failure: { readonly reason: unknown } | undefined;
   headers: IncomingHttpHeaders = {};
 
   constructor(
@@ -117,7 +119,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
 
   #end(failure: { readonly reason: unknown } | undefined): void {
     this.#ended = true;
-    this.#failure = failure;
+    this.failure = failure;
     this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#tellEnd?.();
     if (!this.#sink) return;
@@ -149,7 +151,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
       this.#controller?.resume();
       await ended;
     }
-    if (this.#failure) throw this.#failure.reason;
+    if (this.failure) throw this.failure.reason;
     const [first] = this.#chunks;
     const all =
       this.#chunks.length === 1 && first
@@ -166,7 +168,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
           for (const chunk of this.#chunks) sink.enqueue(chunk);
           this.#chunks = [];
           this.#sink = sink;
-          if (this.#ended) this.#end(this.#failure);
+          if (this.#ended) this.#end(this.failure);
         },
         pull: () => this.#controller?.resume(),
         cancel: () => this.discard(),

@@ -1,6 +1,7 @@
 /** What reading an answer failed with, as this package says it: the client that reads it knows neither the cluster nor what to do. */
 import { ApiException } from '@kubernetes/client-node';
 import { type ClusterOfError, CredentialsError, RequestError } from '../errors.ts';
+import type { Answer } from './answer.ts';
 
 /** `bytes`: how many have come, where that is known. */
 export function toBrokenAnswer(error: unknown, cluster: ClusterOfError | undefined, bytes?: number): CredentialsError {
@@ -32,8 +33,11 @@ export function tellBrokenAnswers<T extends object>(client: T, cluster: ClusterO
     } catch (error) {
       // The server's own word.
       if (error instanceof ApiException) throw error;
-      const bytes: unknown = Reflect.get(Object(Reflect.get(Object(response), 'body')), 'size');
-      throw toBrokenAnswer(error, cluster, typeof bytes === 'number' ? bytes : undefined);
+      const body: unknown = Reflect.get(Object(response), 'body');
+      const { size, failure } = isAnswer(body) ? body : {};
+      // What broke it off has its own words: those of the caller's signal, say.
+      if (failure && Object.is(failure.reason, error)) throw error;
+      throw toBrokenAnswer(error, cluster, size);
     }
   };
   const api: unknown = Reflect.get(client, 'api');
@@ -51,6 +55,10 @@ export function tellBrokenAnswers<T extends object>(client: T, cluster: ClusterO
   const own: unknown = Reflect.get(client, 'processResponse');
   if (isReader(own)) Object.defineProperty(client, 'processResponse', { value: telling(own, client) });
   return client;
+}
+
+function isAnswer(value: unknown): value is Answer {
+  return typeof value === 'object' && value !== null && 'size' in value && 'failure' in value;
 }
 
 function isReader(value: unknown): value is Reader {
