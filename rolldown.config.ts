@@ -78,6 +78,8 @@ const started = [...new Set([...forPlugins, ...Object.values(bin)])].map((file):
     platform: 'node',
     input: sourcesOf([file]),
     external: packages(peerDependencies),
+    // client-node takes longer to load than all of it: it is not loaded for something that is not used.
+    treeshake: { moduleSideEffects: 'no-external' },
     output: { ...output, chunkFileNames: `chunks/${folder}/[name].js` },
     plugins: [licences(`chunks/${folder}/LICENSES.txt`)],
   };

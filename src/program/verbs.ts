@@ -35,6 +35,36 @@ export const verbs: readonly Verb[] = [
     load: () => import('./verbs/get.ts'),
   },
   {
+    name: 'check',
+    arguments: '[NAME...]',
+    completes: 'profiles',
+    summary: 'find out what stands between the controller and its clusters',
+    description:
+      'Goes the way of a request to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity and version. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
+    options: [
+      ...profileOptions,
+      ...providerOptions,
+      {
+        flags: '--timeout <duration>',
+        about: 'give a cluster up after this time (default: 60s)',
+        completes: 'nothing',
+      },
+      { flags: '--parallel <number>', about: 'clusters that are checked at once (default: 10)', completes: 'nothing' },
+      { flags: '-q, --quiet', about: 'print the clusters that fail, and the summary' },
+      ...outputOptions('json', 'yaml'),
+    ],
+    takesProviderFlags: true,
+    examples: [
+      {
+        what: 'every cluster of the hub, with what the controller runs with',
+        args: 'check -A --from-pod-args fleet-system/deployment/fleet',
+      },
+      { what: 'one of them', args: 'check fleet/spoke-1 --clusterprofile-provider-file providers.yaml' },
+      { what: 'what fails, for a script', args: 'check -A -q --clusterprofile-provider-file providers.yaml' },
+    ],
+    load: () => import('./verbs/check.ts'),
+  },
+  {
     name: 'resolve',
     arguments: '<NAME>',
     completes: 'profiles',

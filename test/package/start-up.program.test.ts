@@ -1,8 +1,10 @@
 // What it costs to load the package, beside Node and client-node in the same run. Of what is built: that is what users load.
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { assertRatio, cheapestStarts } from '../fixtures/cpu.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
@@ -39,6 +41,29 @@ describe('a start', () => {
     const starts = await cheapestStarts(t, { bare: { args: [bare] }, images: { args: [images] } });
     assertRatio(t, '/image-credentials', starts.images, starts.bare, 5);
   });
+});
+
+test('clusterprofile takes less than 5 times as long as Node where it talks to nobody, and never loads client-node', async (t) => {
+  const folder = await temporaryFolder(t);
+  const [bare, profile] = [join(folder, 'bare.mjs'), join(folder, 'profile.json')];
+  await writeFile(bare, '');
+  const cluster = { server: 'https://h' };
+  const status = { accessProviders: [{ name: 'google', cluster }] };
+  await writeFile(profile, JSON.stringify({ kind: 'ClusterProfile', metadata: { name: 'spoke-1' }, status }));
+  const program = fileURLToPath(dist('program/clusterprofile.js'));
+  const resolving = ['resolve', 'spoke-1', '-f', profile, '--clusterprofile-access-provider=google=/p', '-o', 'json'];
+  const starts = await cheapestStarts(t, {
+    bare: { args: [bare] },
+    help: { args: [program, 'get', '--help'] },
+    resolve: { args: [program, ...resolving] },
+  });
+  assert.equal(JSON.parse(starts.resolve.stdout).cluster.server, 'https://h');
+  assertRatio(t, 'clusterprofile get --help', starts.help, starts.bare, 3);
+  assertRatio(t, 'clusterprofile resolve', starts.resolve, starts.bare, 5);
+  const chunks = fileURLToPath(dist('chunks/program-clusterprofile/'));
+  for (const file of readdirSync(chunks).filter((name) => name.endsWith('.js'))) {
+    assert.doesNotMatch(readFileSync(join(chunks, file), 'utf8'), /^import .*"@kubernetes\/client-node"/m, file);
+  }
 });
 
 test('importing the package adds less than a fifth to the import of client-node', async (t) => {

@@ -1,0 +1,238 @@
+/** The stages of a check that need the cluster: its plugin, its proxy, its server. */
+import type { X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { abortable } from '../../abortable.ts';
+import type { ResolvedCluster } from '../../access/cluster.ts';
+import type { ResolvedExec } from '../../access/resolve.ts';
+import type { Credential } from '../../exec/exec-credential.ts';
+import { findExecutable } from '../../exec/executable.ts';
+import { printable } from '../../printable.ts';
+import type { Connections } from '../../rest/connections.ts';
+import type { Destination } from '../../rest/destination.ts';
+import { AuthenticatedDispatcher } from '../../rest/dispatcher.ts';
+import { unbracket } from '../../rest/no-proxy.ts';
+import { parseProxy, proxyUrlFor } from '../../rest/proxy.ts';
+import { proxyContext } from '../../rest/trust.ts';
+import { openTunnel } from '../../rest/tunnel.ts';
+import { type Answer, ClusterClient } from '../cluster-client.ts';
+import type { Profile } from '../profiles.ts';
+import type { Found } from './stages.ts';
+
+/** Why a stage failed, where no error of the library says it. */
+export class StageFailure extends Error {
+  readonly hint: string | undefined;
+
+  constructor(message: string, hint?: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+/** Milliseconds for the proxy, as the library has it. */
+const connectMs = 10_000;
+const dayMs = 86_400_000;
+/** A certificate that ends sooner is warned about, unless it lives shortly and still has a fifth of its life. */
+const soonMs = 14 * dayMs;
+/** The longest text of somebody else in a line, in bytes. */
+const maxBytes = 512;
+
+export class ClusterProbe {
+  readonly #cluster: ResolvedCluster;
+  readonly #dispatcher: AuthenticatedDispatcher;
+  readonly #client: ClusterClient;
+  readonly #signal: AbortSignal;
+  #credential: Credential | undefined;
+
+  constructor(connections: Connections, destination: Destination, signal: AbortSignal) {
+    this.#cluster = destination.cluster;
+    this.#signal = signal;
+    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#client = new ClusterClient(connections, destination);
+  }
+
+  /** Runs it, unless another cluster's check has the same credential already. */
+  async plugin({ command }: ResolvedExec, policy: string): Promise<Found<void>> {
+    const connection = this.#connection();
+    this.#credential = await this.#own(() =>
+      abortable(() => connection.source.get(this.#dispatcher.log), this.#signal),
+    );
+    const found = await findExecutable(command, process.env.PATH ?? '');
+    const { authorization, keyPair, expiresAt } = this.#credential;
+    const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
+    const until =
+      expiresAt === undefined ? 'that names no expiry' : `for another ${formatTime(expiresAt - Date.now())}`;
+    return { message: `${found.path} (policy ${policy}) gives ${what} ${until}`, value: undefined };
+  }
+
+  /** Goes through the proxy to the server, where there is one. */
+  async proxy(): Promise<Found<void>> {
+    const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
+    const url = new URL(server);
+    const text = proxyUrlFor(url, proxyUrl, process.env);
+    if (text === undefined) return { message: 'none', skipped: true, value: undefined };
+    const origin = proxyUrl === undefined ? "this machine's environment" : 'the profile';
+    return this.#own(async () => {
+      const proxy = parseProxy(text);
+      const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+      const authority = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
+      const secureContext = () => proxyContext(authority);
+      const signal = this.#signal;
+      const socket = await openTunnel(proxy, unbracket(url.hostname), port, {
+        timeoutMs: connectMs,
+        secureContext,
+        signal,
+      });
+      socket.destroy();
+      return { message: `${proxy}, by ${origin}`, value: undefined };
+    });
+  }
+
+  /** One connection of its own, to see the server's certificate. */
+  async connection(): Promise<Found<void>> {
+    const { protocol, hostname, host, port } = new URL(this.#cluster.server);
+    if (protocol === 'http:') {
+      return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'], value: undefined };
+    }
+    const credential = this.#credential;
+    if (!credential) throw new StageFailure('there is no credential');
+    const connect = this.#connection().webSocketConnector(credential);
+    const socket = await this.#own(() =>
+      abortable(
+        () =>
+          new Promise<Socket>((resolve, reject) =>
+            connect({ protocol, hostname, host, port: port || '443' }, (...[error, socket]) =>
+              error ? reject(error) : resolve(socket),
+            ),
+          ),
+        this.#signal,
+      ),
+    );
+    socket.on('error', () => {});
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+    socket.destroy();
+    if (!certificate) return { message: host, value: undefined };
+    return { ...describeCertificate(certificate, this.#cluster), value: undefined };
+  }
+
+  /** Asks the cluster whom it takes the credential for. Gives what it answers. */
+  async authentication(): Promise<Found<Answer>> {
+    const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      signal: this.#signal,
+      post,
+    });
+    const { statusCode, message, body } = answer;
+    if (statusCode === 401) {
+      throw new StageFailure(
+        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})`,
+        'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
+      );
+    }
+    if (body === undefined || statusCode >= 500) throw notAnApiServer(statusCode);
+    if (userOf(answer)?.username === 'system:anonymous') {
+      throw new StageFailure(
+        'the cluster takes the requests for anonymous ones: it did not look at the credential',
+        'see whether something between drops the Authorization header, or the client certificate',
+      );
+    }
+    return { message: 'the credential is accepted', value: answer };
+  }
+
+  async identity(answer: Answer): Promise<Found<void>> {
+    const { statusCode, message } = answer;
+    const user = userOf(answer);
+    if (user) {
+      const groups = user.groups.length === 0 ? '' : ` (${user.groups.join(', ')})`;
+      return { message: printable(`${user.username}${groups}`, maxBytes), value: undefined };
+    }
+    // SelfSubjectReview came with Kubernetes 1.28.
+    if (statusCode === 404) return { message: 'the cluster cannot tell it', skipped: true, value: undefined };
+    throw new StageFailure(
+      `the cluster does not say who it is (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
+      'bind the ClusterRole system:basic-user to the identity that the plugin gives',
+    );
+  }
+
+  /** What it runs, beside what its profile says. */
+  async version({ status }: Profile): Promise<Found<void>> {
+    const { statusCode, body, message } = await this.#client.request('/version', { signal: this.#signal });
+    const version: unknown = Object(body).gitVersion;
+    if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true, value: undefined };
+    if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(statusCode);
+    const reported: unknown = Object(Object(status).version).kubernetes;
+    const differs =
+      typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
+    const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
+    return { message: printable(version, maxBytes), warnings, value: undefined };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#dispatcher.close(), this.#client.close()]);
+  }
+
+  #connection() {
+    return this.#dispatcher.connection();
+  }
+
+  /** Errors of Node and of the library, as a controller is told of them. */
+  async #own<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      throw this.#dispatcher.toOwnError(error);
+    }
+  }
+}
+
+function notAnApiServer(statusCode: number): StageFailure {
+  return new StageFailure(
+    `it does not answer as a Kubernetes API server does (status ${statusCode})`,
+    'see whether server is the address of the API server, and what stands before it',
+  );
+}
+
+interface User {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+function userOf({ statusCode, body }: Answer): User | undefined {
+  const { username, groups }: { username?: unknown; groups?: unknown } = Object(Object(Object(body).status).userInfo);
+  if (statusCode !== 201 || typeof username !== 'string') return undefined;
+  const list: readonly unknown[] = Array.isArray(groups) ? groups : [];
+  return { username, groups: list.filter((group) => typeof group === 'string') };
+}
+
+function describeCertificate(
+  { subjectAltName, subject, issuer, validFrom, validTo }: X509Certificate,
+  { server, tlsServerName, insecureSkipTlsVerify }: ResolvedCluster,
+): { readonly message: string; readonly warnings: readonly string[] } {
+  const name = tlsServerName ?? unbracket(new URL(server).hostname);
+  const left = Date.parse(validTo) - Date.now();
+  const endsSoon = left < soonMs && left < (Date.parse(validTo) - Date.parse(validFrom)) / 5;
+  const names = subjectAltName ?? subject;
+  const warnings = [
+    ...(insecureSkipTlsVerify ? [`nothing is verified: the certificate is for ${names ?? 'no name'}`] : []),
+    ...(endsSoon ? [`the server's certificate ends in ${formatTime(left)}: renew it`] : []),
+  ].map((warning) => printable(warning, maxBytes));
+  const by = nameOf(issuer);
+  return { message: printable(`${name}, certificate by ${by}, ${formatTime(left)} left`, maxBytes), warnings };
+}
+
+/** The common name of a distinguished name, else all of it. */
+function nameOf(distinguished: string | undefined): string {
+  return /^CN=(.*)$/m.exec(distinguished ?? '')?.[1] ?? distinguished?.replaceAll('\n', ', ') ?? 'nobody';
+}
+
+/** `59 m`, `7 h`, `364 d`: the largest unit that is not nothing. */
+function formatTime(ms: number): string {
+  const units = [
+    ['d', dayMs],
+    ['h', 3_600_000],
+    ['m', 60_000],
+  ] as const;
+  const [unit, size] = units.find(([, one]) => ms >= 2 * one) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
+}

@@ -1,0 +1,182 @@
+/**
+ * Checks one cluster, stage by stage, on the very parts that a controller uses: the same rules, plugin runs, proxies, TLS and
+ * credentials. A ClusterProfile and providers come in, what was found goes out.
+ */
+import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
+import { CredentialsError, PluginError, ProfileError } from '../../errors.ts';
+import { redact } from '../../exec/redact.ts';
+import { controlPlaneReadiness } from '../../fleet/membership/readiness.ts';
+import { parseOptions } from '../../options.ts';
+import { printable } from '../../printable.ts';
+import { toDestination } from '../../profile-destination.ts';
+import { Connections } from '../../rest/connections.ts';
+import type { Profile } from '../profiles.ts';
+import type { CallProviders } from '../providers.ts';
+import { ClusterProbe, StageFailure } from './cluster-probe.ts';
+import type { ClusterReport, Found, Stage, StageName } from './stages.ts';
+
+export interface ProbeOptions {
+  /** Milliseconds for one cluster. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Told of each stage that begins. */
+  readonly onStage: (profile: string, stage: StageName) => void;
+}
+
+/** Clusters that share credentials and connections, as those of one controller do. */
+export class Prober {
+  readonly #providers: CallProviders;
+  readonly #connections: Connections;
+  readonly #stop = new AbortController();
+  /** What the library warns of, by profile. */
+  readonly #warnings = new Map<string, string[]>();
+
+  constructor(providers: CallProviders) {
+    this.#providers = providers;
+    const logger = { warn: (fields: object, message: string) => this.#warned(fields, message) };
+    // A provider file that changes in the meantime is of no interest.
+    const settings = parseOptions({ ...providers.options, watchProviderFile: false, logger });
+    this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
+  }
+
+  /** Never rejects. */
+  async check(profile: Profile, { timeoutMs, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
+    const name = profileName(profile);
+    const stages: Stage[] = [];
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const either = AbortSignal.any([signal, deadline]);
+    const pass = async <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>): Promise<T> => {
+      onStage(name, stage);
+      const begin = performance.now();
+      const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
+      try {
+        const { message, warnings = [], skipped, value } = await work();
+        const result = skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
+        stages.push({ stage, result, milliseconds: took(), message, warnings });
+        return value;
+      } catch (error) {
+        const late = deadline.aborted && !signal.aborted;
+        const why = late
+          ? { message: `nothing came within ${timeoutMs / 1_000} s`, hint: 'see what hangs, or give it more --timeout' }
+          : explain(error, name);
+        stages.push({ stage, result: 'failed', milliseconds: took(), warnings: [], ...why });
+        throw new Stopped();
+      }
+    };
+    try {
+      await this.#pass(profile, name, either, pass);
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    }
+    return { profile: name, stages };
+  }
+
+  /** Ends plugins and connections. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#connections.close();
+  }
+
+  async #pass(profile: Profile, name: string, signal: AbortSignal, pass: Pass): Promise<void> {
+    const { providers } = this.#providers;
+    let refusal: ProfileError | undefined;
+    const access = await pass('profile', () => {
+      const found = attempt(() => resolve(profile, providers));
+      // Whether it is the profile or the provider's rules that stand in the way is in the error.
+      if (found instanceof ProfileError && !isOfProvider(found)) throw found;
+      if (found instanceof ProfileError) refusal = found;
+      return { ...describeProfile(profile), value: found instanceof ProfileError ? undefined : found };
+    });
+    const { resolved, probe } = await pass('provider', () => {
+      if (!access) throw refusal;
+      return { ...describeAccess(access), value: { resolved: access, probe: this.#probe(name, access, signal) } };
+    });
+    try {
+      await pass('plugin', async () => {
+        const found = await probe.plugin(resolved.exec, this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll');
+        return { ...found, warnings: this.#warnings.get(name) ?? [] };
+      });
+      await pass('proxy', () => probe.proxy());
+      await pass('connection', () => probe.connection());
+      const identity = await pass('authentication', () => probe.authentication());
+      await pass('identity', () => probe.identity(identity));
+      await pass('version', () => probe.version(profile));
+    } finally {
+      await probe.close();
+    }
+  }
+
+  #probe(name: string, access: ResolvedAccess, signal: AbortSignal): ClusterProbe {
+    const configured = this.#providers.providers.find((provider) => provider.name === access.provider);
+    return new ClusterProbe(this.#connections, toDestination(name, access, configured), signal);
+  }
+
+  #warned(fields: object, message: string): void {
+    const profile: unknown = Reflect.get(fields, 'profile');
+    if (typeof profile !== 'string') return;
+    const said = this.#warnings.get(profile) ?? [];
+    said.push(withoutOpening(message, profile));
+    this.#warnings.set(profile, said);
+  }
+}
+
+type Pass = <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>) => Promise<T>;
+
+/** A stage has failed: the next ones make no sense. */
+class Stopped extends Error {}
+
+function attempt(work: () => ResolvedAccess): ResolvedAccess | ProfileError {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ProfileError) return error;
+    throw error;
+  }
+}
+
+/** Refused by what the operator configured, while the profile may be as it should. */
+function isOfProvider({ code, path }: ProfileError): boolean {
+  // Without a status nobody has published anything yet.
+  if (path === 'status') return false;
+  return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
+}
+
+function describeProfile(profile: Profile): { readonly message: string; readonly warnings: readonly string[] } {
+  const { ready, message, reason } = controlPlaneReadiness({ metadata: emptyMetadata, ...profile, ...kind });
+  if (ready === 'yes' && reason === 'NOT_REPORTED') return { message: 'its health is not reported', warnings: [] };
+  return ready === 'yes'
+    ? { message: 'its control plane is reported as healthy', warnings: [] }
+    : { message: 'its control plane is not reported as healthy', warnings: [printable(message, maxBytes)] };
+}
+const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
+const emptyMetadata = { name: '', uid: '', resourceVersion: '' };
+
+function describeAccess({ provider, cluster, ignored }: ResolvedAccess) {
+  const warnings = ignored.map(({ path, reason }) => `${path} is not applied: ${reason}`);
+  return { message: printable(`${provider}, ${cluster.server}`, maxBytes), warnings };
+}
+
+/** The longest text of somebody else in a line. */
+const maxBytes = 1_024;
+
+/** Why a stage failed, without what its heading says already. */
+function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code' | 'hint'> {
+  if (error instanceof StageFailure) {
+    return { message: printable(error.message, maxBytes), ...(error.hint === undefined ? {} : { hint: error.hint }) };
+  }
+  if (error instanceof PluginError) {
+    const lines = error.stderr ? error.stderr.split('\n').map((line) => `stderr: ${line}`) : [];
+    return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code };
+  }
+  if (error instanceof CredentialsError) {
+    return { message: withoutOpening(error.message, profile), code: error.code };
+  }
+  return { message: redact(printable(error instanceof Error ? error.message : String(error), maxBytes)) };
+}
+
+/** `ClusterProfile fleet/spoke-1, https://...: ` stands above it. */
+function withoutOpening(message: string, profile: string): string {
+  const opening = `ClusterProfile ${profile}`;
+  if (!message.startsWith(opening)) return message;
+  return message.slice(opening.length).replace(/^(?:, \S+)?: /, '');
+}

@@ -1,0 +1,70 @@
+/** What `check` finds out of one cluster. */
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+
+/** In the order in which they are passed. */
+export const stageNames = [
+  'profile',
+  'provider',
+  'plugin',
+  'proxy',
+  'connection',
+  'authentication',
+  'identity',
+  'version',
+] as const;
+export type StageName = (typeof stageNames)[number];
+
+export type StageResult = 'ok' | 'warning' | 'failed' | 'skipped';
+
+export interface Stage {
+  readonly stage: StageName;
+  readonly result: StageResult;
+  /** How long it took. */
+  readonly milliseconds: number;
+  /** What was found, or why it failed. */
+  readonly message: string;
+  /** Of the library's error. */
+  readonly code?: string;
+  /** What to do next, where the message does not say it. */
+  readonly hint?: string;
+  /** What is not as it should be, and does not stop it. */
+  readonly warnings: readonly string[];
+}
+
+/** What a stage has found. */
+export interface Found<T> {
+  readonly message: string;
+  readonly warnings?: readonly string[];
+  /** There was nothing to check. */
+  readonly skipped?: true;
+  readonly value: T;
+}
+
+export interface ClusterReport {
+  /** `namespace/name`. */
+  readonly profile: string;
+  readonly stages: readonly Stage[];
+}
+
+/** The stage at which a cluster failed. */
+export function failedStage({ stages }: ClusterReport): Stage | undefined {
+  return stages.find(({ result }) => result === 'failed');
+}
+
+const codes: Readonly<Record<StageName, ExitCode>> = {
+  profile: exitCodes.profile,
+  provider: exitCodes.provider,
+  plugin: exitCodes.plugin,
+  proxy: exitCodes.proxy,
+  connection: exitCodes.connection,
+  authentication: exitCodes.authentication,
+  identity: exitCodes.identity,
+  version: exitCodes.server,
+};
+
+/** By the first stage, in their order, that any cluster failed at. */
+export function exitCodeOf(reports: readonly ClusterReport[]): ExitCode {
+  const failed = new Set(reports.map((report) => failedStage(report)?.stage));
+  const first = stageNames.find((name) => failed.has(name));
+  return first === undefined ? exitCodes.ok : codes[first];
+}

@@ -1,0 +1,31 @@
+/** Works on many clusters at once, with a bound. */
+
+/**
+ * Calls `work` for each item, so many at once, and gives the results in the order of the items while they come. Where the signal
+ * aborts, nothing is begun any more; what is under way is waited for.
+ */
+export async function* sideBySide<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  signal: AbortSignal,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void> {
+  const results = new Map<number, Promise<R>>();
+  let next = 0;
+  const begin = () => {
+    if (signal.aborted || next >= items.length) return;
+    const index = next++;
+    const item = items[index] as T; // `index` is below the length
+    const result = work(item);
+    results.set(index, result);
+    result.then(begin, begin);
+  };
+  for (let count = 0; count < atOnce; count++) begin();
+  for (let index = 0; index < items.length; index++) {
+    const result = results.get(index);
+    // All before it have ended, so it has begun, or the signal has aborted.
+    if (!result) return;
+    results.delete(index);
+    yield await result;
+  }
+}

@@ -1,0 +1,78 @@
+/** `check [NAME...]`: goes the way of a request to each cluster, and says where it ends. */
+import { longestMs, parseDuration } from '../../access/duration.ts';
+import { Prober } from '../check/probe.ts';
+import { Progress } from '../check/progress.ts';
+import { formatReport, formatSummary } from '../check/report.ts';
+import { type ClusterReport, exitCodeOf, failedStage } from '../check/stages.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import { printData } from '../print.ts';
+import { profilesOf } from '../profiles.ts';
+import { requiredProvidersOf } from '../providers.ts';
+import { sideBySide } from '../side-by-side.ts';
+import type { Call } from '../verb.ts';
+
+const defaultTimeout = '60s';
+const defaultParallel = '10';
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { options, terminal, signal } = call;
+  const timeoutMs = durationOf(options.text('timeout') ?? defaultTimeout);
+  const atOnce = numberOf(options.text('parallel') ?? defaultParallel);
+  const providers = await requiredProvidersOf(call);
+  const profiles = await profilesOf(call);
+  const asData = options.text('output') !== undefined;
+  // Its plugin may ask something.
+  const mayTalk = providers.providers.some(({ execConfig }) => execConfig.interactiveMode !== 'Never');
+  const progress = new Progress(terminal, profiles.length, mayTalk);
+  const prober = new Prober(providers);
+  const reports: ClusterReport[] = [];
+  const onStage = progress.at.bind(progress);
+  try {
+    const results = sideBySide(profiles, atOnce, signal, (profile) =>
+      prober.check(profile, { timeoutMs, signal, onStage }),
+    );
+    for await (const report of results) {
+      // What was broken off says nothing of the cluster.
+      if (signal.aborted) break;
+      reports.push(report);
+      const isShown = !asData && (failedStage(report) !== undefined || !options.has('quiet'));
+      await progress.done(report, isShown ? formatReport(report, terminal) : '');
+    }
+  } finally {
+    progress.end();
+    await prober.close();
+  }
+  const wasStopped = signal.aborted;
+  if (!(await printData(call, () => toData(reports)))) {
+    await terminal.write(formatSummary(reports, profiles.length, terminal));
+  }
+  return wasStopped ? exitCodes.interrupted : exitCodeOf(reports);
+}
+
+/** What `-o json` prints. */
+function toData(reports: readonly ClusterReport[]): object {
+  return {
+    items: reports.map((report) => {
+      const failed = failedStage(report);
+      return {
+        profile: report.profile,
+        ok: !failed,
+        ...(failed ? { failed: failed.stage } : {}),
+        stages: report.stages,
+      };
+    }),
+  };
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
+  throw new Failure(exitCodes.usage, `--timeout ${text}: has to be a duration such as 30s or 1m30s`);
+}
+
+function numberOf(text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
+  throw new Failure(exitCodes.usage, `--parallel ${text}: has to be a whole number of 1 or more`);
+}

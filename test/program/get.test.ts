@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FakeCluster } from '../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../fixtures/golden.ts';
+import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
+import { runProgram, writeInput, writeKubeconfig } from '../fixtures/program.ts';
+
+describe('clusterprofile get', () => {
+  test('prints what docs/command-line.md says, with what the providers make of each', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const [table, wide, names, json] = await Promise.all([
+      runProgram(t, ['get', ...flags], { env }),
+      runProgram(t, ['get', 'spoke-3', 'spoke-7', '-o', 'wide', '--no-headers', ...flags], { env }),
+      runProgram(t, ['get', '-A', '-l', 'env=prod', '-o', 'name'], { env }),
+      runProgram(t, ['get', 'fleet/spoke-3', '-o', 'json', ...flags], { env }),
+    ]);
+    assertDocumented('clusterprofile get --clusterprofile-provider-file providers.yaml', `${table.stdout}\n`);
+    const lines = withoutRun(wide.stdout).split('\n');
+    assert.equal(lines.length, 2);
+    assert.match(
+      lines[0] ?? '',
+      /^fleet +spoke-3 +ocm +True +azure +none \(NO_MATCHING_PROVIDER\) +- +- +status\.accessProviders: offers azure/,
+    );
+    assert.match(lines[1] ?? '', /^fleet +spoke-7 +ocm +True +google +google +- +https:\/\/127\.0\.0\.1:6443 +-$/);
+    assert.equal(names.stdout.split('\n').length, 10);
+    assert.match(names.stdout, /^clusterprofile\.multicluster\.x-k8s\.io\/spoke-0$/m);
+    const [item] = JSON.parse(json.stdout).items;
+    assert.deepEqual([item.name, item.accessTypes, item.error.code], ['spoke-3', ['azure'], 'NO_MATCHING_PROVIDER']);
+  });
+
+  test('says that there are none, where there are none', async (t) => {
+    const { env } = await startOperatedFleet(t);
+    const { stdout, stderr, exitCode } = await runProgram(t, ['get', '-n', 'default'], { env });
+    assert.deepEqual([stdout, stderr, exitCode], ['', 'no ClusterProfiles are there; -A looks in all namespaces', 0]);
+  });
+
+  test('tells what the hub refuses, what to ask for, and what a name was meant to be', async (t) => {
+    const { hub, env } = await startOperatedFleet(t);
+    const bare = await FakeCluster.start({ tokens: { hub: 'me' } });
+    t.after(() => bare.close());
+    bare.delete({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
+    });
+    const noCrd = { KUBECONFIG: await writeKubeconfig(t, bare, 'hub') };
+    const expired = { KUBECONFIG: await writeKubeconfig(t, hub, 'expired') };
+    const two = await writeInput(t, 'two.kubeconfig', {
+      contexts: ['a', 'b'].map((name) => ({ name, context: { cluster: name, user: name } })),
+    });
+    const cases = [
+      [
+        ['spok-1'],
+        env,
+        /^error: there is no ClusterProfile spok-1 in namespace fleet\nhint: {2}did you mean spoke-1\?$/,
+        5,
+      ],
+      [
+        ['nothing-like-it'],
+        env,
+        /hint: {2}clusterprofile get -n fleet lists those that are there; -A looks in all namespaces$/,
+        5,
+      ],
+      [
+        [],
+        noCrd,
+        /^error: the hub https:\S+ does not know clusterprofiles\.multicluster\.x-k8s\.io v1alpha1\nhint: {2}.*kubectl apply -f \S+\/crds\/multicluster\.x-k8s\.io_clusterprofiles\.yaml$/,
+        4,
+      ],
+      [['spoke-1'], noCrd, /^error: the hub https:\S+ does not know clusterprofiles/, 4],
+      [
+        [],
+        expired,
+        /^error: the hub https:\S+ refuses the credential of kubeconfig \S+, context hub: Unauthorized\nhint: {2}log in again/,
+        4,
+      ],
+      [[], { KUBECONFIG: two }, /^error: kubeconfig .*current-context/, 3],
+      [['--context', 'hbu'], env, /^error: kubeconfig .* names "hbu", which is not in contexts; there are hub$/, 3],
+      [
+        ['-f', '-', '--context', 'hub'],
+        env,
+        /^error: --context is for the hub, and -f reads files instead of it\nhint: {2}give one of the two$/,
+        2,
+      ],
+    ] as const;
+    await Promise.all(
+      cases.map(async ([args, variables, expected, code]) => {
+        const { stderr, exitCode } = await runProgram(t, ['get', ...args], { env: variables });
+        assert.match(stderr, expected);
+        assert.equal(exitCode, code, args.join(' '));
+      }),
+    );
+    hub.failNext({ status: 403, message: 'User "operator" cannot list' });
+    const forbidden = await runProgram(t, ['get'], { env });
+    assert.match(
+      forbidden.stderr,
+      /^error: the hub https:\S+ does not let you list clusterprofiles\.multicluster\.x-k8s\.io in namespace fleet: .*cannot list\nhint: {2}ask for the verb list on clusterprofiles\.multicluster\.x-k8s\.io in namespace fleet, or choose another namespace with -n$/,
+    );
+    await hub.close();
+    const away = await runProgram(t, ['get'], { env });
+    assert.match(
+      away.stderr,
+      /^error: the hub cannot be asked: kubeconfig \S+, context hub, https:\S+: nothing listens there/,
+    );
+    assert.deepEqual([forbidden.exitCode, away.exitCode], [4, 4]);
+  });
+});
