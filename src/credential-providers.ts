@@ -22,9 +22,9 @@ import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from './options.ts';
 import { toDestination } from './profile-destination.ts';
-import { Connections } from './rest/connections.ts';
-import { providersClosed } from './rest/dispatcher.ts';
+import { providersClosed } from './rest/request/dispatcher.ts';
 import { RestConfig } from './rest/rest-config.ts';
+import { Connections } from './rest/transport/connections.ts';
 import { emit, isRefusal, type Observer } from './telemetry.ts';
 import { watchFile } from './watch-file.ts';
 

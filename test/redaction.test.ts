@@ -10,7 +10,7 @@ import { redact } from '../src/exec/redact.ts';
 import { StaticCredentials } from '../src/exec/static-credentials.ts';
 import { CredentialProviders, RestConfig } from '../src/index.ts';
 import { loadExecCredential } from '../src/plugin/index.ts';
-import { parseProxy } from '../src/rest/proxy.ts';
+import { parseProxy } from '../src/rest/transport/proxy.ts';
 import { createCertificateAuthority } from '../src/testing/index.ts';
 import { startFleet } from './fixtures/fleet.ts';
 

@@ -3,10 +3,10 @@
  * is one, by a kubeconfig; so is each cluster of a ClusterProfile.
  */
 import { readStatus } from '../fleet/api-status.ts';
-import type { Connections } from '../rest/connections.ts';
-import type { Destination } from '../rest/destination.ts';
-import { AuthenticatedDispatcher } from '../rest/dispatcher.ts';
 import { fetchThrough } from '../rest/fetch.ts';
+import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import type { Connections } from '../rest/transport/connections.ts';
+import type { Destination } from '../rest/transport/destination.ts';
 
 export interface Answer {
   readonly statusCode: number;

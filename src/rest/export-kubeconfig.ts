@@ -2,7 +2,7 @@ import { headerText } from '../access/header-value.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
-import type { Impersonation } from './destination.ts';
+import type { Impersonation } from './transport/destination.ts';
 
 /** Where a credential lies that needs no plugin: paths, in a kubeconfig's names. */
 export type CredentialFiles = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } fr
 import { isSignal, kindOf } from '../argument.ts';
 import { CredentialsError, RequestError } from '../errors.ts';
 import { toBrokenAnswer } from './broken-answer.ts';
-import type { AuthenticatedDispatcher } from './dispatcher.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
 /** What `config.fetch` is for. */
 const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespaces, or a Request';

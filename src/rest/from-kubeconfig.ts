@@ -10,9 +10,9 @@ import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
-import { Connections } from './connections.ts';
-import type { Destination } from './destination.ts';
 import { type CredentialFiles, credentialFiles } from './export-kubeconfig.ts';
+import { Connections } from './transport/connections.ts';
+import type { Destination } from './transport/destination.ts';
 
 /**
  * Where a kubeconfig is: a file; several files, merged as kubectl merges those of `KUBECONFIG`; or a text, with the folder

@@ -2,8 +2,8 @@ import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernet
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../errors.ts';
 import { type Answer, sendRequest } from './answer.ts';
-import type { ClusterLog } from './cluster-log.ts';
 import type { Outcome, RequestRetries } from './request-retries.ts';
+import type { ClusterLog } from './transport/cluster-log.ts';
 
 /** A dispatcher that also says how long to wait for the next try: no longer than it lasts itself. */
 export type PausingDispatcher = Dispatcher & { pause(ms: number, signal?: AbortSignal): Promise<void> };

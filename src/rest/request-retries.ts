@@ -4,8 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConnectionError, CredentialsError, RequestError } from '../errors.ts';
-import type { ClusterLog } from './cluster-log.ts';
 import { passingStatuses } from './statuses.ts';
+import type { ClusterLog } from './transport/cluster-log.ts';
 
 /** How often an informer's list is sent again: for about 15 s. */
 const maxInformerRetries = 5;

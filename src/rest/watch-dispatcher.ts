@@ -7,10 +7,10 @@ import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
 import { printable } from '../printable.ts';
-import type { ClusterLog } from './cluster-log.ts';
-import type { AuthenticatedDispatcher } from './dispatcher.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { isBrokenAnswer, type RequestRetries } from './request-retries.ts';
 import { passingStatuses } from './statuses.ts';
+import type { ClusterLog } from './transport/cluster-log.ts';
 
 /** Milliseconds between tries, from the first to the longest; client-node's Watch gives up after 30 s and starts again. */
 const firstPauseMs = 500;

@@ -2,9 +2,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import type { ClusterLog } from './cluster-log.ts';
-import type { Connection } from './connection.ts';
-import { refusalMessage } from './request-messages.ts';
+import { refusalMessage } from './request/request-messages.ts';
+import type { ClusterLog } from './transport/cluster-log.ts';
+import type { Connection } from './transport/connection.ts';
 
 /** What is used of a WebSocket of ws. */
 export interface WebSocketClient {

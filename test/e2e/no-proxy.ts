@@ -1,7 +1,7 @@
 // Compares the environment's proxies with Go's reading of them (golang.org/x/net/http/httpproxy), NO_PROXY above all.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseProxy, proxyUrlFor } from '../../src/rest/proxy.ts';
+import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
 import { askGo, tally } from './differential.ts';
 
 interface Case {

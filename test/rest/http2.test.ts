@@ -5,7 +5,7 @@ import { connect, createSecureServer } from 'node:http2';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { watchForSilence } from '../../src/rest/watchdog.ts';
+import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
 import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';

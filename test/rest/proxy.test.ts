@@ -3,9 +3,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { RequestError, type RequestErrorCode } from '../../src/index.ts';
-import { parseProxy, proxyUrlFor } from '../../src/rest/proxy.ts';
-import { proxyContext } from '../../src/rest/trust.ts';
-import { openTunnel } from '../../src/rest/tunnel.ts';
+import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
+import { proxyContext } from '../../src/rest/transport/trust.ts';
+import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import {
   startHttpProxy,

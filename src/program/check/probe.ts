@@ -9,7 +9,7 @@ import { controlPlaneReadiness } from '../../fleet/membership/readiness.ts';
 import { parseOptions } from '../../options.ts';
 import { printable } from '../../printable.ts';
 import { toDestination } from '../../profile-destination.ts';
-import { Connections } from '../../rest/connections.ts';
+import { Connections } from '../../rest/transport/connections.ts';
 import type { Profile } from '../profiles.ts';
 import type { CallProviders } from '../providers.ts';
 import { ClusterProbe, StageFailure } from './cluster-probe.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Carrier, PooledRequest } from './pool.ts';
-import type { RequestPool } from './request-pool.ts';
+import type { Carrier, PooledRequest } from '../transport/pool.ts';
+import type { RequestPool } from '../transport/request-pool.ts';
 
 export type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
 

@@ -1,7 +1,7 @@
-import { CredentialSource, sourceKey } from '../exec/credential-source.ts';
-import type { PluginCall } from '../exec/plugin.ts';
-import type { CredentialHolder, HeldCredential } from '../metrics.ts';
-import { Troubles } from '../troubles.ts';
+import { CredentialSource, sourceKey } from '../../exec/credential-source.ts';
+import type { PluginCall } from '../../exec/plugin.ts';
+import type { CredentialHolder, HeldCredential } from '../../metrics.ts';
+import { Troubles } from '../../troubles.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { Connection, type ConnectionOptions, type ConnectionsOptions } from './connection.ts';
 import type { Destination } from './destination.ts';

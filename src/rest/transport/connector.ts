@@ -1,9 +1,9 @@
 import { isIP, isIPv6, Socket } from 'node:net';
 import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
-import type { ResolvedCluster } from '../access/cluster.ts';
-import { RequestError } from '../errors.ts';
-import type { KeyPair } from '../exec/exec-credential.ts';
+import type { ResolvedCluster } from '../../access/cluster.ts';
+import { RequestError } from '../../errors.ts';
+import type { KeyPair } from '../../exec/exec-credential.ts';
 import { markConnecting } from './connect-phase.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';

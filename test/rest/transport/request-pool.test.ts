@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createConnector } from '../../src/rest/connector.ts';
-import { RequestPool } from '../../src/rest/request-pool.ts';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
-import { sendThrough } from '../fixtures/pooled-request.ts';
-import { until } from '../fixtures/until.ts';
+import { createConnector } from '../../../src/rest/transport/connector.ts';
+import { RequestPool } from '../../../src/rest/transport/request-pool.ts';
+import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { sendThrough } from '../../fixtures/pooled-request.ts';
+import { until } from '../../fixtures/until.ts';
 
 /** Speaks HTTP/2 and HTTP/1.1, and never closes a connection by itself. */
 async function startPatientServer(t: TestContext) {

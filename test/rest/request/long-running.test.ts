@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api, KubernetesObjectApi } from '@kubernetes/client-node';
 import { type Dispatcher, FormData, fetch, request } from 'undici';
-import { isLongRunning } from '../../src/rest/long-running.ts';
-import { startDeadServer } from '../fixtures/dead-server.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { isLongRunning } from '../../../src/rest/request/long-running.ts';
+import { startDeadServer } from '../../fixtures/dead-server.ts';
+import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
 
 const asked = (path: string, base = '/', more: object = {}) =>
   isLongRunning({ path, method: 'GET', ...more } as Dispatcher.DispatchOptions, base);

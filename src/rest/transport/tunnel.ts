@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../../errors.ts';
 import type { ProxyServer } from './proxy.ts';
 
 export interface TunnelOptions {

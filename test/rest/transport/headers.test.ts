@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { withHeaders } from '../../src/rest/headers.ts';
+import { withHeaders } from '../../../src/rest/transport/headers.ts';
 
 const leftOut = [
   'Connection',
@@ -20,7 +20,7 @@ test('headers that belong to a single hop are left out, and TE unless it is trai
 });
 
 test('the README names each of them', () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replace(/\s+/g, ' ');
+  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8').replace(/\s+/g, ' ');
   const [, sentence = ''] = /headers that would end a shared connection are left out \(([^)]*)\)/i.exec(readme) ?? [];
   for (const name of leftOut) assert.ok(sentence.includes(`\`${name}\``), name);
   assert.match(sentence, /a `TE` other than `trailers`/);

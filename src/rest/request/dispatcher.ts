@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
-import { type Segments, staysBelow } from '../access/path-bounds.ts';
-import { RequestError } from '../errors.ts';
-import { printable } from '../printable.ts';
-import { ClusterLog } from './cluster-log.ts';
-import type { Connection } from './connection.ts';
-import { type ClusterFacts, toOwnError } from './connection-errors.ts';
-import type { Connections } from './connections.ts';
-import type { Destination } from './destination.ts';
+import { type Segments, staysBelow } from '../../access/path-bounds.ts';
+import { RequestError } from '../../errors.ts';
+import { printable } from '../../printable.ts';
+import { ClusterLog } from '../transport/cluster-log.ts';
+import type { Connection } from '../transport/connection.ts';
+import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
+import type { Connections } from '../transport/connections.ts';
+import type { Destination } from '../transport/destination.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { pause } from './pause.ts';
 

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import { backoffMs, Hold } from '../exec/backoff.ts';
+import { backoffMs, Hold } from '../../exec/backoff.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { SilentPeer } from './watchdog.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../../errors.ts';
 
 /** Is told of what a handler throws where there is nothing left to end. */
 interface Witness {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../../errors.ts';
 import type { Connector } from './connector.ts';
 
 /** What a socket belongs to that is in no pool. */

@@ -7,12 +7,12 @@ import {
   PluginError,
   RequestError,
   type RequestErrorCode,
-} from '../errors.ts';
-import type { Asker, SupplyTrouble } from '../exec/credential-source.ts';
-import type { Logger } from '../logger.ts';
-import { printable } from '../printable.ts';
-import { emit, type Observer } from '../telemetry.ts';
-import type { Subject, Troubles } from '../troubles.ts';
+} from '../../errors.ts';
+import type { Asker, SupplyTrouble } from '../../exec/credential-source.ts';
+import type { Logger } from '../../logger.ts';
+import { printable } from '../../printable.ts';
+import { emit, type Observer } from '../../telemetry.ts';
+import type { Subject, Troubles } from '../../troubles.ts';
 import { hasHeader } from './headers.ts';
 
 export interface LogOptions {

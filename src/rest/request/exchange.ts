@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { ConnectionError, RequestError } from '../errors.ts';
-import type { Credential } from '../exec/exec-credential.ts';
-import { printable } from '../printable.ts';
+import { ConnectionError, RequestError } from '../../errors.ts';
+import type { Credential } from '../../exec/exec-credential.ts';
+import { printable } from '../../printable.ts';
+import type { ClusterLog } from '../transport/cluster-log.ts';
+import type { Connection } from '../transport/connection.ts';
+import { type ClusterFacts, cannotBeSent, mayGoOutAgain, toOwnError } from '../transport/connection-errors.ts';
+import { hasHeader } from '../transport/headers.ts';
+import type { RequestReport } from '../transport/request-report.ts';
 import { Caller } from './caller.ts';
-import type { ClusterLog } from './cluster-log.ts';
-import type { Connection } from './connection.ts';
-import { type ClusterFacts, cannotBeSent, mayGoOutAgain, toOwnError } from './connection-errors.ts';
-import { hasHeader } from './headers.ts';
 import { HeldResponse } from './held-response.ts';
 import { isLongRunning } from './long-running.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { refusalMessage, requestName } from './request-messages.ts';
-import type { RequestReport } from './request-report.ts';
 import { type RawHeaders, Try, type TryEvents } from './try.ts';
 
 /** How often a request goes out again because its connection was lost. */

@@ -2,7 +2,7 @@
  * What a request fails with, as this package says it: the one place that reads the errors of Node and undici. An error and its
  * cluster come in, our own error goes out.
  */
-import { type ClusterOfError, ConnectionError, CredentialsError, PluginError, RequestError } from '../errors.ts';
+import { type ClusterOfError, ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors.ts';
 import { wasConnecting } from './connect-phase.ts';
 import { UnsentError } from './pooled-socket.ts';
 

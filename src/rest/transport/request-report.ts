@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { emit, type Observer, type RequestStart } from '../telemetry.ts';
+import { emit, type Observer, type RequestStart } from '../../telemetry.ts';
 
 let lastId = 0;
 
