@@ -9,7 +9,7 @@ import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type P
 import { heading, median, report, time } from '../bench/report.ts';
 import { benchWatches } from './bench-watches.ts';
 import { CannotBuild, findPrograms, goBuild, startControlPlane } from './control-plane.ts';
-import { serviceAccount } from './fixture.ts';
+import { kubeconfigText, serviceAccount } from './fixture.ts';
 
 interface Round {
   /** Seconds for each request, over all callers. */
@@ -85,16 +85,7 @@ try {
   };
   const kubeconfig = join(folder, 'kubeconfig');
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' };
-  const { server, certificateAuthorityData } = cluster;
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
-      users: [{ name: 'c', user: { exec } }],
-    }),
-  );
+  await writeFile(kubeconfig, kubeconfigText(cluster, { exec }));
   const peers = [ours(cluster, plugin), ourDispatcher(cluster, plugin), execAuth(cluster, plugin)];
   for (const workers of [1, 8, 32] as const) {
     heading(`${workers} ${workers === 1 ? 'caller' : 'callers'} listing namespaces on kube-apiserver`);

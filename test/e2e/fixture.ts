@@ -70,3 +70,16 @@ export async function whoAmI(api: AuthenticationV1Api): Promise<string | undefin
   const { status } = await api.createSelfSubjectReview({ body: {} });
   return status?.userInfo?.username;
 }
+
+/** A kubeconfig with one context, for kubectl and Go's clients. */
+export function kubeconfigText(
+  { server, certificateAuthorityData }: { readonly server: string; readonly certificateAuthorityData: string },
+  user: object,
+): string {
+  return JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
+    users: [{ name: 'c', user }],
+  });
+}

@@ -6,7 +6,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { writePlugin } from '../../src/testing/index.ts';
 import { startGoInformer, startNodeInformer } from '../bench/fleet/informer-peers.ts';
-import { lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 
 const steps = 600;
@@ -22,15 +22,7 @@ test("the cache is client-go's in the end: creates, updates, deletes, restarts a
   life.after(() => plugin.remove());
   const { server, certificateAuthorityData } = plane;
   const kubeconfig = join(plugin.directory, 'kubeconfig');
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
-      users: [{ name: 'c', user: { token } }],
-    }),
-  );
+  await writeFile(kubeconfig, kubeconfigText(plane, { token }));
   const core = plane.admin.makeApiClient(CoreV1Api);
   const target = { server, certificateAuthorityData, command: plugin.command, token, namespace };
   const start = () => ({

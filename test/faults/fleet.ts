@@ -1,13 +1,14 @@
 // A tenth of 200 clusters is dead in every way that there is, plugins fail, the hub restarts: what do the healthy ones notice? The
 // latency from a change to its reconcile, beside a run without all that, twice by turns.
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../src/testing/index.ts';
+import { kubeConfigFor } from '../fixtures/fleet-hub.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' } }, strict: false });
 const seconds = Number(values.seconds);
@@ -116,14 +117,7 @@ async function run(withFaults: boolean, children: readonly ChildProcess[], good:
     for (let i = 0; i < 10; i++)
       publish(`plugin-${i}`, i % 2 === 0 ? 'p2' : 'p3', good[i] ?? { url: '', certificateAuthorityData: '' });
   }
-  const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [{ name: 'hub', server: hub.url, caData: hub.certificateAuthorityData }],
-    users: [{ name: 'hub', token: 'hub' }],
-    contexts: [{ name: 'hub', cluster: 'hub', user: 'hub' }],
-    currentContext: 'hub',
-  });
-  const fleet = new Fleet({ hub: config, providers, logger: { warn: () => {} } });
+  const fleet = new Fleet({ hub: kubeConfigFor(hub, 'hub'), providers, logger: { warn: () => {} } });
   const latencies: number[] = [];
   const wanted = new Set<string>();
   fleet.controller<Note>({

@@ -1,10 +1,11 @@
 // 1,000 clusters engaged with one informer each, from fake clusters in other processes.
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Fleet } from '../../../src/fleet/index.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
+import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
 import { heading, median, report } from '../report.ts';
 
 const clusters = 1_000;
@@ -48,17 +49,10 @@ export async function benchClusters(): Promise<void> {
       });
     };
     for (let i = 0; i < clusters; i++) publish(i, '0');
-    const config = new KubeConfig();
-    config.loadFromOptions({
-      clusters: [{ name: 'hub', server: hub.url, caData: hub.certificateAuthorityData }],
-      users: [{ name: 'hub', token: 'hub' }],
-      contexts: [{ name: 'hub', cluster: 'hub', user: 'hub' }],
-      currentContext: 'hub',
-    });
     heading(`${clusters} clusters engaged with one informer of ${objects} objects each`);
     globalThis.gc?.();
     const { heapUsed, rss } = process.memoryUsage();
-    const fleet = new Fleet({ hub: config, providers, engageTimeoutMs: 600_000 });
+    const fleet = new Fleet({ hub: kubeConfigFor(hub, 'hub'), providers, engageTimeoutMs: 600_000 });
     let told = () => {};
     fleet.controller({
       name: 'bench',

@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
 import { findPrograms, goBuild, startControlPlane } from '../../e2e/control-plane.ts';
-import { serviceAccount } from '../../e2e/fixture.ts';
+import { kubeconfigText, serviceAccount } from '../../e2e/fixture.ts';
 import { heading, median, report } from '../report.ts';
 import {
   type RunningInformer,
@@ -37,7 +37,7 @@ export async function benchInformers(): Promise<void> {
   const providers = new CredentialProviders([{ name: 'x', execConfig }]);
   try {
     const kubeconfig = join(folder, 'kubeconfig');
-    await writeFile(kubeconfig, kubeconfigOf(target));
+    await writeFile(kubeconfig, kubeconfigText(target, { token }));
     const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
     const { dispatcher } = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
     const send = async (method: 'POST' | 'PUT', path: string, body: object) => {
@@ -129,13 +129,4 @@ export async function benchInformers(): Promise<void> {
     await plugin.remove();
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function kubeconfigOf({ server, certificateAuthorityData, token }: Target): string {
-  return JSON.stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': certificateAuthorityData } }],
-    users: [{ name: 'c', user: { token } }],
-  });
 }

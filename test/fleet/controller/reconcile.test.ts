@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Cluster, FleetError } from '../../../src/fleet/index.ts';
+import { type ConfigMap, configMaps, gate, map, note, startOne } from '../../fixtures/controllers.ts';
+import { startHub } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
+
+describe('a controller', () => {
+  test('works on so many at once, and on so many of one cluster', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    for (const name of ['one', 'two', 'three']) {
+      const cluster = await spoke();
+      cluster.add(Array.from({ length: 5 }, (_, i) => map(`m-${i}`)));
+      publish(name, cluster);
+    }
+    const fleet = run();
+    const hold = gate();
+    const active = new Map<Cluster, number>();
+    const most = { all: 0, one: 0 };
+    let done = 0;
+    note(fleet, {
+      concurrency: 5,
+      perClusterConcurrency: 2,
+      reconcile: async (_request, { cluster }) => {
+        active.set(cluster, (active.get(cluster) ?? 0) + 1);
+        most.one = Math.max(most.one, active.get(cluster) ?? 0);
+        most.all = Math.max(
+          most.all,
+          [...active.values()].reduce((sum, count) => sum + count, 0),
+        );
+        await hold.promise;
+        active.set(cluster, (active.get(cluster) ?? 0) - 1);
+        done += 1;
+      },
+    });
+    await fleet.synced();
+    // One place of the five is for a cluster that has none: whether it is taken depends on who came first.
+    await until(t, () => most.all >= 4 && most.one === 2);
+    hold.open();
+    await until(t, () => done === 15);
+    assert.ok(most.all <= 5, `${most.all} at once`);
+    assert.equal(most.one, 2);
+  });
+
+  test('never works on one object twice at once', async (t) => {
+    const { cluster, run } = await startOne(t, ['a']);
+    const fleet = run();
+    const hold = gate();
+    let active = 0;
+    const seen = note(fleet, {
+      reconcile: async () => {
+        active += 1;
+        assert.equal(active, 1);
+        await hold.promise;
+        active -= 1;
+      },
+    });
+    await until(t, () => active === 1);
+    for (let i = 0; i < 3; i++) cluster.set({ ...map('a'), data: { i: String(i) } });
+    await until(t, () => fleet.get('fleet/one').informer<ConfigMap>(configMaps).get('a', 'default')?.data?.i === '2');
+    assert.equal(seen.length, 1);
+    hold.open();
+    await until(t, () => seen.length === 2);
+    assert.equal(active, 0);
+  });
+
+  test('whose reconcile takes too long gets its signal, and the item is tried again', async (t) => {
+    const { run } = await startOne(t, ['a']);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const reasons: unknown[] = [];
+    const seen = note(fleet, {
+      reconcileTimeoutMs: 1_000_000,
+      reconcile: (_request, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reasons.push(signal.reason);
+            reject(signal.reason);
+          });
+        }),
+    });
+    await until(t, () => seen.length === 1);
+    clock.advance(1_000_000);
+    await clock.waiting((ms) => ms === 5);
+    assert.ok(reasons[0] instanceof FleetError);
+    assert.equal(reasons[0].message, 'reconcile of default/a did not end within 1000000 ms');
+    clock.advance(5);
+    await until(t, () => seen.length === 2);
+  });
+
+  test('whose reconcile never ends loses its place, and nobody else works on that item', async (t) => {
+    const { cluster, run, warnings } = await startOne(t, ['a', 'b']);
+    const clock = new ManualClock();
+    const hold = gate();
+    t.after(() => hold.open());
+    const fleet = run({ clock });
+    const seen = note(fleet, {
+      concurrency: 1,
+      reconcileTimeoutMs: 20_000,
+      reconcile: ({ name }) => (name === 'a' ? hold.promise : undefined),
+    });
+    await until(t, () => seen.length === 1);
+    clock.advance(20_000);
+    clock.advance(5_000);
+    await until(t, () => seen.length === 2);
+    assert.ok(warnings.some((line) => line.includes('nor when its signal aborted')));
+    cluster.set({ ...map('a'), data: { again: 'x' } });
+    cluster.set({ ...map('b'), data: { again: 'x' } });
+    await until(t, () => seen.length === 3);
+    assert.deepEqual(seen, ['one/a', 'one/b', 'one/b']);
+    hold.open();
+    await until(t, () => seen.length === 4);
+    assert.equal(seen[3], 'one/a');
+  });
+
+  test('works on a cluster though all the others hang', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const hung = await spoke();
+    hung.add(Array.from({ length: 5 }, (_, i) => map(`m-${i}`)));
+    for (let i = 0; i < 3; i++) publish(`hung-${i}`, hung);
+    const healthy = await spoke();
+    publish('healthy', healthy);
+    const fleet = run();
+    let active = 0;
+    const seen = note(fleet, {
+      concurrency: 8,
+      reconcile: (_request, { cluster: { name }, signal }) => {
+        if (name === 'fleet/healthy') return;
+        active += 1;
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    await fleet.synced();
+    await until(t, () => active >= 6);
+    for (let i = 0; i < 3; i++) {
+      healthy.add(map(`change-${i}`));
+      await until(t, () => seen.includes(`healthy/change-${i}`));
+    }
+    // The third may have had its first place of those that are kept.
+    assert.ok(active <= 7, `${active} at once`);
+  });
+});

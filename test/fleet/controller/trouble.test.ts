@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { note, startOne } from '../../fixtures/controllers.ts';
+import { startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
+
+describe('a controller', () => {
+  test('is asked again after a failure, with growing pauses, and as it asks itself', async (t) => {
+    const { run, warnings } = await startOne(t, ['a']);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    let calls = 0;
+    note(fleet, {
+      reconcile: async () => {
+        calls += 1;
+        if (calls <= 4) throw new Error('not yet');
+        return { requeueAfterMs: 45_000 };
+      },
+    });
+    for (const ms of [5, 10, 20, 40]) {
+      assert.equal(await clock.waiting((wait) => wait === ms), ms);
+      clock.advance(ms);
+    }
+    await clock.waiting((ms) => ms === 45_000);
+    assert.equal(calls, 5);
+    clock.advance(45_000);
+    await until(t, () => calls === 6);
+    const failures = warnings.filter((line) => line.includes('not yet'));
+    assert.deepEqual(failures, ['reconcile of default/a on fleet/one failed (error, try 1): not yet']);
+  });
+
+  test('is told of a wrong answer as of an error', async (t) => {
+    const { run, warnings } = await startOne(t, ['a']);
+    const fleet = run();
+    note(fleet, { reconcile: () => ({ requeueAfterMs: Number.NaN }) });
+    await until(t, () =>
+      warnings.some((line) => line.includes('reconcile returned requeueAfterMs NaN: it must be milliseconds')),
+    );
+  });
+
+  test("of a kind that one cluster has not is that cluster's trouble only", async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const [without, withIt] = [await spoke(), await spoke()];
+    const crd = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'things.example.dev' },
+      spec: {
+        group: 'example.dev',
+        scope: 'Namespaced',
+        names: { kind: 'Thing', plural: 'things', singular: 'thing', listKind: 'ThingList' },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    };
+    withIt.add(crd);
+    withIt.add({ apiVersion: 'example.dev/v1', kind: 'Thing', metadata: { name: 't' } });
+    publish('without', without);
+    publish('with', withIt);
+    const fleet = run();
+    const seen = note(fleet, { for: { apiVersion: 'example.dev/v1', kind: 'Thing' } });
+    await until(t, () => seen.includes('with/t'));
+    await fleet.synced();
+    assert.equal(stateOf(fleet, 'with'), 'Engaged ENGAGED');
+    assert.equal(stateOf(fleet, 'without'), 'Engaged WATCH_FAILING');
+    assert.match(
+      fleet.list().find(({ name }) => name === 'fleet/without')?.message ?? '',
+      /Thing \(example\.dev\/v1\): not_found: the server does not serve Thing/,
+    );
+  });
+
+  test('finds owners where the server does not say what it serves', async (t) => {
+    const { cluster, run } = await startOne(t, ['owner']);
+    cluster.failNext(403, 1_000_000, ({ url }) => url === '/api/v1');
+    const fleet = run();
+    const requests: string[] = [];
+    note(fleet, {
+      owns: [{ apiVersion: 'v1', kind: 'Secret' }],
+      for: { apiVersion: 'v1', kind: 'ConfigMap' },
+      reconcile: (request, { object }) => {
+        requests.push(`${request.namespace}/${request.name} ${object ? 'is there' : 'is gone'}`);
+      },
+    });
+    await until(t, () => requests.length === 1);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true }];
+    cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', ownerReferences } });
+    await until(t, () => requests.length === 2);
+    assert.deepEqual(requests, ['default/owner is there', 'default/owner is there']);
+  });
+
+  test('that cannot begin says so, and begins when it can', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const crd = (kind: string, plural: string) => ({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.example.dev` },
+      spec: {
+        group: 'example.dev',
+        scope: 'Namespaced',
+        names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      },
+    });
+    const cluster = await spoke({ customResourceDefinitions: [crd('Main', 'mains')] });
+    let asked = 0;
+    let away = true;
+    // The kind that is missing makes it ask again.
+    cluster.failNext(503, 1_000_000, ({ url }) => {
+      if (url !== '/apis/example.dev/v1' || !away) return false;
+      asked += 1;
+      return asked > 1;
+    });
+    publish('one', cluster);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const seen = note(fleet, {
+      for: { apiVersion: 'example.dev/v1', kind: 'Main' },
+      owns: [{ apiVersion: 'example.dev/v1', kind: 'Sub' }],
+    });
+    await until(t, () => fleet.list()[0]?.message.includes('controller notes cannot begin on fleet/one') === true);
+    away = false;
+    cluster.add(crd('Sub', 'subs'));
+    cluster.add({ apiVersion: 'example.dev/v1', kind: 'Main', metadata: { name: 'm' } });
+    await until(t, () => {
+      if (clock.waits.some((ms) => ms >= 800 && ms < 30_000)) clock.advance(2_000);
+      return seen.length > 0 && stateOf(fleet, 'one') === 'Engaged ENGAGED';
+    });
+    assert.deepEqual(seen, ['one/m']);
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
+import { ManualClock } from '../fixtures/manual-clock.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('a hub', () => {
+  test('without the CRD is told which manifest to apply, and the fleet goes on when it appears', async (t) => {
+    const { hub, publish, spoke, run, warnings } = await startHub(t);
+    const clock = new ManualClock();
+    let missing = true;
+    publish('one', await spoke());
+    hub.failNext(404, 1_000, ({ url }) => missing && url.startsWith('/apis/multicluster'));
+    const fleet = run({ clock });
+    const ms = await clock.waiting((wait) => wait >= 800 && wait < 30_000);
+    assert.match(
+      warnings[0] ?? '',
+      /does not serve ClusterProfile .*apply crds\/multicluster\.x-k8s\.io_clusterprofiles\.yaml of clusterprofile-credentials to the hub/,
+    );
+    missing = false;
+    clock.advance(ms);
+    await until(t, () => isEngaged(fleet, 'one'));
+  });
+
+  test('that may not be listed is told which verbs on which resource', async (t) => {
+    const { hub, run, warnings } = await startHub(t);
+    hub.failNext(403, 1_000, ({ url }) => url.includes('/clusterprofiles'));
+    run({ clock: new ManualClock() });
+    await until(t, () => warnings.length > 0);
+    assert.match(
+      warnings[0] ?? '',
+      /status 403.*allow the verbs get, list and watch on clusterprofiles\.multicluster\.x-k8s\.io/,
+    );
+  });
+
+  test('that goes away leaves every cluster as it is, and is read again when it comes back', async (t) => {
+    const { hub, publish, withdraw, spoke, run } = await startHub(t);
+    const cluster = await spoke();
+    publish('one', cluster);
+    publish('two', cluster);
+    const fleet = run();
+    await fleet.synced();
+    const engaged = fleet.get('fleet/one');
+    await hub.close();
+    withdraw('two');
+    publish('three', cluster);
+    await hub.restart();
+    await until(t, () => isEngaged(fleet, 'three') && stateOf(fleet, 'two') === 'none');
+    assert.equal(fleet.get('fleet/one'), engaged);
+    assert.ok(!engaged.signal.aborted);
+  });
+
+  test('with a namespace that cannot be read holds no other namespace up', async (t) => {
+    const { hub, publish, spoke, run } = await startHub(t);
+    publish('good/one', await spoke());
+    hub.failNext(403, 1_000, ({ url }) => url.includes('/namespaces/bad/'));
+    const fleet = run({ namespaces: ['bad', 'good'] });
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'good/one'));
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Cluster } from '../../../src/fleet/index.ts';
+import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
+
+describe('an onEngage function', () => {
+  test('is told of clusters that come, and of those that are there already, until it is disposed of', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = run();
+    const early: Cluster[] = [];
+    const telling = fleet.onEngage((cluster) => {
+      assert.throws(() => fleet.get(cluster.name), { code: 'CLUSTER_NOT_READY' });
+      early.push(cluster);
+    });
+    await fleet.synced();
+    const late: Cluster[] = [];
+    fleet.onEngage((cluster) => void late.push(cluster));
+    await until(t, () => late.length === 1);
+    telling[Symbol.dispose]();
+    publish('two', await spoke());
+    await until(t, () => isEngaged(fleet, 'two'));
+    assert.deepEqual(
+      early.map(({ name }) => name),
+      ['fleet/one'],
+    );
+    assert.deepEqual(
+      late.map(({ name }) => name),
+      ['fleet/one', 'fleet/two'],
+    );
+  });
+
+  test('that throws puts the cluster into Backoff and nothing else, whenever it is told', async (t) => {
+    const { publish, spoke, run, warnings } = await startHub(t);
+    publish('one', await spoke());
+    publish('two', await spoke());
+    const fleet = run();
+    const told: Cluster[] = [];
+    const telling = fleet.onEngage(async (cluster) => {
+      told.push(cluster);
+      if (cluster.name === 'fleet/one') throw new Error('no room');
+    });
+    await fleet.synced();
+    assert.equal(stateOf(fleet, 'one'), 'Backoff HANDLERS/HANDLER_FAILED');
+    assert.equal(stateOf(fleet, 'two'), 'Engaged ENGAGED');
+    assert.ok(told.every(({ name, signal }) => signal.aborted === (name === 'fleet/one')));
+    assert.match(
+      warnings.join('\n'),
+      /^fleet\/one cannot be engaged \(HANDLERS\/HANDLER_FAILED\), next try in [12] s: no room$/m,
+    );
+    telling[Symbol.dispose]();
+    await until(t, () => isEngaged(fleet, 'one'));
+    fleet.onEngage(({ name }) => {
+      if (name === 'fleet/two') throw new Error('too late');
+    });
+    await until(t, () => stateOf(fleet, 'two') === 'Backoff HANDLERS/HANDLER_FAILED');
+  });
+
+  test('that comes or goes while others are told is told, or is not', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = run();
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+    const told: string[] = [];
+    fleet.onEngage(() => opened);
+    const gone = fleet.onEngage(() => told.push('gone'));
+    await until(t, () => stateOf(fleet, 'one') === 'Engaging HANDLERS');
+    gone[Symbol.dispose]();
+    fleet.onEngage(() => {
+      told.push('new');
+      // It comes when the last one has been told, in the very turn.
+      fleet.onEngage(() => told.push('last'));
+    });
+    open();
+    await until(t, () => isEngaged(fleet, 'one'));
+    fleet.onEngage(() => told.push('late'));
+    assert.deepEqual(told, ['new', 'last', 'late']);
+  });
+
+  test('is told of every cluster, whenever it comes, and once for each time that it was given', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const fleet = run();
+    const told = new Map<number, number>();
+    let engaged = false;
+    fleet.onEngage(async () => {
+      for (let i = 0; i < 5; i++) await undefined;
+    });
+    const handler = (count: number) => () => void told.set(count, (told.get(count) ?? 0) + 1);
+    let given = 0;
+    // One in every turn of the microtasks on the way into use.
+    await until(t, () => stateOf(fleet, 'one').startsWith('Engaging'));
+    while (!engaged && given < 5_000) {
+      fleet.onEngage(handler(given));
+      given += 1;
+      engaged = isEngaged(fleet, 'one');
+      await (given % 50 === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined);
+    }
+    await until(t, () => isEngaged(fleet, 'one') && told.size === given);
+    assert.ok([...told.values()].every((times) => times === 1));
+    const twice = handler(-1);
+    const first = fleet.onEngage(twice);
+    fleet.onEngage(twice);
+    first[Symbol.dispose]();
+    publish('two', await spoke());
+    await until(t, () => isEngaged(fleet, 'two'));
+    assert.equal(told.get(-1), 3);
+  });
+
+  test('that never ends puts the cluster into Backoff after a while, and says what to do', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    const clock = new ManualClock();
+    publish('one', await spoke());
+    const fleet = run({ clock });
+    fleet.onEngage(() => new Promise(() => {}));
+    await until(t, () => stateOf(fleet, 'one') === 'Engaging HANDLERS');
+    clock.advance(60_000);
+    await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/TIMEOUT');
+    assert.match(fleet.list()[0]?.message ?? '', /start long work without waiting for it/);
+  });
+});

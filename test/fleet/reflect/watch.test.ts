@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { after, startReflector } from '../../fixtures/reflected.ts';
+
+const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
+
+describe('a watch', () => {
+  test('asks for bookmarks, ends within five to ten minutes, and goes on from a bookmark', async (t) => {
+    const { server, watching, take, next, clock } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    clock.advance(20_000);
+    server.bookmark();
+    server.bookmark();
+    server.endWatches();
+    const { query } = await server.seen((request) => request.query.get('resourceVersion') === '102');
+    assert.equal(query.get('allowWatchBookmarks'), 'true');
+    const seconds = Number(query.get('timeoutSeconds'));
+    assert.ok(seconds >= 300 && seconds <= 600, `${seconds} s`);
+    server.apply(map('a'));
+    assert.equal(await change, 'Apply a');
+  });
+
+  test('that the server does not end in time is ended', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    const ms = await clock.waiting((wait) => wait > 60_000);
+    assert.ok(ms >= 329_000 && ms <= 631_000, `${ms} ms`);
+    clock.advance(ms);
+    server.apply(map('a'));
+    assert.equal(await after(clock, change), 'Apply a');
+    assert.equal(restarts[0]?.reason, 'timeout');
+  });
+
+  test('that is ended at once again and again is opened more and more seldom', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    const change = next();
+    for (let i = 1; i <= 5; i++) {
+      await watching();
+      server.endWatches();
+      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000 && restarts.length === i));
+    }
+    assert.deepEqual(
+      restarts.map(({ reason }) => reason),
+      Array(5).fill('closed'),
+    );
+    assert.ok((restarts[4]?.afterMs ?? 0) >= 12_800);
+    server.apply(map('a'));
+    assert.equal(await change, 'Apply a');
+  });
+
+  for (const [what, line] of [
+    ['is no JSON', 'not json\n'],
+    ['is cut off', '{"type":"ADDED","object":{\n'],
+    ['has no object', '{"type":"ADDED"}\n'],
+    ['is of an unknown type', '{"type":"MOVED","object":{"metadata":{"name":"a"}}}\n'],
+  ] as const) {
+    test(`with an event that ${what} is followed by a new list`, async (t) => {
+      const { server, watching, take, next, clock, restarts } = await startReflector(t);
+      await take(2);
+      const change = next();
+      await watching();
+      server.write(line);
+      assert.equal(await after(clock, change), 'Init');
+      assert.equal(restarts[0]?.reason, 'malformed');
+    });
+  }
+
+  test('that ends with an error is followed by a new list', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    for (const [code, reason] of [
+      [500, 'server_error'],
+      [410, 'expired'],
+    ] as const) {
+      const change = next();
+      await watching();
+      clock.advance(20_000);
+      server.write(
+        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code, message: 'it went wrong' } })}\n`,
+      );
+      assert.equal(await (code === 410 ? change : after(clock, change)), 'Init');
+      assert.equal(await next(), 'InitDone');
+      assert.equal(restarts.at(-1)?.reason, reason);
+    }
+  });
+
+  test('of a server whose data were restored from a backup is followed by a new list', async (t) => {
+    const { server, watching, take, next, clock } = await startReflector(t);
+    await take(2);
+    const change = next();
+    await watching();
+    server.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '99' } } })}\n`);
+    assert.equal(await after(clock, change), 'Init');
+  });
+});
