@@ -38,7 +38,7 @@ export function checkArgument(
 ): void {
   if (isRight(value)) return;
   throw new ConfigurationError('OPTION_INVALID', where, [
-    { path: name, message: `must be ${what}, and is ${kindOf(value)}` },
+    { path: name, message: `must be ${what}, and is ${value === '' ? 'empty' : kindOf(value)}` },
   ]);
 }
 

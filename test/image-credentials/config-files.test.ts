@@ -152,7 +152,7 @@ describe('files and executables', () => {
       [() => load(path('good.json', 'x.json')), /leads through something that is no folder/],
       [() => load(path('a\0b')), /holds a NUL character/],
       [() => load(path('x'.repeat(300))), /is too long for a path/],
-      [() => load(''), /does not exist: give its path/],
+      [() => load(''), /path: must be the path of the kubelet's file, .*, and is empty/],
       [from(path('closed', 'bin')), /folder of plugins .*bin: may not be read/],
       [from(path('loop.json')), /folder of plugins .*in a circle/],
       [from(path('good.json')), /folder of plugins .*good\.json: is no folder/],
@@ -161,7 +161,7 @@ describe('files and executables', () => {
       // @ts-expect-error no path
       [from(undefined), /binDir: must be the path of the folder of plugins/],
       // @ts-expect-error no path
-      [() => load(undefined), /is not the path of a file or folder/],
+      [() => load(undefined), /path: must be the path of the kubelet's file, .*, and is Undefined/],
     ] as const) {
       asNobody(() =>
         assert.throws(call, (error: unknown) => {
