@@ -28,7 +28,7 @@ export class CannotBuild extends Error {}
 
 /** The folder of etcd, kube-apiserver and kubectl: `KUBEBUILDER_ASSETS`, or built once and kept in the user's cache. */
 export async function findPrograms(say: (line: string) => void): Promise<string> {
-  const { KUBEBUILDER_ASSETS: assets, XDG_CACHE_HOME } = process.env;
+  const { KUBEBUILDER_ASSETS: assets } = process.env;
   if (assets) {
     const missing = programs.filter((program) => !existsSync(join(assets, program)));
     if (missing.length > 0) throw new Error(`KUBEBUILDER_ASSETS ${assets} has no ${missing.join(' and no ')}`);
@@ -39,12 +39,7 @@ export async function findPrograms(say: (line: string) => void): Promise<string>
     .update(await readFile(join(module, 'go.sum')))
     .digest('hex')
     .slice(0, 12);
-  const cache = join(
-    XDG_CACHE_HOME ?? join(homedir(), '.cache'),
-    'clusterprofile-credentials',
-    `control-plane-${digest}`,
-  );
-  await mkdir(cache, { recursive: true });
+  const cache = await cacheFolder(`control-plane-${digest}`);
   for (const [index, program] of programs.entries()) {
     const target = join(cache, program);
     if (existsSync(target)) continue;
@@ -55,6 +50,14 @@ export async function findPrograms(say: (line: string) => void): Promise<string>
     say(`built ${program} in ${Math.round((performance.now() - began) / 1000)} s`);
   }
   return cache;
+}
+
+/** A folder of this name in the user's cache: what has been built once is not built again. */
+export async function cacheFolder(name: string): Promise<string> {
+  const { XDG_CACHE_HOME } = process.env;
+  const folder = join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'clusterprofile-credentials', name);
+  await mkdir(folder, { recursive: true });
+  return folder;
 }
 
 const sourceOf: { readonly [K in Program]: string } = {
@@ -78,8 +81,14 @@ export async function goBuild(
   await go(['build', ...flags, '-o', target, source], cwd);
 }
 
-async function go(args: readonly string[], cwd?: string): Promise<string> {
-  const { exitCode, stdout, stderr, code } = await execa('go', args, { ...(cwd ? { cwd } : {}), reject: false });
+/** Builds a Go program of a published version, as `go install PACKAGE@VERSION` does, into a folder. Throws `CannotBuild`. */
+export async function goInstall(source: string, folder: string): Promise<void> {
+  await go(['install', source], undefined, { GOBIN: folder });
+}
+
+async function go(args: readonly string[], cwd?: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const options = { ...(cwd ? { cwd } : {}), env, reject: false } as const;
+  const { exitCode, stdout, stderr, code } = await execa('go', args, options);
   if (exitCode === 0) return stdout;
   if (code === 'ENOENT') throw new CannotBuild('Go is not installed: install Go 1.26 or later to run this part');
   if (/requires go >= |toolchain not available/.test(stderr)) {
@@ -128,7 +137,7 @@ const taken = new Set<number>();
  * A port that nobody listens on, from below the range that systems take for outgoing connections: one of those could have it
  * before a program that is told of it has begun to listen.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 30_000);
     if (taken.has(port)) continue;

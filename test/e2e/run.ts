@@ -19,6 +19,7 @@ import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 import { compareNoProxy } from './no-proxy.ts';
 import { comparePatches } from './patches.ts';
+import { buildProducers, producerPrograms, producersVariable } from './producers/programs.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const cases = 20_000;
@@ -94,7 +95,7 @@ async function fake(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  await runFiles(programs, (name) => !name.startsWith('upstream-') && !name.startsWith('fleet-'));
+  await runFiles(programs, (name) => !/^(?:upstream|fleet|producers)-/.test(name));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
     return stdout[0];
@@ -115,6 +116,14 @@ async function fleet(seed: number): Promise<void> {
   process.env.E2E_INFORMER = join(temporary, 'informer');
   await goBuild(join(folder, 'access'), './informer', process.env.E2E_INFORMER);
   await runFiles(programs, (name) => name.startsWith('fleet-'));
+}
+
+/** Plugins, registries and issuers of others, real where they can be built. */
+async function producers(): Promise<void> {
+  process.env[producersVariable] = await buildProducers(console.log);
+  await runFiles(await findPrograms(console.log), (name) => name.startsWith('producers-'));
+  for (const { name, version } of producerPrograms)
+    proved.push(`producers: ${name} ${version}, built from its Go module`);
 }
 
 /** One test file after the other: each has up to four API servers. */
@@ -140,6 +149,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   clusters,
   fleet,
   upstream,
+  producers,
 };
 const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;
 const { values } = readArguments();

@@ -1,0 +1,51 @@
+/** Issuers that an API server trusts, by structured authentication configuration. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { AuthenticationV1Api } from '@kubernetes/client-node';
+import type { Issuer } from '../../fixtures/issuer.ts';
+import { until } from '../../fixtures/until.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import type { Lifetime } from '../fixture.ts';
+
+export interface TrustedIssuer {
+  readonly issuer: Issuer;
+  readonly audiences: readonly string[];
+  /** Before the subject, in the user's name. */
+  readonly prefix: string;
+}
+
+/** The API server's flag for them. */
+export async function authenticationFlag(life: Lifetime, trusted: readonly TrustedIssuer[]): Promise<string> {
+  const jwt = trusted.map(({ issuer: { url, ca, discoveryUrl }, audiences, prefix }) => ({
+    issuer: {
+      url,
+      ...(discoveryUrl.startsWith(url) ? {} : { discoveryURL: discoveryUrl }),
+      certificateAuthority: ca,
+      audiences,
+      audienceMatchPolicy: 'MatchAny',
+    },
+    claimMappings: { username: { claim: 'sub', prefix } },
+  }));
+  const folder = await mkdtemp(join(tmpdir(), 'authentication-'));
+  life.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'authentication.json');
+  const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
+  await writeFile(file, JSON.stringify({ ...kind, jwt }));
+  return `--authentication-config=${file}`;
+}
+
+/** Until the server has the keys of an issuer: it fetches them when it has begun to serve. */
+export async function untilTrusted(
+  t: Pick<TestContext, 'signal' | 'name'>,
+  plane: ControlPlane,
+  { issuer, audiences }: TrustedIssuer,
+): Promise<void> {
+  const reviews = plane.admin.makeApiClient(AuthenticationV1Api);
+  const token = await issuer.sign({ sub: 'nobody', aud: audiences[0] ?? '' });
+  await until(
+    t,
+    async () => (await reviews.createTokenReview({ body: { spec: { token } } })).status?.authenticated === true,
+  );
+}
