@@ -11,8 +11,8 @@ interface Program {
   readonly name: string;
   readonly source: string;
   readonly version: string;
-  /** Required by the go.mod here: the module proxy lists no versions of it, or it stands below another module. */
-  readonly isPinned?: true;
+  /** The folder whose go.mod requires it, where a module proxy may list no versions of it. */
+  readonly pinnedIn?: string;
 }
 
 export const producerPrograms: readonly Program[] = [
@@ -26,7 +26,7 @@ export const producerPrograms: readonly Program[] = [
     name: 'clusterprofile-credentials-plugin',
     source: 'open-cluster-management.io/managed-serviceaccount/cmd/clusterprofile-credentials-plugin',
     version: 'v0.10.0',
-    isPinned: true,
+    pinnedIn: './',
   },
   {
     name: 'ecr-credential-provider',
@@ -37,6 +37,7 @@ export const producerPrograms: readonly Program[] = [
     name: 'kubeconfig-secretreader',
     source: 'sigs.k8s.io/cluster-inventory-api/plugins/kubeconfig-secretreader/cmd/plugin',
     version: 'v0.1.3',
+    pinnedIn: '../access/',
   },
   { name: 'crane', source: 'github.com/google/go-containerregistry/cmd/crane', version: 'v0.20.6' },
   { name: 'registry', source: 'github.com/distribution/distribution/v3/cmd/registry', version: 'v3.0.0' },
@@ -54,14 +55,14 @@ export async function buildProducers(say: (line: string) => void): Promise<strin
     .digest('hex')
     .slice(0, 12);
   const cache = await cacheFolder(`producers-${digest}`);
-  for (const [index, { name, source, version, isPinned }] of producerPrograms.entries()) {
+  for (const [index, { name, source, version, pinnedIn }] of producerPrograms.entries()) {
     const target = join(cache, name);
     if (existsSync(target)) continue;
     const began = performance.now();
     const which = `${index + 1} of ${producerPrograms.length}`;
     say(`building ${name} ${version} (${which}; minutes the first time, then never again) ...`);
-    if (isPinned) {
-      await goBuild(module, source, `${target}.new`);
+    if (pinnedIn !== undefined) {
+      await goBuild(join(module, pinnedIn), source, `${target}.new`);
       await rename(`${target}.new`, target);
     } else {
       await goInstall(`${source}@${version}`, cache);
