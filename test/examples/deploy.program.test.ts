@@ -119,6 +119,42 @@ const platforms = {
     not: [['169.254.169.254', 80]],
     inventory: 'fleet-system',
     environment: [],
+    reads: ['fleet-credentials secrets get'],
+  },
+  oidc: {
+    provider: 'oidc',
+    plugin: '/app/node_modules/.bin/oidc-credentials',
+    servers: ['https://spoke-1.clusters.example.dev:6443'],
+    foreign: ['https://spoke-1.clusters.example.dev', 'https://clusters.example.dev:6443', 'https://evil.example:6443'],
+    reaches: [],
+    not: [['169.254.169.254', 80]],
+    inventory: 'fleet-system',
+    environment: [],
+  },
+  spiffe: {
+    provider: 'spire-agent',
+    plugin: '/plugins/spire-agent-jwt',
+    servers: ['https://spoke-1.clusters.example.dev:6443'],
+    foreign: ['https://a.spoke-1.clusters.example.dev:6443', 'https://evil.example:6443'],
+    reaches: [],
+    not: [['169.254.169.254', 80]],
+    inventory: 'fleet-system',
+    environment: ['SPIRE_AGENT', 'SPIRE_SOCKET'],
+  },
+  'open-cluster-management': {
+    provider: 'open-cluster-management',
+    plugin: '/plugins/clusterprofile-credentials-plugin',
+    servers: ['https://cluster-proxy-addon-user.open-cluster-management-addon:9092/spoke-1'],
+    foreign: [
+      'https://cluster-proxy-addon-user.evil:9092/spoke-1',
+      'https://cluster-proxy-addon-user.open-cluster-management-addon/x',
+    ],
+    reaches: [],
+    not: [['203.0.113.7', 9092]],
+    inventory: 'team-a',
+    environment: ['KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT', 'NAMESPACE'],
+    reads: ['team-a secrets get'],
+    profile: { metadata: { namespace: 'team-a' }, spec: { clusterManager: { name: 'open-cluster-management' } } },
   },
 } as const;
 
@@ -145,6 +181,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
       return providers;
     }
     const profile = (server: string) => ({
+      ...('profile' in expected ? expected.profile : {}),
       status: { accessProviders: [{ name: expected.provider, cluster: { server } }] },
     });
 
@@ -242,7 +279,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
       );
       assert.ok(rules.includes(`${expected.inventory} clusterprofiles get,list,watch`), rules.join('; '));
       const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles get,list,watch'));
-      assert.deepEqual(others, platform === 'plain' ? ['fleet-credentials secrets get'] : []);
+      assert.deepEqual(others, 'reads' in expected ? expected.reads : []);
       for (const { metadata, roleRef, subjects } of all('RoleBinding')) {
         const isThere = ({ metadata: role }: Manifest) =>
           role.name === roleRef.name && role.namespace === metadata.namespace;

@@ -52,6 +52,33 @@ describe('examples/plugins', () => {
     await assert.rejects(config.ready(), /set TOKEN_FOLDER to the folder that holds the tokens/);
   });
 
+  test("spire-agent-jwt.ts: gives the JWT-SVID that SPIRE's agent prints, until it ends, for the audience that the profile names", async (t) => {
+    const agent = join(await temporaryFolder(t), 'spire-agent');
+    const payload = Buffer.from(JSON.stringify({ exp: 2_000_000_000 })).toString('base64url');
+    const script = `[ "$5" = nobody ] || printf 'token(spiffe://d/x):\\n\\t%s\\n' "h.${payload}.$5"`;
+    await writeFile(agent, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const run = (...args: string[]) => {
+      const info = {
+        kind: 'ExecCredential',
+        apiVersion: 'client.authentication.k8s.io/v1',
+        spec: { interactive: false },
+      };
+      const env = { SPIRE_AGENT: agent, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+      return execa(process.execPath, [join(folder, 'spire-agent-jwt.ts'), ...args], { env, reject: false });
+    };
+    const [good, none, wrong] = await Promise.all([
+      run('-audience', 'spoke-1'),
+      run('-audience', 'nobody'),
+      run('-socketPath', '/x'),
+    ]);
+    assert.deepEqual(JSON.parse(good.stdout).status, {
+      token: `h.${payload}.spoke-1`,
+      expirationTimestamp: '2033-05-18T03:33:20Z',
+    });
+    assert.match(none.stderr, /gave no JWT-SVID: see whether an entry for this pod is registered/);
+    assert.match(wrong.stderr, /have to be -audience and whom the token is for/);
+  });
+
   test('token-file.sh: answers in the version that was asked for, whatever the extension holds', async (t) => {
     const file = join(await temporaryFolder(t), 'token');
     await writeFile(file, 'a-token\n');
