@@ -3,7 +3,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
 import { redact } from '../exec/redact.ts';
-import { RestConfig } from '../rest/rest-config.ts';
+import { AuthenticatedDispatcher } from '../rest/dispatcher.ts';
 import { readStatus } from './api-status.ts';
 import type { Clock } from './clock.ts';
 
@@ -14,6 +14,12 @@ export interface GetOptions {
   readonly gzip?: boolean;
 }
 
+/** What is needed of a KubeConfig. `dispatcher` is there in ours. */
+export interface ApiServerConfig extends Pick<KubeConfig, 'applySecurityAuthentication'> {
+  getCurrentCluster(): { readonly server: string } | null;
+  readonly dispatcher?: unknown;
+}
+
 export type ApiResponse = Dispatcher.ResponseData;
 
 /** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
@@ -21,9 +27,9 @@ export const answerTimeoutMs = 60_000;
 
 export class ApiServer {
   readonly url: string;
-  readonly #config: KubeConfig;
+  readonly #config: ApiServerConfig;
 
-  constructor(config: KubeConfig) {
+  constructor(config: ApiServerConfig) {
     this.#config = config;
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
@@ -65,7 +71,8 @@ export class ApiServer {
     url: string,
     method: string,
   ): Promise<{ dispatcher?: Dispatcher; headers?: Record<string, string> }> {
-    if (this.#config instanceof RestConfig) return { dispatcher: this.#config.dispatcher };
+    const own = this.#config.dispatcher;
+    if (own instanceof AuthenticatedDispatcher) return { dispatcher: own };
     const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
     const context = new RequestContext(url, method as typeof HttpMethod.GET); // its values are the methods' names
     await this.#config.applySecurityAuthentication(context);

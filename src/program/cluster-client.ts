@@ -2,6 +2,7 @@
  * GET and POST to one API server, without client-node: to load it takes longer than everything else that most verbs do. The hub
  * is one, by a kubeconfig; so is each cluster of a ClusterProfile.
  */
+import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readStatus } from '../fleet/api-status.ts';
 import { fetchThrough } from '../rest/fetch.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
@@ -45,6 +46,16 @@ export class ClusterClient {
     const text = await readText(response);
     const body = parseJson(text);
     return { statusCode: response.status, body, message: readStatus(body).message };
+  }
+
+  /** For the reflector. */
+  get config(): ApiServerConfig {
+    return {
+      dispatcher: this.#dispatcher,
+      getCurrentCluster: () => ({ server: this.server }),
+      // The dispatcher puts the credential on.
+      applySecurityAuthentication: async () => {},
+    };
   }
 
   async close(): Promise<void> {

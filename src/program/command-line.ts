@@ -55,7 +55,8 @@ function withCommonSettings(command: Command, terminal: Terminal): Command {
       // What is wrong is told in one place, from the error.
       writeErr: () => {},
       outputError: () => {},
-      getOutHelpWidth: () => Math.min(terminal.stdout.columns ?? 100, 120),
+      // Some terminals do not say how wide they are.
+      getOutHelpWidth: () => Math.min(terminal.stdout.columns || 100, 120),
     })
     .configureHelp({
       styleTitle: (title) => terminal.paint('bold', title),

@@ -1,6 +1,7 @@
 /** The hub: the API server that has the ClusterProfiles. */
 import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors.ts';
+import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigOptions, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { type Answer, ClusterClient } from './cluster-client.ts';
@@ -68,6 +69,11 @@ export class Hub {
       next = String(Object(Object(list).metadata).continue ?? '');
     } while (next !== '');
     return items;
+  }
+
+  /** For the reflector. */
+  get config(): ApiServerConfig {
+    return this.#client.config;
   }
 
   close(): Promise<void> {

@@ -26,7 +26,8 @@ export async function main(): Promise<void> {
   const stop = stopOnSignals();
   const program = calledName(process.argv[1] ?? '');
   const exitCode = await run(program, process.argv.slice(2), terminal, stop.signal).catch((error: unknown) =>
-    tell(error, terminal, program),
+    // Whoever pressed Ctrl-C knows why it ends.
+    stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal, program),
   );
   // Whatever a verb has left open must not keep a shell waiting.
   process.exit(stop.exitCode ?? exitCode);

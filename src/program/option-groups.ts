@@ -33,7 +33,8 @@ export const profileOptions: readonly OptionSpec[] = [
 export const providerOptions: readonly OptionSpec[] = [
   {
     flags: '--from-pod-args <workload>',
-    about: 'take the --clusterprofile-* flags of a Deployment: a manifest file, or deployment/NAME on the hub',
+    about:
+      'take the --clusterprofile-* flags of a Deployment: a manifest file, or NAMESPACE/deployment/NAME on the hub',
     completes: 'files',
   },
   { flags: '--container <name>', about: 'its container (default: the one that has such flags)', completes: 'nothing' },

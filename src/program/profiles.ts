@@ -39,7 +39,7 @@ export async function profileOf(call: Call): Promise<Profile> {
 }
 
 /** The namespace that names without one are in: `undefined` for all. */
-function namespaceOf({ options }: Call, otherwise: string | undefined): string | undefined {
+export function namespaceOf({ options }: Call, otherwise: string | undefined): string | undefined {
   return options.has('all-namespaces') ? undefined : (options.text('namespace') ?? otherwise);
 }
 
@@ -115,7 +115,7 @@ interface AskedName {
 }
 
 /** `NAME`, or `NAMESPACE/NAME`. */
-function readName(argument: string): AskedName {
+export function readName(argument: string): AskedName {
   const [first = '', second, third] = argument.split('/');
   if (first === '' || second === '' || third !== undefined) {
     const message = `'${argument}' is not the name of a ClusterProfile`;
@@ -150,11 +150,20 @@ export function parseManifest(text: string, file: string): readonly object[] {
       const what = error.code.toLowerCase().replaceAll('_', ' ');
       throw new Failure(exitCodes.configuration, `${file}: line ${line}: is neither JSON nor YAML (${what})`);
     }
-    const content: unknown = document.toJS();
+    const content = contentOf(() => document.toJS(), file);
     if (!isObject(content)) return [];
     const items: unknown = Reflect.get(content, 'items');
     return Array.isArray(items) ? items.filter(isObject) : [content];
   });
+}
+
+function contentOf(read: () => unknown, file: string): unknown {
+  try {
+    return read();
+  } catch {
+    const message = `${file} holds an alias that cannot be resolved, or too many of them`;
+    throw new Failure(exitCodes.configuration, message, 'write the values out');
+  }
 }
 
 function parseProfiles(text: string, file: string): readonly Profile[] {

@@ -5,6 +5,7 @@ import { checkHardened, joinProviders, readProviderFile } from '../configured-pr
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import type { Call } from './verb.ts';
+import type { FoundContainer } from './workload.ts';
 
 export interface CallProviders {
   readonly providers: readonly ConfiguredProvider[];
@@ -12,14 +13,27 @@ export interface CallProviders {
   readonly options: FlaggedOptions;
 }
 
-/** Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. */
+/**
+ * Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. A flag beside
+ * `--from-pod-args` counts instead of the workload's.
+ */
 export async function providersOf(call: Call): Promise<CallProviders> {
-  const { values, problems } = pickFlags(call.providerFlags);
-  const { providers: flagged, providerFile, options } = parseFlags(values, problems);
-  const file = providerFile === undefined ? undefined : readProviderFile(providerFile);
+  const own = pickFlags(call.providerFlags);
+  const workload = call.options.text('from-pod-args');
+  const found = workload === undefined ? undefined : await findIn(call, workload);
+  const pod = found && pickFlags(found.container.args);
+  const values = { ...pod?.values, ...own.values };
+  const { providers: flagged, providerFile, options } = parseFlags(values, [...(pod?.problems ?? []), ...own.problems]);
+  const readFile = own.values['clusterprofile-provider-file'] === undefined ? found?.readFile : undefined;
+  const file = providerFile === undefined ? undefined : await (readFile ?? readProviderFile)(providerFile);
   const providers = joinProviders(flagged, file);
   if (options.hardened) checkHardened(providers, file ? `provider file ${file.path}` : 'flags');
   return { providers, options };
+}
+
+async function findIn(call: Call, workload: string): Promise<FoundContainer> {
+  const { findContainer } = await import('./workload.ts');
+  return findContainer(call, workload);
 }
 
 /** For verbs that can do nothing without one. */

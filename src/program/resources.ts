@@ -12,3 +12,16 @@ export const clusterProfiles: Resource = {
   version: 'v1alpha1',
   plural: 'clusterprofiles',
 };
+
+export const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps' };
+export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets' };
+
+/** Workloads by the names that kubectl takes. */
+export const workloads: Readonly<Record<string, Resource>> = Object.fromEntries(
+  [
+    { names: ['deployment', 'deployments', 'deploy'], group: 'apps', plural: 'deployments' },
+    { names: ['statefulset', 'statefulsets', 'sts'], group: 'apps', plural: 'statefulsets' },
+    { names: ['daemonset', 'daemonsets', 'ds'], group: 'apps', plural: 'daemonsets' },
+    { names: ['pod', 'pods', 'po'], group: '', plural: 'pods' },
+  ].flatMap(({ names, group, plural }) => names.map((name) => [name, { group, version: 'v1', plural }])),
+);

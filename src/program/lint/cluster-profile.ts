@@ -8,7 +8,7 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { resolve } from '../../access/resolve.ts';
 import type { Place } from '../../access/yaml-text.ts';
 import { ProfileError } from '../../errors.ts';
-import { at, keysOf, listAt, textAt } from './fields.ts';
+import { at, keysOf, listAt, textAt } from '../fields.ts';
 import type { Finding } from './finding.ts';
 
 /** A ClusterProfile in a file. `placeOf` takes the keys of its fields. */

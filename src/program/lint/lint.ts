@@ -7,12 +7,13 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';
+import { at, listAt, textAt } from '../fields.ts';
+import { isWorkload } from '../pod-specs.ts';
 import { lintClusterProfile } from './cluster-profile.ts';
-import { at, listAt, textAt } from './fields.ts';
 import { type Finding, inOrder, toFindings } from './finding.ts';
 import { type KnownProvider, type LintedProviders, lintProviders } from './providers.ts';
 import { scalarPlaces } from './scalar-places.ts';
-import { type FindProviders, isWorkload, lintWorkload, type Manifest } from './workload.ts';
+import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
 
 export interface GivenFile {
   /** As it is called in the findings. */

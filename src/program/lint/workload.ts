@@ -5,7 +5,8 @@ import { hardeningProblems } from '../../access/hardened.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../../errors.ts';
 import { parseOptions } from '../../options.ts';
-import { at, listAt, textAt } from './fields.ts';
+import { at, listAt, textAt } from '../fields.ts';
+import { podSpecs } from '../pod-specs.ts';
 import { type Finding, toFindings } from './finding.ts';
 import { adviceOf, type KnownProvider } from './providers.ts';
 
@@ -28,21 +29,6 @@ export interface LintedWorkload {
 }
 
 type Keys = readonly (string | number)[];
-
-const podSpecs: Readonly<Record<string, Keys>> = {
-  Pod: ['spec'],
-  ReplicaSet: ['spec', 'template', 'spec'],
-  Deployment: ['spec', 'template', 'spec'],
-  StatefulSet: ['spec', 'template', 'spec'],
-  DaemonSet: ['spec', 'template', 'spec'],
-  Job: ['spec', 'template', 'spec'],
-  CronJob: ['spec', 'jobTemplate', 'spec', 'template', 'spec'],
-};
-
-/** Whether pods are made of it. */
-export function isWorkload(kind: string): boolean {
-  return Object.hasOwn(podSpecs, kind);
-}
 
 /** Each container with a flag of ours. */
 export function lintWorkload(manifest: Manifest, findProviders: FindProviders): LintedWorkload {

@@ -3,6 +3,7 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
 import { printData } from '../print.ts';
 import { type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
@@ -22,29 +23,86 @@ export interface Row {
   readonly provider?: string;
   readonly server?: string;
   readonly kubernetesVersion?: string;
+  /** With `-w`: it has gone. */
+  readonly deleted?: true;
   /** Why no provider would. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
 export async function run(call: Call): Promise<ExitCode> {
+  const { options } = call;
+  if (options.has('watch') && options.texts('filename').length > 0) {
+    throw new Failure(
+      exitCodes.usage,
+      '-w and -f contradict each other: a file is read once',
+      'leave one of the two out',
+    );
+  }
   const { providers } = await providersOf(call);
   const profiles = await profilesOf(call);
-  const rows = profiles.map((profile) => toRow(profile, providers));
+  const widths = await show(
+    call,
+    profiles.map((profile) => toRow(profile, providers)),
+    providers.length === 0,
+  );
+  if (!options.has('watch')) return exitCodes.ok;
+  const { watchProfiles } = await import('../watch-profiles.ts');
+  const print = createPrinter(call, widths);
+  for await (const { profile, isGone } of watchProfiles(call, profiles)) {
+    const row = toRow(profile, providers);
+    await print(isGone ? { ...row, deleted: true } : row);
+  }
+  return call.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
+}
+
+/** What there is now. Gives the widths of the table's columns. */
+async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promise<readonly number[]> {
   const { terminal, options } = call;
-  if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
+  if (options.has('watch') && isData(call)) {
+    for (const row of rows) await createPrinter(call, [])(row);
+    return [];
+  }
+  if (await printData(call, () => ({ items: rows }))) return [];
   if (options.text('output') === 'name') {
-    await terminal.write(rows.map(({ name }) => `clusterprofile.multicluster.x-k8s.io/${name}\n`).join(''));
-    return exitCodes.ok;
+    await terminal.write(rows.map(nameLine).join(''));
+    return [];
   }
   if (rows.length === 0) {
     await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
-    return exitCodes.ok;
+    return [];
   }
-  const settings = { headers: !options.has('no-headers'), wide: options.text('output') === 'wide' };
-  await terminal.write(formatTable(terminal, columns, rows, settings).text);
-  if (providers.length === 0 && terminal.stderr.isTTY) await terminal.say(noProviders);
-  return exitCodes.ok;
+  const { text, widths } = formatTable(terminal, columns, rows, { ...tableOptions(call), widths: [] });
+  await terminal.write(text);
+  if (isUnknown && terminal.stderr.isTTY) await terminal.say(noProviders);
+  return widths;
 }
+
+/** Prints one row after another, in the way that `-o` says. */
+function createPrinter(call: Call, before: readonly number[]): (row: Row) => Promise<void> {
+  const { terminal, options } = call;
+  let widths = before;
+  // Where there was no table yet, it begins with the first row.
+  let headers = before.length === 0 && tableOptions(call).headers;
+  return async (row) => {
+    const format = options.text('output');
+    if (format === 'json') await terminal.write(`${JSON.stringify(row)}\n`);
+    else if (format === 'yaml') await printData(call, () => row).then(() => terminal.write('---\n'));
+    else if (format === 'name') await terminal.write(nameLine(row));
+    else {
+      const table = formatTable(terminal, columns, [row], { ...tableOptions(call), headers, widths });
+      headers = false;
+      widths = table.widths;
+      await terminal.write(table.text);
+    }
+  };
+}
+
+const isData = ({ options }: Call) => ['json', 'yaml'].includes(options.text('output') ?? '');
+const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${name}\n`;
+const tableOptions = ({ options }: Call) => ({
+  headers: !options.has('no-headers'),
+  wide: options.text('output') === 'wide',
+});
 
 const noProviders =
   'The provider is not known: give the flags that the controller runs with (--clusterprofile-...), or --from-pod-args.';
@@ -61,7 +119,8 @@ const columns: readonly Column<Row>[] = [
   { title: 'ACCESS TYPES', value: ({ accessTypes }) => accessTypes.join(',') },
   {
     title: 'PROVIDER',
-    value: ({ provider, error }) => provider ?? (error ? `none (${error.code})` : '?'),
+    value: ({ provider, error, deleted }) =>
+      deleted ? 'deleted' : (provider ?? (error ? `none (${error.code})` : '?')),
     style: ({ error }) => (error ? 'red' : undefined),
   },
   { title: 'VERSION', wide: true, value: ({ kubernetesVersion }) => kubernetesVersion ?? '' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { runProgram, writeInput } from '../fixtures/program.ts';
+import { runProgram, writeInput } from '../../fixtures/program.ts';
 
 const profiles = `
 kind: ClusterProfile

@@ -4,12 +4,12 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { createCertificateAuthority, FakeCluster } from '../../src/testing/index.ts';
-import { assertDocumented, withoutRun } from '../fixtures/golden.ts';
-import { clusterOf, profileOf, startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { runProgram } from '../fixtures/program.ts';
-import { startHttpProxy } from '../fixtures/proxies.ts';
-import { ended, print, shellPlugin } from '../fixtures/script.ts';
+import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { runProgram } from '../../fixtures/program.ts';
+import { startHttpProxy } from '../../fixtures/proxies.ts';
+import { ended, print, shellPlugin } from '../../fixtures/script.ts';
 
 describe('clusterprofile check on ten clusters, of which four are broken in different ways', () => {
   test('prints what docs/command-line.md says, and ends with the code of the first stage that failed', async (t) => {

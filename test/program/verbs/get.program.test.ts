@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FakeCluster } from '../../src/testing/index.ts';
-import { assertDocumented, withoutRun } from '../fixtures/golden.ts';
-import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { runProgram, writeInput, writeKubeconfig } from '../fixtures/program.ts';
+import { FakeCluster } from '../../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { runProgram, writeInput, writeKubeconfig } from '../../fixtures/program.ts';
 
 describe('clusterprofile get', () => {
   test('prints what docs/command-line.md says, with what the providers make of each', async (t) => {

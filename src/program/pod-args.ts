@@ -1,0 +1,145 @@
+/**
+ * What a controller really runs with: the `--clusterprofile-*` flags of a workload, and the provider file that is mounted into it.
+ * Manifests come in, arguments and the file go out. Pure: whoever calls it reads the manifests.
+ */
+import { pickFlags } from '../access/flags.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import { at, listAt, textAt } from './fields.ts';
+import { podSpecs } from './pod-specs.ts';
+
+/** A container, as far as this reads it. */
+export interface Container {
+  readonly name: string;
+  /** All arguments, its command's too, with the variables of its own that it refers to. */
+  readonly args: readonly string[];
+  readonly mounts: readonly Mount[];
+}
+
+/** A file or folder in the container, and where it comes from. */
+interface Mount {
+  readonly path: string;
+  /** A key of the source, where only that is mounted. */
+  readonly subPath: string | undefined;
+  readonly sources: readonly Source[];
+}
+
+interface Source {
+  readonly kind: 'ConfigMap' | 'Secret';
+  readonly name: string;
+  /** Paths by their keys, where they are named one by one. */
+  readonly items: readonly { readonly key: string; readonly path: string }[] | undefined;
+}
+
+/** An object that holds the file at a path of a container. */
+export interface Mounted {
+  readonly kind: Source['kind'];
+  readonly name: string;
+  readonly key: string;
+}
+
+/** `Deployment fleet`, for messages. */
+const describeObject = (object: object): string => `${kindOf(object)} ${nameOf(object)}`;
+
+/** The container that has the flags, or the one that `--container` names. Throws a `Failure`. */
+export function containerOf(workload: object, wanted: string | undefined): Container {
+  const pod = at(workload, ...(podSpecs[kindOf(workload)] ?? []));
+  const volumes = new Map(listAt(pod, 'volumes').map((volume) => [textAt(volume, 'name') ?? '', volume]));
+  const containers = listAt(pod, 'containers').map((container) => readContainer(container, volumes));
+  const what = describeObject(workload);
+  const names = containers.map(({ name }) => name).join(', ');
+  if (wanted !== undefined) {
+    const found = containers.find(({ name }) => name === wanted);
+    if (found) return found;
+    throw new Failure(exitCodes.notFound, `${what} has no container ${wanted}`, `its containers are ${names}`);
+  }
+  const flagged = containers.filter(({ args }) => pickFlags(args).given.length > 0);
+  const [first, second] = flagged;
+  if (first && !second) return first;
+  if (second) {
+    const both = flagged.map(({ name }) => name).join(', ');
+    throw new Failure(
+      exitCodes.usage,
+      `${what} has more than one container with such flags`,
+      `give --container: ${both}`,
+    );
+  }
+  const inShell = containers.some(({ args }) => args.some((argument) => argument.includes('--clusterprofile-')));
+  throw new Failure(
+    exitCodes.configuration,
+    `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
+    inShell
+      ? 'one has them in a text for a shell, which is not read: write them as arguments'
+      : 'see whether it is the controller, or give the flags yourself',
+  );
+}
+
+/** What is mounted at a path: each of several sources may have it. */
+export function mountedAt({ mounts }: Container, path: string): readonly Mounted[] {
+  const above = mounts
+    .filter((mount) => path === mount.path || path.startsWith(`${mount.path.replace(/\/$/, '')}/`))
+    .toSorted((a, b) => b.path.length - a.path.length);
+  const [mount] = above;
+  if (!mount) return [];
+  const below = path.slice(mount.path.length).replace(/^\//, '');
+  const inVolume = [mount.subPath, below].filter(Boolean).join('/');
+  return mount.sources.flatMap(({ kind, name, items }) => {
+    const key = items ? items.find((item) => item.path === inVolume)?.key : inVolume;
+    return key === undefined || key === '' ? [] : [{ kind, name, key }];
+  });
+}
+
+/** The text that a ConfigMap or a Secret has under a key. */
+export function textOf(object: object, key: string): string | undefined {
+  const plain =
+    textAt(object, 'stringData', key) ?? (kindOf(object) === 'Secret' ? undefined : textAt(object, 'data', key));
+  if (plain !== undefined) return plain;
+  const encoded = kindOf(object) === 'Secret' ? textAt(object, 'data', key) : textAt(object, 'binaryData', key);
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8');
+}
+
+const kindOf = (object: object): string => textAt(object, 'kind') ?? '';
+const nameOf = (object: object): string => textAt(object, 'metadata', 'name') ?? '';
+
+function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {
+  const env = new Map(
+    listAt(container, 'env').map((variable) => [textAt(variable, 'name') ?? '', textAt(variable, 'value')]),
+  );
+  const [, ...command] = textsAt(container, 'command');
+  const args = [...command, ...textsAt(container, 'args')].map((argument) => expand(argument, env));
+  const mounts = listAt(container, 'volumeMounts').map((mount): Mount => {
+    return {
+      path: textAt(mount, 'mountPath') ?? '',
+      subPath: textAt(mount, 'subPath'),
+      sources: sourcesOf(volumes.get(textAt(mount, 'name') ?? '')),
+    };
+  });
+  return { name: textAt(container, 'name') ?? '', args, mounts };
+}
+
+function sourcesOf(volume: unknown): readonly Source[] {
+  const projected = listAt(volume, 'projected', 'sources');
+  return [volume, ...projected].flatMap((one): readonly Source[] => {
+    const [configMap, secret] = [at(one, 'configMap'), at(one, 'secret')];
+    const name = textAt(configMap, 'name') ?? textAt(secret, 'secretName') ?? textAt(secret, 'name');
+    if (name === undefined) return [];
+    const found = configMap ?? secret;
+    const items = at(found, 'items') === undefined ? undefined : listAt(found, 'items');
+    return [
+      {
+        kind: configMap === undefined ? 'Secret' : 'ConfigMap',
+        name,
+        items: items?.map((item) => ({ key: textAt(item, 'key') ?? '', path: textAt(item, 'path') ?? '' })),
+      },
+    ];
+  });
+}
+
+/** As the kubelet does it: `$(NAME)` is the variable's value, where it has one here; `$$(NAME)` is `$(NAME)`. */
+function expand(argument: string, env: ReadonlyMap<string, string | undefined>): string {
+  return argument.replace(/\$(\$|\(([^)]*)\))/g, (found, one: string, name: string) =>
+    one === '$' ? '$' : (env.get(name) ?? found),
+  );
+}
+
+const textsAt = (value: unknown, key: string) => listAt(value, key).filter((one) => typeof one === 'string');

@@ -1,0 +1,79 @@
+/** ClusterProfiles as they change on the hub, from what is known already on. */
+import { profileName } from '../access/resolve.ts';
+import { ApiServer } from '../fleet/api-server.ts';
+import { systemClock } from '../fleet/clock.ts';
+import { Discovery } from '../fleet/discovery.ts';
+import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
+import { Reflector } from '../fleet/reflect/reflector.ts';
+import { Hub } from './hub.ts';
+import { namespaceOf, type Profile, readName } from './profiles.ts';
+import type { Call } from './verb.ts';
+
+export interface ProfileChange {
+  readonly profile: Profile;
+  /** It is as it was last. */
+  readonly isGone: boolean;
+}
+
+/** Goes on until the call's signal aborts. What is wrong in the meantime is said on stderr, and waited out. */
+export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
+  const { options, signal, terminal, args } = call;
+  const hub = Hub.open(call);
+  const home = namespaceOf(call, hub.namespace ?? 'default');
+  const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
+  // Names may be in several namespaces.
+  const namespace = asked.every((one) => one.namespace === home) ? home : undefined;
+  const isAsked = ({ metadata }: Profile) =>
+    asked.length === 0 ||
+    asked.some(
+      (one) => one.name === metadata?.name && (one.namespace === undefined || one.namespace === metadata.namespace),
+    );
+  const labelSelector = options.text('selector');
+  const server = new ApiServer(hub.config);
+  const say = (message: string) =>
+    void terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${message}`);
+  const logger = { warn: (_fields: object, message: string) => say(message) };
+  const context = {
+    server,
+    discovery: new Discovery(server, systemClock),
+    clock: systemClock,
+    logger,
+    fields: {},
+    random: Math.random,
+  };
+  const resource = {
+    ...clusterProfileKind,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  };
+  const versions = new Map(known.map((profile) => [profileName(profile), profile.metadata?.resourceVersion]));
+  const last = new Map(known.map((profile) => [profileName(profile), profile]));
+  let listed: Set<string> | undefined;
+  try {
+    for await (const events of new Reflector<FleetProfile>(resource, context).run(signal)) {
+      for (const event of events) {
+        if (event.type === 'Init') listed = new Set();
+        else if (event.type === 'InitDone') {
+          // What a new list has no more has gone while nobody watched.
+          for (const [name, profile] of last) {
+            if (listed?.has(name)) continue;
+            last.delete(name);
+            yield { profile, isGone: true };
+          }
+          listed = undefined;
+        } else if (isAsked(event.object)) {
+          const name = profileName(event.object);
+          listed?.add(name);
+          const isGone = event.type === 'Delete';
+          if (!isGone && versions.get(name) === event.object.metadata.resourceVersion) continue;
+          versions.set(name, isGone ? undefined : event.object.metadata.resourceVersion);
+          if (isGone) last.delete(name);
+          else last.set(name, event.object);
+          yield { profile: event.object, isGone };
+        }
+      }
+    }
+  } finally {
+    await hub.close();
+  }
+}
