@@ -1,5 +1,5 @@
 // client-go's exec authenticator (k8s.io/client-go v0.36.3), item by item: the letters and numbers are those of a list of what
-// it was seen to do. What differs on purpose says so, and is in the README's tables. Items A and B.17 are in
+// it was seen to do. What differs on purpose says so, and is in the tables of docs/differences.md. Items A and B.17 are in
 // rest/kubeconfig*.test.ts and rest/static-credentials.test.ts, those of the terminal (F.53, F.56) in exec/terminal.program.test.ts,
 // M in plugin/plugin.test.ts.
 import assert from 'node:assert/strict';

@@ -20,7 +20,7 @@ function trace(tracer: Tracer, name: string, kind: SpanKind, title: (event: Even
   const spans = new Map<unknown, Span>();
   const channel = `clusterprofile-credentials:${name}`;
   const started = (message: unknown) => {
-    const event = message as Event; // the README says what stands in it
+    const event = message as Event; // docs/observability.md says which fields it has
     spans.set(idOf(event), tracer.startSpan(title(event), { kind, attributes: event }));
   };
   const ended = (message: unknown) => {

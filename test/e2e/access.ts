@@ -162,7 +162,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   }),
 });
 
-/** The rules of the README by which we refuse what the Go library takes, and take what makes it fail. */
+/** The rules of docs/differences.md by which we refuse what the Go library takes, and take what makes it fail. */
 const refusals: Readonly<Record<string, string>> = {
   PROFILE_INVALID: 'an access type stands in a list once',
   PROFILE_NOT_ALLOWED: 'rules of the provider: allowedProfiles',

@@ -138,7 +138,7 @@ describe('the plugins that read Secrets', () => {
     });
   }
 
-  // What the README lists as differences: ours give less away.
+  // What docs/plugins.md lists as differences: ours give less away.
   for (const [name, config, complaint] of [
     [
       'secretreader',

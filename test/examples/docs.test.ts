@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { describe, test } from 'node:test';
+import { KubeConfig } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { parse } from 'yaml';
+import { dangerousEnvVars } from '../../src/access/env-rules.ts';
+import { flagOptions } from '../../src/access/flags.ts';
+import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
+import { CredentialProviders, RestConfig } from '../../src/index.ts';
+import { parseOptions } from '../../src/options.ts';
+import { verbs } from '../../src/program/verbs.ts';
+import { anchors, blocks, localLinks, pages, prose, read, root } from '../fixtures/docs.ts';
+
+const docs = pages.filter((page) => page.startsWith('docs/'));
+
+describe('the docs', () => {
+  test('have TypeScript snippets that compile', async (t) => {
+    // Inside the package, so that they can import it by name; it has been built before the tests.
+    const folder = mkdtempSync(join(root, 'dist/docs-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const snippets = pages.flatMap((page) => blocks(page, 'ts').map((code) => ({ page, code })));
+    assert.ok(snippets.length >= 10, `${snippets.length}`);
+    for (const [index, { page, code }] of snippets.entries()) {
+      writeFileSync(join(folder, `${page.replaceAll(/\W/g, '-')}-${index}.ts`), code);
+    }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }));
+    const { stdout, exitCode } = await execa('tsc', ['-p', folder], {
+      preferLocal: true,
+      localDir: root,
+      reject: false,
+    });
+    assert.equal(exitCode, 0, stdout);
+  });
+
+  const [providerFile = '', deployment = ''] = blocks('docs/operating.md', 'yaml');
+
+  test('show a provider file that is valid', () => {
+    assert.equal(parseProviderFile(providerFile, 'docs/operating.md')[0]?.name, 'google');
+  });
+
+  test('show a Deployment whose flags are valid', () => {
+    const [container] = parse(deployment).spec.template.spec.containers;
+    const args: string[] = container.args.filter((argument: string) => !argument.includes('provider-file'));
+    assert.deepEqual(CredentialProviders.fromArgs(args).accessTypes, ['google']);
+  });
+
+  test('name every flag, and no other', () => {
+    const operating = read('docs/operating.md');
+    for (const flag of Object.keys(flagOptions)) assert.ok(operating.includes(`| \`--${flag}\``), flag);
+    for (const page of pages) {
+      for (const [, flag = ''] of read(page).matchAll(/--(clusterprofile-[a-z-]*[a-z])\b(?!-?\*)/g)) {
+        assert.ok(flag in flagOptions, `${page}: --${flag}`);
+      }
+    }
+  });
+
+  test('name every option', () => {
+    const controllers = read('docs/controllers.md');
+    for (const option of Object.keys(parseOptions({}))) assert.ok(controllers.includes(`| \`${option}\` |`), option);
+  });
+
+  test('name every public member of the classes', () => {
+    const all = docs.map(read).join('\n');
+    for (const type of [CredentialProviders, RestConfig, ImageCredentialProviders]) {
+      const members = Object.getOwnPropertyNames(type.prototype);
+      // What only overrides a method of client-node's is its business.
+      const ours = members.filter((name) => name !== 'constructor' && !(name in KubeConfig.prototype));
+      assert.ok(ours.length > 3);
+      for (const name of [...ours, 'exportConfig']) assert.match(all, new RegExp(`\\b${name}\\b`), name);
+    }
+  });
+
+  test('list every variable that a profile may not set', () => {
+    const security = read('docs/security.md');
+    for (const { does, names } of dangerousEnvVars) {
+      assert.ok(security.includes(`| ${does} | ${names.map((name) => `\`${name}\``).join(', ')} |`), does);
+    }
+  });
+
+  test('name commands that exist: npm run, and the verbs of clusterprofile', () => {
+    const { scripts } = JSON.parse(read('package.json'));
+    const known = verbs.map(({ name }) => name);
+    let commands = 0;
+    for (const page of pages.filter((name) => name !== 'CHANGELOG.md')) {
+      for (const [, script = ''] of read(page).matchAll(/npm run ([\w:]+)/g)) {
+        commands += 1;
+        assert.ok(script in scripts, `${page}: npm run ${script}`);
+      }
+      for (const [, verb = ''] of read(page).matchAll(/(?:^|`|\$ )(?:kubectl )?clusterprofile ([a-z][a-z-]+)/gm)) {
+        commands += 1;
+        assert.ok([...known, 'help', 'completion'].includes(verb), `${page}: clusterprofile ${verb}`);
+      }
+    }
+    assert.ok(commands > 20);
+  });
+
+  test('name only codes, reasons and variables that the code has', () => {
+    const sources = globSync(['src/**/*.ts', 'examples/**/*.{ts,yaml,sh}', 'test/**/*.ts'], { cwd: root });
+    const text = sources.map(read).join('\n');
+    for (const page of docs) {
+      for (const [, word = ''] of prose(page).matchAll(/`(?:[A-Z]+\/)?([A-Z]+(?:_[A-Z\d]+)+)`/g)) {
+        assert.match(text, new RegExp(`\\b${word}\\b`), `${page}: ${word}`);
+      }
+    }
+  });
+
+  test('say under each figure which command makes it', () => {
+    const [, ...chapters] = read('docs/benchmarks.md').split(/^## /m);
+    const { scripts } = JSON.parse(read('package.json'));
+    const withFigures = chapters.filter((chapter) => /\d\.\d\d/.test(chapter.replaceAll(/Go \d\.\d+/g, '')));
+    assert.ok(withFigures.length >= 2);
+    for (const chapter of withFigures) {
+      const [, script = ''] = /^npm run (\S+)\n/.exec(chapter) ?? [];
+      assert.ok(script in scripts, chapter.slice(0, 80));
+    }
+  });
+});
+
+describe('docs/errors.md', () => {
+  const page = 'docs/errors.md';
+  const inCode = [...read('src/errors/codes.ts').matchAll(/(?<=\| |= )'([A-Z_]+)'/g)].map(([, code = '']) => code);
+  const sections = read(page)
+    .split(/^(?=#+ )/m)
+    .filter((section) => /^### [A-Z_]+\n/.test(section));
+
+  test('has a section for each code, and for no other', () => {
+    const codes = sections.map((section) => /^### (\w+)/.exec(section)?.[1]);
+    assert.deepEqual(codes.toSorted(), [...new Set(inCode)].toSorted());
+  });
+
+  test('says of each what it means, why it happens and what to do', () => {
+    for (const section of sections) {
+      assert.match(section, /^### \w+\n\n- \*\*Means:\*\* \S[\s\S]+?\n- \*\*Why:\*\* \S[\s\S]+?\n- \*\*Do:\*\* \S/);
+    }
+  });
+});
+
+describe('links', () => {
+  for (const page of pages) {
+    test(`of ${page} lead to files and headings that are there`, () => {
+      for (const { link, path, anchor } of localLinks(page)) {
+        const target = path === '' ? page : normalize(join(page, '..', path));
+        assert.ok(statSync(join(root, target), { throwIfNoEntry: false }), `${link}: there is no ${target}`);
+        if (anchor !== '') assert.ok(anchors(target).has(anchor), `${link}: ${target} has no such heading`);
+      }
+    });
+  }
+
+  test('lead from the README to every page of the docs', () => {
+    const reached = new Set(['README.md']);
+    for (const page of reached) {
+      for (const { path } of localLinks(page)) {
+        const target = normalize(join(page, '..', path));
+        if (pages.includes(target)) reached.add(target);
+      }
+    }
+    assert.deepEqual(
+      docs.filter((page) => !reached.has(page)),
+      [],
+    );
+  });
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { read, root } from '../fixtures/docs.ts';
+
+/** The exceptions that docs/architecture.md names: pure helpers. */
+const exceptions = ['src/callbacks.ts -> src/exec/redact.ts', 'src/troubles.ts -> src/exec/backoff.ts'];
+
+test('the layers of docs/architecture.md are there, and each imports itself and those above it only', () => {
+  const [, chapter = ''] = read('docs/architecture.md').split('## Layers');
+  const rows = [...chapter.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+  );
+  const files = globSync('src/**/*.ts', { cwd: root });
+  for (const path of rows.flat())
+    assert.ok(
+      files.some((file) => file.startsWith(path)),
+      path,
+    );
+
+  const layerOf = (file: string) => {
+    const paths = rows.flat().filter((path) => file.startsWith(path));
+    const longest = paths.toSorted((a, b) => b.length - a.length)[0];
+    return rows.findIndex((row) => longest !== undefined && row.includes(longest));
+  };
+  const upwards = files.flatMap((file) => {
+    const layer = layerOf(file);
+    const imports = [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, path = '']) =>
+      normalize(join(file, '..', path)),
+    );
+    return layer < 0 ? [] : imports.filter((path) => layerOf(path) > layer).map((path) => `${file} -> ${path}`);
+  });
+  assert.deepEqual(upwards.toSorted(), exceptions);
+});
