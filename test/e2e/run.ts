@@ -97,7 +97,7 @@ async function fake(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  await runFiles(programs, (name) => !/^(?:upstream|fleet|producers)-/.test(name));
+  await runFiles(programs, (name) => !/^(?:upstream|fleet|shards|producers)-/.test(name));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
     return stdout[0];
@@ -128,6 +128,15 @@ async function producers(): Promise<void> {
     proved.push(`producers: ${name} ${version}, built from its Go module`);
 }
 
+/** Leader election beside client-go's, and replicas that share a fleet, on real API servers. */
+async function shards(seed: number): Promise<void> {
+  const programs = await findPrograms(console.log);
+  process.env.E2E_SEED = String(seed);
+  process.env.E2E_LEADER = join(temporary, 'leader');
+  await goBuild(join(folder, 'access'), './leader', process.env.E2E_LEADER);
+  await runFiles(programs, (name) => name.startsWith('shards-'));
+}
+
 /** One test file after the other: each has up to four API servers. */
 async function runFiles(programs: string, wanted: (name: string) => boolean): Promise<void> {
   const names = readdirSync(folder).filter((name) => name.endsWith('.e2e.ts') && wanted(name));
@@ -150,6 +159,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   fake,
   clusters,
   fleet,
+  shards,
   upstream,
   producers,
 };

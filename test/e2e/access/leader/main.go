@@ -1,0 +1,87 @@
+// A contender of client-go's for a Lease: leader KUBECONFIG NAMESPACE NAME IDENTITY DURATION DEADLINE RETRY (Go durations).
+// It writes a line for each moment in which it leads: beat TERM NANOSECONDS, by the machine's monotonic clock, and says which
+// leaders it sees: leader IDENTITY. On SIGTERM it gives the Lease away and ends.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// monotonic is what process.hrtime.bigint() says in Node.
+func monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		panic(err)
+	}
+	return now.Nano()
+}
+
+func duration(text string) time.Duration {
+	value, err := time.ParseDuration(text)
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func main() {
+	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	identity := os.Args[4]
+	lease, deadline := duration(os.Args[5]), duration(os.Args[6])
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var elector *leaderelection.LeaderElector
+	term := atomic.Int64{}
+	lead := func(ctx context.Context) {
+		mine := term.Add(1)
+		for ; ; time.Sleep(5 * time.Millisecond) {
+			// Before the questions: whatever stops this process in between, the line is about a moment in which it led.
+			now := monotonic()
+			if ctx.Err() != nil {
+				return
+			}
+			// client-go tells of a loss some time after it; a program that must be sure asks before each thing it does.
+			if elector.IsLeader() && elector.Check(deadline-lease) == nil {
+				fmt.Printf("beat %d %d\n", mine, now)
+			}
+		}
+	}
+	elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: os.Args[2], Name: os.Args[3]},
+			Client:     kubernetes.NewForConfigOrDie(config).CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		},
+		LeaseDuration:   lease,
+		RenewDeadline:   deadline,
+		RetryPeriod:     duration(os.Args[7]),
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: lead,
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(leader string) { fmt.Printf("leader %s\n", leader) },
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for ctx.Err() == nil {
+		elector.Run(ctx)
+	}
+}
