@@ -6,6 +6,7 @@ import { redact } from '../exec/redact.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { readStatus } from './api-status.ts';
 import type { Clock } from './clock.ts';
+import { connectionsOf } from './shared-connections.ts';
 
 export interface GetOptions {
   /** Gives up, whatever has come. */
@@ -54,16 +55,21 @@ export class ApiServer {
     const url = `${this.url}${path}`;
     const { dispatcher, headers } = await this.#authenticate(url, method);
     signal.throwIfAborted();
-    return request(url, {
-      method,
-      signal,
-      headers: { accept: 'application/json', ...more, ...headers },
-      ...(body === undefined ? {} : { body }),
-      ...(dispatcher ? { dispatcher } : {}),
-      // A quiet watch is not a dead one; whoever reads a list has limits of its own.
-      bodyTimeout: 0,
-      headersTimeout: answerTimeoutMs,
-    });
+    try {
+      return await request(url, {
+        method,
+        signal,
+        headers: { accept: 'application/json', ...more, ...headers },
+        ...(body === undefined ? {} : { body }),
+        ...(dispatcher ? { dispatcher } : {}),
+        // A quiet watch is not a dead one; whoever reads a list has limits of its own.
+        bodyTimeout: 0,
+        headersTimeout: answerTimeoutMs,
+      });
+    } catch (error) {
+      if (dispatcher && headers) connectionsOf(this.#config).failed(dispatcher);
+      throw error;
+    }
   }
 
   /** Ours puts its credential on by itself; client-node's is asked for each request, since it may have a new one. */
@@ -75,8 +81,7 @@ export class ApiServer {
     if (own instanceof AuthenticatedDispatcher) return { dispatcher: own };
     const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
     const context = new RequestContext(url, method as typeof HttpMethod.GET); // its values are the methods' names
-    await this.#config.applySecurityAuthentication(context);
-    const dispatcher = context.getDispatcher();
+    const dispatcher = await connectionsOf(this.#config).authenticate(context);
     return { headers: context.getHeaders(), ...(dispatcher ? { dispatcher } : {}) };
   }
 }

@@ -44,7 +44,10 @@ test("client-go's leader election and ours, on one Lease: never do both lead, wh
         not ? identity !== not.identity && from > after : to > after,
       );
       if (leading) return leading;
-      assert.ok(performance.now() < patience, `nobody leads for a minute after ${not?.identity ?? 'the start'}`);
+      if (performance.now() > patience) {
+        assertAlone(terms());
+        assert.fail(`nobody leads for a minute after ${not?.identity ?? 'the start'}`);
+      }
       await pause(20);
     }
   };
@@ -114,11 +117,7 @@ test("client-go's leader election and ours, on one Lease: never do both lead, wh
   assert.equal(last.spec?.holderIdentity ?? '', '', 'whoever led last gave it away');
 
   const sequence = terms();
-  for (const [index, { identity, from }] of sequence.entries()) {
-    const before = sequence.slice(0, index).toSorted((a, b) => b.to - a.to)[0];
-    if (before)
-      assert.ok(before.to < from, `${before.identity} led for ${before.to - from} ms after ${identity} began`);
-  }
+  assertAlone(sequence);
   const seen = (side: Side) => new Set(all.filter((one) => one.side === side).flatMap(({ leaders }) => leaders));
   for (const side of ['client-go', 'ours'] as const)
     for (const { identity } of sequence.slice(0, struck)) assert.ok(seen(side).has(identity), `${side}: ${identity}`);
@@ -129,3 +128,12 @@ test("client-go's leader election and ours, on one Lease: never do both lead, wh
   t.diagnostic(`${sequence.length} terms, ${strikes + struck} processes struck, none led beside another`);
   record("process struck that contended for a Lease with client-go's or ours, and never two led", strikes + struck);
 });
+
+/** Fails where one led after another one had begun. In the order in which they began. */
+function assertAlone(terms: readonly Leading[]): void {
+  for (const [index, { identity, from }] of terms.entries()) {
+    const [before] = terms.slice(0, index).toSorted((a, b) => b.to - a.to);
+    if (before)
+      assert.ok(before.to < from, `${before.identity} led for ${before.to - from} ms after ${identity} began`);
+  }
+}
