@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readDefault } from '../rest/from-default.ts';
-import { type KubeconfigOptions, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { type KubeconfigOptions, type KubeconfigParts, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { type Answer, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -20,12 +20,15 @@ const silent = { warn: () => {} };
 export class Hub {
   /** The namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
+  /** The name of that context; `in-cluster` for a pod's service account. */
+  readonly context: string;
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
 
-  private constructor(client: ClusterClient, namespace: string | undefined, signal: AbortSignal) {
+  private constructor(client: ClusterClient, { name, namespace }: KubeconfigParts, signal: AbortSignal) {
     this.#client = client;
     this.namespace = namespace;
+    this.context = name;
     this.#signal = signal;
   }
 
@@ -34,7 +37,7 @@ export class Hub {
     const [path, context] = [options.text('kubeconfig'), options.text('context')];
     const settings: KubeconfigOptions = { context, logger: silent };
     const parts = path === undefined ? readDefault(settings) : readKubeconfig({ path }, settings);
-    return new Hub(new ClusterClient(parts.connections, parts.destination), parts.namespace, signal);
+    return new Hub(new ClusterClient(parts.connections, parts.destination), parts, signal);
   }
 
   get server(): string {

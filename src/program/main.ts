@@ -10,6 +10,7 @@ import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { Terminal } from './terminal.ts';
+import { describe, type Told } from './told.ts';
 import { Options } from './verb.ts';
 import { verbs } from './verbs.ts';
 
@@ -100,12 +101,6 @@ async function tell(error: unknown, terminal: Terminal, program: string): Promis
   return exitCode;
 }
 
-interface Told {
-  readonly message: string;
-  readonly hint?: string | undefined;
-  readonly exitCode: ExitCode;
-}
-
 function usage({ message }: CommanderError, program: string): Told {
   const verb = verbs.find(({ name }) => process.argv.includes(name));
   const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
@@ -115,33 +110,6 @@ function usage({ message }: CommanderError, program: string): Told {
     message: first.replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
     hint: [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
     exitCode: exitCodes.usage,
-  };
-}
-
-async function describe(error: unknown): Promise<Told> {
-  if (error instanceof Failure) return error;
-  const { CredentialsError, ConfigurationError, ProfileError, PluginError, ConnectionError } = await import(
-    '../errors.ts'
-  );
-  if (error instanceof CredentialsError) {
-    const exitCode =
-      error instanceof ConfigurationError
-        ? exitCodes.configuration
-        : error instanceof ProfileError
-          ? exitCodes.profile
-          : error instanceof PluginError
-            ? exitCodes.plugin
-            : error instanceof ConnectionError
-              ? exitCodes.connection
-              : exitCodes.failed;
-    return { message: error.message, exitCode };
-  }
-  const { redact } = await import('../exec/redact.ts');
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    message: redact(message),
-    hint: 'this is a bug of clusterprofile-credentials, or a machine in trouble; please report it',
-    exitCode: exitCodes.failed,
   };
 }
 

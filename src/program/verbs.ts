@@ -156,4 +156,55 @@ export const verbs: readonly Verb[] = [
     ],
     load: () => import('./verbs/run-plugin.ts'),
   },
+  {
+    name: 'kubeconfig',
+    arguments: '[NAME...]',
+    completes: 'profiles',
+    summary: 'write a kubeconfig with a context for each cluster',
+    description:
+      'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and told.',
+    options: [
+      ...profileOptions,
+      ...providerOptions,
+      {
+        flags: '--merge <file>',
+        about: 'put the contexts into this kubeconfig, and leave all else in it as it is',
+        completes: 'files',
+      },
+      { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'yaml'] },
+    ],
+    takesProviderFlags: true,
+    examples: [
+      {
+        what: 'one cluster, for a while',
+        args: 'kubeconfig fleet/spoke-1 --clusterprofile-provider-file providers.yaml > spoke-1.yaml',
+      },
+      {
+        what: 'all of them, for kubectl --context',
+        args: 'kubeconfig -A --merge ~/.kube/config --clusterprofile-provider-file providers.yaml',
+      },
+    ],
+    load: () => import('./verbs/kubeconfig.ts'),
+  },
+  {
+    name: 'credential',
+    arguments: '<NAME>',
+    completes: 'profiles',
+    summary: "print a cluster's credential for kubectl, helm and the like: an exec plugin",
+    description:
+      'An exec plugin for kubectl, helm, k9s, Terraform and other clients of a kubeconfig: runs the plugin of the cluster as its provider says, and prints an ExecCredential in the version that the client asks for. "kubeconfig" writes kubeconfigs that use it.',
+    options: [
+      ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
+      ...providerOptions,
+      { flags: '--show', about: 'print the credential on a terminal too' },
+    ],
+    takesProviderFlags: true,
+    examples: [
+      {
+        what: 'what a kubeconfig execs',
+        args: 'credential fleet/spoke-1 --clusterprofile-provider-file /etc/clusterprofile/providers.yaml',
+      },
+    ],
+    load: () => import('./verbs/credential.ts'),
+  },
 ];

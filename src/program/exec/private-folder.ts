@@ -1,0 +1,28 @@
+/** A folder of this process's own, which goes with it however it ends, but by SIGKILL. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export class PrivateFolder implements Disposable {
+  readonly #path: string;
+  readonly #remove = () => rmSync(this.#path, { recursive: true, force: true });
+
+  constructor() {
+    // For its owner alone, by mkdtemp.
+    this.#path = mkdtempSync(join(tmpdir(), 'clusterprofile-'));
+    process.once('exit', this.#remove);
+  }
+
+  /** Writes a file that only its owner reads, and gives its path. `name` may have folders in it. */
+  write(name: string, text: string): string {
+    const path = join(this.#path, name);
+    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  [Symbol.dispose](): void {
+    process.off('exit', this.#remove);
+    this.#remove();
+  }
+}

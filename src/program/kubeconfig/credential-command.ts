@@ -1,0 +1,108 @@
+/** How `clusterprofile credential` is called from elsewhere: another folder, another KUBECONFIG, another time. */
+import { existsSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
+import { parseFlags, pickFlags } from '../../access/flags.ts';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { findExecutable } from '../../exec/executable.ts';
+import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
+import { exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import type { Call } from '../verb.ts';
+import type { CredentialCommand } from './entries.ts';
+
+/** This very file, for processes that end before this one does. */
+export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
+  return { command: process.execPath, before: [resolve(process.argv[1] ?? '')] };
+}
+
+/** By its name, where `PATH` leads here, so that an update is followed; else this very file. */
+export async function installedProgram(): Promise<Pick<CredentialCommand, 'command' | 'before'>> {
+  const script = process.argv[1] ?? '';
+  const found = await findExecutable(basename(script), process.env.PATH ?? '');
+  const isThis = !('problem' in found) && realpathSync(found.path) === realpathSync(script);
+  return isThis ? { command: basename(script), before: [] } : thisProgram();
+}
+
+/** The flags of the providers. Throws a `Failure` for what would mean something else elsewhere, or is a secret. */
+export function providerArguments(
+  { providerFlags, options }: Call,
+  providers: readonly ConfiguredProvider[],
+): readonly string[] {
+  for (const { name, execConfig } of providers) {
+    const { command } = execConfig;
+    if (!command.includes('/') || isAbsolute(command)) continue;
+    const message = `the command of provider ${name}, ${command}, is relative to the working directory`;
+    throw new Failure(
+      exitCodes.configuration,
+      message,
+      'write an absolute path, since the kubeconfig is used from anywhere',
+    );
+  }
+  refuseSecrets(providerFlags);
+  const pod = options.text('from-pod-args');
+  const container = options.text('container');
+  const namespace = options.text('namespace');
+  return [
+    ...withAbsoluteFile(providerFlags),
+    ...(pod === undefined ? [] : ['--from-pod-args', existsSync(pod) ? resolve(pod) : pod]),
+    ...(container === undefined ? [] : ['--container', container]),
+    ...(namespace === undefined || pod === undefined ? [] : ['--namespace', namespace]),
+  ];
+}
+
+function refuseSecrets(flags: readonly string[]): void {
+  const { values, problems } = pickFlags(flags);
+  for (const { name, execConfig } of parseFlags(values, problems).providers) {
+    const secrets = [...secretsOfArguments(execConfig.args), ...secretsOfEnvironment(execConfig.env)];
+    if (secrets.length === 0) continue;
+    const message = `the flags of provider ${name} have what looks like a secret, which would stand in the kubeconfig`;
+    throw new Failure(
+      exitCodes.configuration,
+      message,
+      'put the provider into a file, and give --clusterprofile-provider-file',
+    );
+  }
+}
+
+function withAbsoluteFile(flags: readonly string[]): readonly string[] {
+  return flags.map((flag, index) => {
+    const [, inline] = /^--?clusterprofile-provider-file=(.*)$/s.exec(flag) ?? [];
+    if (inline !== undefined) return `--clusterprofile-provider-file=${resolve(inline)}`;
+    const isValue = /^--?clusterprofile-provider-file$/.test(flags[index - 1] ?? '');
+    return isValue ? resolve(flag) : flag;
+  });
+}
+
+/** Which profiles: those of the hub that is the current one now, by its files and its context; or files. */
+export function sourceArguments(
+  { options }: Call,
+  context: string | undefined,
+): Pick<CredentialCommand, 'after' | 'env'> {
+  const files = options.texts('filename');
+  if (files.includes('-')) {
+    throw new Failure(
+      exitCodes.usage,
+      'a kubeconfig cannot read stdin again',
+      'write the ClusterProfiles into a file, and give -f FILE',
+    );
+  }
+  const after = files.flatMap((file) => ['--filename', resolve(file)]);
+  if (context === undefined) return { after, env: [] };
+  const [file, second] = kubeconfigFiles(options.text('kubeconfig'));
+  // A pod's service account needs no kubeconfig.
+  if (file === undefined) return { after, env: [] };
+  const all = kubeconfigFiles(options.text('kubeconfig')).join(delimiter);
+  return second === undefined
+    ? { after: [...after, '--kubeconfig', file, '--context', context], env: [] }
+    : { after: [...after, '--context', context], env: [{ name: 'KUBECONFIG', value: all }] };
+}
+
+function kubeconfigFiles(given: string | undefined): readonly string[] {
+  if (given !== undefined) return [resolve(given)];
+  const { KUBECONFIG } = process.env;
+  const paths = KUBECONFIG ? KUBECONFIG.split(delimiter) : [join(homedir(), '.kube', 'config')];
+  return [...new Set(paths.filter((path) => path !== '').map((path) => resolve(path)))].filter((path) =>
+    existsSync(path),
+  );
+}

@@ -1,0 +1,52 @@
+/** Resolved accesses come in, the entries of a kubeconfig go out, whose users exec `clusterprofile credential`. Pure. */
+import type { ResolvedAccess } from '../../access/resolve.ts';
+import { toExecCluster } from '../../exec/exec-credential.ts';
+
+/** A cluster, a user and a context of one name. */
+export interface KubeconfigEntry {
+  readonly name: string;
+  /** `namespace/name` of the ClusterProfile. */
+  readonly profile: string;
+  readonly cluster: object;
+  readonly user: object;
+}
+
+/** How the entries' users call this program. */
+export interface CredentialCommand {
+  readonly command: string;
+  /** Before `credential`: the script, where `command` is Node. */
+  readonly before: readonly string[];
+  /** After the profile's name: which hub or file, which providers. */
+  readonly after: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+}
+
+export function toEntry(
+  name: string,
+  profile: string,
+  { cluster, exec }: ResolvedAccess,
+  { command, before, after, env }: CredentialCommand,
+): KubeconfigEntry {
+  const { config: _, ...fields } = toExecCluster(cluster, undefined);
+  const user = {
+    exec: {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command,
+      args: [...before, 'credential', profile, ...after],
+      ...(env.length === 0 ? {} : { env }),
+      installHint: 'npm install -g clusterprofile-credentials',
+      interactiveMode: exec.interactiveMode,
+      // So that no credential is given for a server that the profile does not name any more.
+      provideClusterInfo: true,
+    },
+  };
+  return { name, profile, cluster: fields, user };
+}
+
+/** Whether a user of a kubeconfig, as it stands in the file, is one of ours for that profile. */
+export function isEntryOf(profile: string, user: unknown): boolean {
+  const args: unknown = Object(Object(user).exec).args;
+  if (!Array.isArray(args)) return false;
+  const at = args.indexOf('credential');
+  return at >= 0 && args[at + 1] === profile;
+}

@@ -1,0 +1,153 @@
+/** Changes a file that others read and write: whole or not at all, and never two at the same time. */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Why a file cannot be changed. */
+export class FileProblem extends Error {}
+
+/** Milliseconds that somebody else's lock is waited for. */
+const lockMs = 5_000;
+const lockPauseMs = 50;
+
+/**
+ * `update` gets the file's text, `undefined` where there is no file, and gives the new one. The file keeps its mode and its owner;
+ * a new one is for its owner alone. Where the path is a symbolic link, the file behind it is changed. Locks as kubectl does, by a
+ * file `PATH.lock`. Rejects with a `FileProblem`, and with the signal's reason.
+ */
+export async function updateFile(
+  path: string,
+  signal: AbortSignal,
+  update: (text: string | undefined) => string,
+): Promise<void> {
+  const asNamed = resolve(path);
+  const file = told(asNamed, () => {
+    mkdirSync(dirname(asNamed), { recursive: true, mode: 0o700 });
+    return behindLinks(asNamed);
+  });
+  const locks = [...new Set([`${asNamed}.lock`, `${file}.lock`])];
+  const held: string[] = [];
+  const release = () => {
+    for (const lock of held.splice(0)) rmSync(lock, { force: true });
+  };
+  // A second Ctrl-C ends the process at once.
+  process.once('exit', release);
+  try {
+    for (const lock of locks) {
+      await takeLock(lock, asNamed, signal);
+      held.push(lock);
+    }
+    // Nothing waits from here on, so that no signal comes between.
+    told(asNamed, () => replace(file, update));
+  } finally {
+    release();
+    process.off('exit', release);
+  }
+}
+
+function replace(file: string, update: (text: string | undefined) => string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats && !stats.isFile()) throw new FileProblem(`${file} is no file`);
+  const before = stats ? readFileSync(file, 'utf8') : undefined;
+  const text = update(before);
+  if (text === before) return;
+  const folder = dirname(file);
+  const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`);
+  try {
+    const descriptor = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(descriptor, text);
+      if (stats) keepOwnerAndMode(descriptor, stats);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncFolder(folder);
+}
+
+/** Root may write for others; whoever is not root can only write files of their own. */
+function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
+  if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
+  fchmodSync(descriptor, mode & 0o777);
+}
+
+/** The rename itself has to be on the disk. */
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, constants.O_RDONLY);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Where a path leads to, also where there is no file yet at its end. */
+function behindLinks(path: string): string {
+  const seen = new Set<string>();
+  let current = path;
+  while (!seen.has(current)) {
+    seen.add(current);
+    const stats = lstatSync(current, { throwIfNoEntry: false });
+    if (!stats?.isSymbolicLink())
+      return stats ? realpathSync(current) : join(realpathSync(dirname(current)), basename(current));
+    current = resolve(dirname(current), readlinkSync(current));
+  }
+  throw new FileProblem(`${path} is a symbolic link that leads back to itself`);
+}
+
+/** kubectl makes it in the same way, and gives up at once. */
+async function takeLock(lock: string, file: string, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + lockMs;
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      closeSync(openSync(lock, 'wx', 0o600));
+      return;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw new FileProblem(`${lock} cannot be written (${codeOf(error)})`);
+    }
+    if (performance.now() > until) {
+      throw new FileProblem(
+        `${file} is being changed by another program, kubectl for example; if none is at it, remove ${lock}`,
+      );
+    }
+    await pause(lockPauseMs, undefined, { signal });
+  }
+}
+
+function told<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    throw new FileProblem(`${path} cannot be changed (${code})`);
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

@@ -1,0 +1,36 @@
+/** What is told of an error: a line, advice and an exit code. No stack, and no secret. */
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+
+export interface Told {
+  readonly message: string;
+  readonly hint?: string | undefined;
+  readonly exitCode: ExitCode;
+}
+
+export async function describe(error: unknown): Promise<Told> {
+  if (error instanceof Failure) return error;
+  const { CredentialsError, ConfigurationError, ProfileError, PluginError, ConnectionError } = await import(
+    '../errors.ts'
+  );
+  if (error instanceof CredentialsError) {
+    const exitCode =
+      error instanceof ConfigurationError
+        ? exitCodes.configuration
+        : error instanceof ProfileError
+          ? exitCodes.profile
+          : error instanceof PluginError
+            ? exitCodes.plugin
+            : error instanceof ConnectionError
+              ? exitCodes.connection
+              : exitCodes.failed;
+    return { message: error.message, exitCode };
+  }
+  const { redact } = await import('../exec/redact.ts');
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    message: redact(message),
+    hint: 'this is a bug of clusterprofile-credentials, or a machine in trouble; please report it',
+    exitCode: exitCodes.failed,
+  };
+}

@@ -1,0 +1,106 @@
+/** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
+import { apiVersions } from '../../access/api-versions.ts';
+import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
+import type { Credential } from '../../exec/exec-credential.ts';
+import { runPlugin } from '../../exec/plugin.ts';
+import { type ExecCredential, loadExecCredentialFromEnv } from '../../plugin/exec-info.ts';
+import { toDestination } from '../../profile-destination.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import { silentPluginOptions } from '../plugin-options.ts';
+import { profileOf } from '../profiles.ts';
+import { requiredProvidersOf } from '../providers.ts';
+import { describe } from '../told.ts';
+import type { Call } from '../verb.ts';
+
+type ApiVersion = ExecCredential['apiVersion'];
+
+export async function run(call: Call): Promise<ExitCode> {
+  try {
+    await call.terminal.write(`${JSON.stringify(await answer(call))}\n`);
+    return exitCodes.ok;
+  } catch (error) {
+    call.signal.throwIfAborted();
+    // Clients show a plugin's stderr among their own lines.
+    const { message, hint, exitCode } = await describe(error);
+    throw new Failure(exitCode, [message, ...(hint === undefined ? [] : [hint])].join('; ').replace(/\s*\n\s*/g, '; '));
+  }
+}
+
+async function answer(call: Call): Promise<object> {
+  const { terminal, options, program } = call;
+  if (terminal.stdout.isTTY && !options.has('show')) {
+    const how = `${program} credential --show shows it, and run-plugin and check show what it is worth`;
+    throw new Failure(exitCodes.usage, 'stdout is a terminal, and a credential would be shown on it', how);
+  }
+  const asked = readExecInfo();
+  refuseToAskItself(call);
+  const { providers, options: flagged } = await requiredProvidersOf(call);
+  const profile = await profileOf(call);
+  const access = resolve(profile, providers);
+  checkServer(call, access, asked);
+  const name = profileName(profile);
+  const configured = providers.find((provider) => provider.name === access.provider);
+  const { call: pluginCall } = toDestination(name, access, configured);
+  const credential = await runPlugin(pluginCall, silentPluginOptions(call, flagged));
+  return toAnswer(credential, asked?.apiVersion ?? apiVersions[0]);
+}
+
+/** What the client asks; nothing where a person asks. */
+function readExecInfo(): ExecCredential | undefined {
+  if (!process.env.KUBERNETES_EXEC_INFO) return undefined;
+  const { credential } = loadExecCredentialFromEnv();
+  // It is the client's word for this program, and none for the cluster's own plugin or the hub's.
+  delete process.env.KUBERNETES_EXEC_INFO;
+  return credential;
+}
+
+/** Names of the clusters whose credential is being got, outermost first: each may need another's hub. */
+const chainVariable = 'CLUSTERPROFILE_CREDENTIAL_CHAIN';
+
+/** The hub's kubeconfig may lead back here: it would start processes without end. */
+function refuseToAskItself({ args: [name = ''], options }: Call): void {
+  const own = [name, options.text('kubeconfig') ?? process.env.KUBECONFIG ?? '', options.text('context') ?? ''].join(
+    ' ',
+  );
+  const chain = (process.env[chainVariable] ?? '').split('\n').filter((link) => link !== '');
+  if (chain.includes(own)) {
+    const how = "name the hub's own context with --context, and its file with --kubeconfig";
+    throw new Failure(
+      exitCodes.configuration,
+      `the credential of ${name} is needed to reach the hub that has ${name}`,
+      how,
+    );
+  }
+  process.env[chainVariable] = [...chain, own].join('\n');
+}
+
+/**
+ * The client sends the credential to the server that its kubeconfig names. Where that is not the one that the profile names now, and
+ * that the provider's rules allow, it gets none.
+ */
+function checkServer(
+  { args: [name = ''], program }: Call,
+  { cluster }: ResolvedAccess,
+  asked: ExecCredential | undefined,
+): void {
+  const server = asked?.spec.cluster?.server;
+  if (server === undefined || normal(server) === normal(cluster.server)) return;
+  const message = `the kubeconfig says that ${name} is ${server}, and its ClusterProfile says ${cluster.server}: no credential is given`;
+  throw new Failure(exitCodes.profile, message, `write the kubeconfig anew: ${program} kubeconfig ${name}`);
+}
+
+function normal(server: string): string {
+  return URL.parse(server)?.href.replace(/\/+$/, '') ?? server;
+}
+
+function toAnswer({ authorization, secrets: [token], keyPair, expiresAt }: Credential, apiVersion: ApiVersion): object {
+  const status = {
+    ...(authorization === undefined ? {} : { token }),
+    ...(keyPair ? { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key } : {}),
+    ...(expiresAt === undefined
+      ? {}
+      : { expirationTimestamp: new Date(expiresAt).toISOString().replace(/\.\d+Z$/, 'Z') }),
+  };
+  return { kind: 'ExecCredential', apiVersion, status };
+}
