@@ -8,7 +8,7 @@ import { CommanderError } from 'commander';
 import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { Failure, Interrupted, signals } from './failure.ts';
 import { Terminal } from './terminal.ts';
 import { describe, type Told } from './told.ts';
 import { Options } from './verb.ts';
@@ -16,7 +16,6 @@ import { verbs } from './verbs.ts';
 
 /** Milliseconds that a verb has to end its children and to clean up after Ctrl-C. */
 const graceMs = 3_000;
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs the program, and ends the process. */
 export async function main(): Promise<void> {
@@ -26,7 +25,7 @@ export async function main(): Promise<void> {
   }
   const stop = stopOnSignals();
   const program = calledName(process.argv[1] ?? '');
-  const exitCode = await run(program, process.argv.slice(2), terminal, stop.signal).catch((error: unknown) =>
+  const exitCode = await run(program, process.argv.slice(2), terminal, stop).catch((error: unknown) =>
     // Whoever pressed Ctrl-C knows why it ends.
     stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal, program),
   );
@@ -39,12 +38,7 @@ function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }
 
-async function run(
-  program: string,
-  argv: readonly string[],
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<ExitCode> {
+async function run(program: string, argv: readonly string[], terminal: Terminal, stop: Stop): Promise<ExitCode> {
   const { own, command } = splitArguments(argv);
   let parsed: Parsed | undefined;
   const line = createCommandLine(program, terminal, (call) => {
@@ -67,6 +61,7 @@ async function run(
   if (command && !verb.takesCommand) {
     throw new Failure(exitCodes.usage, `${verb.name} takes no command after --`, helpHint(program, verb.name));
   }
+  stop.mayTakeLong = verb.hasCommands ?? false;
   const { run } = await verb.load();
   return run({
     program,
@@ -76,7 +71,7 @@ async function run(
     providerFlags: flags,
     command: command ?? [],
     terminal,
-    signal,
+    signal: stop.signal,
   });
 }
 
@@ -113,23 +108,36 @@ function usage({ message }: CommanderError, program: string): Told {
   };
 }
 
+interface Stop {
+  readonly signal: AbortSignal;
+  /** What to end with, once there was a signal. */
+  readonly exitCode: ExitCode | undefined;
+  /** Whether the verb waits for commands of the user's, which end in their own time. */
+  mayTakeLong: boolean;
+}
+
 /** Ctrl-C asks the verb to end; a second one, or a verb that takes too long, ends the process. */
-function stopOnSignals(): { readonly signal: AbortSignal; readonly exitCode: ExitCode | undefined } {
+function stopOnSignals(): Stop {
   const controller = new AbortController();
   let exitCode: number | undefined;
+  const stop = {
+    signal: controller.signal,
+    mayTakeLong: false,
+    get exitCode() {
+      return exitCode as ExitCode | undefined; // 129, 130 or 143
+    },
+  };
   for (const name of signals) {
     process.on(name, () => {
       const code = 128 + constants.signals[name];
       if (exitCode !== undefined) process.exit(code);
       exitCode = code;
-      setTimeout(() => process.exit(code), graceMs).unref();
-      controller.abort(new Failure(exitCodes.interrupted, 'interrupted'));
+      const end = () => {
+        if (!stop.mayTakeLong) process.exit(code);
+      };
+      setTimeout(end, graceMs).unref();
+      controller.abort(new Interrupted(name));
     });
   }
-  return {
-    signal: controller.signal,
-    get exitCode() {
-      return exitCode as ExitCode | undefined; // 129, 130 or 143
-    },
-  };
+  return stop;
 }

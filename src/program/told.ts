@@ -1,4 +1,5 @@
 /** What is told of an error: a line, advice and an exit code. No stack, and no secret. */
+import type { ProfileError } from '../errors.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 
@@ -18,7 +19,7 @@ export async function describe(error: unknown): Promise<Told> {
       error instanceof ConfigurationError
         ? exitCodes.configuration
         : error instanceof ProfileError
-          ? exitCodes.profile
+          ? exitCodeOfProfile(error)
           : error instanceof PluginError
             ? exitCodes.plugin
             : error instanceof ConnectionError
@@ -33,4 +34,15 @@ export async function describe(error: unknown): Promise<Told> {
     hint: 'this is a bug of clusterprofile-credentials, or a machine in trouble; please report it',
     exitCode: exitCodes.failed,
   };
+}
+
+/** Refused by what the operator configured, while the profile may be as it should. */
+export function isOfProvider({ code, path }: ProfileError): boolean {
+  // Without a status nobody has published anything yet.
+  if (path === 'status') return false;
+  return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
+}
+
+export function exitCodeOfProfile(error: ProfileError): ExitCode {
+  return isOfProvider(error) ? exitCodes.provider : exitCodes.profile;
 }

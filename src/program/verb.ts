@@ -31,6 +31,8 @@ export interface Verb {
   readonly takesProviderFlags?: boolean;
   /** Takes a command after `--`: the verb gets it as `call.command`. */
   readonly takesCommand?: boolean;
+  /** Waits after Ctrl-C until the user's own commands have ended, however long they take. */
+  readonly hasCommands?: boolean;
   readonly examples: readonly { readonly what: string; readonly args: string }[];
   /** Its code, loaded when it is called. */
   readonly load: () => Promise<{ readonly run: (call: Call) => Promise<ExitCode> }>;

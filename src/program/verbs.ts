@@ -207,4 +207,31 @@ export const verbs: readonly Verb[] = [
     ],
     load: () => import('./verbs/credential.ts'),
   },
+  {
+    name: 'exec',
+    summary: 'run a command once for each cluster, side by side',
+    description:
+      'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal, twice kills them.',
+    options: [
+      ...profileOptions,
+      ...providerOptions,
+      { flags: '--parallel <number>', about: 'commands that run at once (default: 10)', completes: 'nothing' },
+      { flags: '--timeout <duration>', about: 'end a command after this time (default: none)', completes: 'nothing' },
+      { flags: '--no-prefix', about: 'leave the cluster in front of each line out' },
+    ],
+    takesProviderFlags: true,
+    takesCommand: true,
+    hasCommands: true,
+    examples: [
+      {
+        what: 'the nodes of every production cluster',
+        args: 'exec -A -l env=prod --clusterprofile-provider-file providers.yaml -- kubectl get nodes',
+      },
+      {
+        what: 'one cluster after the other',
+        args: `exec -A --parallel 1 --from-pod-args fleet-system/deployment/fleet -- sh -c 'kubectl apply -f policy.yaml'`,
+      },
+    ],
+    load: () => import('./verbs/exec.ts'),
+  },
 ];

@@ -12,6 +12,7 @@ import { toDestination } from '../../profile-destination.ts';
 import { Connections } from '../../rest/transport/connections.ts';
 import type { Profile } from '../profiles.ts';
 import type { CallProviders } from '../providers.ts';
+import { isOfProvider } from '../told.ts';
 import { ClusterProbe, StageFailure } from './cluster-probe.ts';
 import type { ClusterReport, Found, Stage, StageName } from './stages.ts';
 
@@ -132,13 +133,6 @@ function attempt(work: () => ResolvedAccess): ResolvedAccess | ProfileError {
     if (error instanceof ProfileError) return error;
     throw error;
   }
-}
-
-/** Refused by what the operator configured, while the profile may be as it should. */
-function isOfProvider({ code, path }: ProfileError): boolean {
-  // Without a status nobody has published anything yet.
-  if (path === 'status') return false;
-  return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
 }
 
 function describeProfile(profile: Profile): { readonly message: string; readonly warnings: readonly string[] } {

@@ -3,14 +3,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export class PrivateFolder implements Disposable {
+export class PrivateFolder {
   readonly #path: string;
-  readonly #remove = () => rmSync(this.#path, { recursive: true, force: true });
+  readonly #removeNow = () => rmSync(this.#path, { recursive: true, force: true });
 
   constructor() {
     // For its owner alone, by mkdtemp.
     this.#path = mkdtempSync(join(tmpdir(), 'clusterprofile-'));
-    process.once('exit', this.#remove);
+    process.once('exit', this.#removeNow);
   }
 
   /** Writes a file that only its owner reads, and gives its path. `name` may have folders in it. */
@@ -21,8 +21,8 @@ export class PrivateFolder implements Disposable {
     return path;
   }
 
-  [Symbol.dispose](): void {
-    process.off('exit', this.#remove);
-    this.#remove();
+  remove(): void {
+    process.off('exit', this.#removeNow);
+    this.#removeNow();
   }
 }

@@ -1,5 +1,6 @@
 /** One command for one cluster: its output goes out in lines, and how it ended comes back. */
 import { execa } from 'execa';
+import { Interrupted } from '../failure.ts';
 import { LineCutter } from './lines.ts';
 
 export interface CommandRun {
@@ -10,7 +11,7 @@ export interface CommandRun {
   readonly timeoutMs: number | undefined;
   /** Waits until the lines are written: a slow reader slows the command. */
   readonly onLines: (stream: 'stdout' | 'stderr', lines: readonly string[]) => Promise<void>;
-  /** Aborted: the command gets SIGINT, as it would at a terminal. */
+  /** Aborted: the command gets the signal that this program got. */
   readonly signal: AbortSignal;
 }
 
@@ -39,7 +40,7 @@ export async function runCommand({ path, args, env, timeoutMs, onLines, signal }
     forceKillAfterDelay: graceMs,
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
   });
-  const interrupt = () => void child.kill('SIGINT');
+  const interrupt = () => void child.kill(signal.reason instanceof Interrupted ? signal.reason.signal : 'SIGTERM');
   // The process ends at once at a second Ctrl-C, and with it whatever is left.
   const kill = () => void child.kill('SIGKILL');
   signal.addEventListener('abort', interrupt, { once: true });
@@ -53,7 +54,11 @@ export async function runCommand({ path, args, env, timeoutMs, onLines, signal }
     await onLines(stream, cutter.end());
   };
   try {
-    const [{ exitCode, signal: endedBy, timedOut, code, failed }] = await Promise.all([child, copy('stdout'), copy('stderr')]);
+    const [{ exitCode, signal: endedBy, timedOut, code, failed }] = await Promise.all([
+      child,
+      copy('stdout'),
+      copy('stderr'),
+    ]);
     const durationMs = Math.round(performance.now() - began);
     if (!failed) return { exitCode: 0, durationMs };
     const failure = timedOut

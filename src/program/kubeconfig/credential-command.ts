@@ -74,28 +74,37 @@ function withAbsoluteFile(flags: readonly string[]): readonly string[] {
   });
 }
 
-/** Which profiles: those of the hub that is the current one now, by its files and its context; or files. */
-export function sourceArguments(
-  { options }: Call,
-  context: string | undefined,
-): Pick<CredentialCommand, 'after' | 'env'> {
+/** Whether the providers are those of a workload on the hub. */
+export function readsPodOfHub({ options }: Call): boolean {
+  const pod = options.text('from-pod-args');
+  return pod !== undefined && !existsSync(pod);
+}
+
+/** The context of the hub that is the current one now. */
+export async function contextOf(call: Call): Promise<string> {
+  const { Hub } = await import('../hub.ts');
+  const hub = Hub.open(call);
+  await hub.close();
+  return hub.context;
+}
+
+/** The files that ClusterProfiles are read from, where it is not the hub. */
+export function fileArguments({ options }: Call): readonly string[] {
   const files = options.texts('filename');
-  if (files.includes('-')) {
-    throw new Failure(
-      exitCodes.usage,
-      'a kubeconfig cannot read stdin again',
-      'write the ClusterProfiles into a file, and give -f FILE',
-    );
-  }
-  const after = files.flatMap((file) => ['--filename', resolve(file)]);
-  if (context === undefined) return { after, env: [] };
-  const [file, second] = kubeconfigFiles(options.text('kubeconfig'));
+  if (!files.includes('-')) return files.flatMap((file) => ['--filename', resolve(file)]);
+  const how = 'write the ClusterProfiles into a file, and give -f FILE';
+  throw new Failure(exitCodes.usage, 'a kubeconfig cannot read stdin again', how);
+}
+
+/** The hub, by its files and its context: whatever KUBECONFIG is where the kubeconfig is used. `undefined` where none is needed. */
+export function hubArguments({ options }: Call, context: string | undefined): Pick<CredentialCommand, 'after' | 'env'> {
+  const files = context === undefined ? [] : kubeconfigFiles(options.text('kubeconfig'));
+  const [file, second] = files;
   // A pod's service account needs no kubeconfig.
-  if (file === undefined) return { after, env: [] };
-  const all = kubeconfigFiles(options.text('kubeconfig')).join(delimiter);
+  if (context === undefined || file === undefined) return { after: [], env: [] };
   return second === undefined
-    ? { after: [...after, '--kubeconfig', file, '--context', context], env: [] }
-    : { after: [...after, '--context', context], env: [{ name: 'KUBECONFIG', value: all }] };
+    ? { after: ['--kubeconfig', file, '--context', context], env: [] }
+    : { after: ['--context', context], env: [{ name: 'KUBECONFIG', value: files.join(delimiter) }] };
 }
 
 function kubeconfigFiles(given: string | undefined): readonly string[] {

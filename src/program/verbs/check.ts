@@ -1,11 +1,10 @@
 /** `check [NAME...]`: goes the way of a request to each cluster, and says where it ends. */
-import { longestMs, parseDuration } from '../../access/duration.ts';
 import { Prober } from '../check/probe.ts';
 import { Progress } from '../check/progress.ts';
 import { formatReport, formatSummary } from '../check/report.ts';
 import { type ClusterReport, exitCodeOf, failedStage } from '../check/stages.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { durationOf, numberOf } from '../option-values.ts';
 import { printData } from '../print.ts';
 import { profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
@@ -17,8 +16,8 @@ const defaultParallel = '10';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal, signal } = call;
-  const timeoutMs = durationOf(options.text('timeout') ?? defaultTimeout);
-  const atOnce = numberOf(options.text('parallel') ?? defaultParallel);
+  const timeoutMs = durationOf('--timeout', options.text('timeout') ?? defaultTimeout);
+  const atOnce = numberOf('--parallel', options.text('parallel') ?? defaultParallel);
   const providers = await requiredProvidersOf(call);
   const profiles = await profilesOf(call);
   const asData = options.text('output') !== undefined;
@@ -63,16 +62,4 @@ function toData(reports: readonly ClusterReport[]): object {
       };
     }),
   };
-}
-
-function durationOf(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
-  throw new Failure(exitCodes.usage, `--timeout ${text}: has to be a duration such as 30s or 1m30s`);
-}
-
-function numberOf(text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
-  throw new Failure(exitCodes.usage, `--parallel ${text}: has to be a whole number of 1 or more`);
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
 import { checkCluster } from '../../access/cluster.ts';
 import { clusterSchema } from '../../access/cluster-profile.ts';
-import { longestMs, parseDuration } from '../../access/duration.ts';
 import { copyJson, type Json } from '../../access/json.ts';
 import { type EnvVar, envNameProblem, fieldPath, interactiveModes } from '../../access/provider.ts';
 import { PluginError } from '../../errors.ts';
@@ -15,6 +14,7 @@ import type { Ended } from '../../exec/process.ts';
 import { RunHistory } from '../../exec/run-limit.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { durationOf } from '../option-values.ts';
 import { silentPluginOptions } from '../plugin-options.ts';
 import { printData } from '../print.ts';
 import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
@@ -58,7 +58,7 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
     },
   } as const;
   const options = silentPluginOptions(call, {
-    timeoutMs: timeoutOf(call.options),
+    timeoutMs: durationOf('--timeout', call.options.text('timeout') ?? '60s'),
     cleanEnvironment: call.options.has('clean-environment'),
   });
   const began = performance.now();
@@ -144,13 +144,6 @@ function spanOf(seconds: number): string {
   ] as const;
   const [unit, length] = units.find(([, size]) => seconds >= 2 * size) ?? ['s', 1];
   return `${Math.floor(seconds / length)} ${unit}`;
-}
-
-function timeoutOf(options: Options): number {
-  const text = options.text('timeout') ?? '60s';
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
-  throw new Failure(exitCodes.usage, `--timeout ${text} is not a duration`, 'write it as Go does: 30s, or 1m30s');
 }
 
 /** What a client would run it with. Throws a `Failure` for an option that cannot be used. */

@@ -1,0 +1,143 @@
+/** `exec -- COMMAND`: runs a command once for each cluster, with a kubeconfig of that cluster. */
+import { profileName, resolve } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors.ts';
+import { findExecutable } from '../../exec/executable.ts';
+import { PrivateFolder } from '../exec/private-folder.ts';
+import { type CommandEnd, runCommand } from '../exec/run-command.ts';
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { Failure } from '../failure.ts';
+import {
+  contextOf,
+  hubArguments,
+  providerArguments,
+  readsPodOfHub,
+  thisProgram,
+} from '../kubeconfig/credential-command.ts';
+import { toEntry } from '../kubeconfig/entries.ts';
+import { mergeKubeconfig } from '../kubeconfig/merge.ts';
+import { durationOf, numberOf } from '../option-values.ts';
+import { type Profile, profilesOf } from '../profiles.ts';
+import { requiredProvidersOf } from '../providers.ts';
+import { sideBySide } from '../side-by-side.ts';
+import type { Style } from '../terminal.ts';
+import { exitCodeOfProfile } from '../told.ts';
+import type { Call } from '../verb.ts';
+
+/** How it went for one cluster. */
+interface Outcome {
+  readonly profile: string;
+  readonly failure?: string;
+  readonly exitCode: ExitCode;
+}
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { options, terminal, signal } = call;
+  const [path, args] = await commandOf(call);
+  const timeout = options.text('timeout');
+  const timeoutMs = timeout === undefined ? undefined : durationOf('--timeout', timeout);
+  const atOnce = numberOf('--parallel', options.text('parallel') ?? '10');
+  const { providers } = await requiredProvidersOf(call);
+  const hub = hubArguments(call, readsPodOfHub(call) ? await contextOf(call) : undefined);
+  const after = [...hub.after, ...providerArguments(call, providers)];
+  const profiles = await profilesOf(call);
+  if (profiles.length === 0) {
+    await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
+    return exitCodes.ok;
+  }
+  const folder = new PrivateFolder();
+  const width = Math.max(...profiles.map((profile) => profileName(profile).length));
+  const runFor = async (profile: Profile, index: number): Promise<Outcome> => {
+    const name = profileName(profile);
+    const kubeconfig = tryToWrite(folder, profile, index, () => {
+      const file = folder.write(`${index}/profile.json`, JSON.stringify(profile));
+      // The profile that was selected, whatever the hub says meanwhile; and the hub is not asked once more for each command.
+      const command = { ...thisProgram(), after: ['--filename', file, ...after], env: hub.env };
+      return mergeKubeconfig(undefined, [toEntry(name, name, resolve(profile, providers), command)]).text;
+    });
+    if ('failure' in kubeconfig) return { profile: name, ...kubeconfig };
+    const env = {
+      KUBECONFIG: kubeconfig.path,
+      CLUSTERPROFILE_NAME: profile.metadata?.name ?? '',
+      CLUSTERPROFILE_NAMESPACE: profile.metadata?.namespace ?? '',
+    };
+    const onLines = linesOf(call, name, width, index);
+    const ended = await runCommand({ path, args, env, timeoutMs, onLines, signal });
+    return { profile: name, ...outcomeOf(ended) };
+  };
+  const outcomes: Outcome[] = [];
+  try {
+    const indexed = profiles.map((profile, index) => ({ profile, index }));
+    const results = sideBySide(indexed, atOnce, signal, ({ profile, index }) => runFor(profile, index));
+    for await (const outcome of results) outcomes.push(outcome);
+  } finally {
+    folder.remove();
+  }
+  await summarize(call, outcomes, profiles.length);
+  if (signal.aborted) return exitCodes.interrupted;
+  // By the first stage, in their order, that any cluster failed at.
+  return (
+    outcomes
+      .map(({ exitCode }) => exitCode)
+      .filter((code) => code !== exitCodes.ok)
+      .sort((a, b) => a - b)[0] ?? exitCodes.ok
+  );
+}
+
+/** Looked for once: it is the same for all. */
+async function commandOf({ command: [name, ...args], program }: Call): Promise<readonly [string, readonly string[]]> {
+  if (!name)
+    throw new Failure(exitCodes.usage, 'exec needs a command after --', `${program} exec -A -- kubectl get nodes`);
+  const found = await findExecutable(name, process.env.PATH ?? '');
+  if (!('problem' in found)) return [found.path, args];
+  const where = found.problem === 'missing' ? 'was not found' : `is ${found.problem}`;
+  throw new Failure(exitCodes.usage, `the command ${name} ${where}`, 'correct it, or install it');
+}
+
+function tryToWrite(
+  folder: PrivateFolder,
+  profile: Profile,
+  index: number,
+  kubeconfig: () => string,
+): { readonly path: string } | (Pick<Outcome, 'exitCode'> & { readonly failure: string }) {
+  try {
+    return { path: folder.write(`${index}/kubeconfig`, kubeconfig()) };
+  } catch (error) {
+    if (!(error instanceof ProfileError)) throw error;
+    return {
+      failure: error.message.replace(`ClusterProfile ${profileName(profile)}: `, ''),
+      exitCode: exitCodeOfProfile(error),
+    };
+  }
+}
+
+function outcomeOf({ failure }: CommandEnd): Pick<Outcome, 'exitCode' | 'failure'> {
+  return failure === undefined ? { exitCode: exitCodes.ok } : { exitCode: exitCodes.command, failure };
+}
+
+/** Neighbours in the table differ. */
+const colours: readonly Style[] = ['cyan', 'magenta', 'blue', 'green', 'yellow'];
+
+/** Writes lines with the cluster in front. Those of a chunk are written together, so that they stay together. */
+function linesOf({ terminal, options }: Call, name: string, width: number, index: number) {
+  return async (stream: 'stdout' | 'stderr', lines: readonly string[]): Promise<void> => {
+    if (lines.length === 0) return;
+    const colour = colours[index % colours.length] ?? 'cyan';
+    const prefix = options.has('no-prefix') ? '' : `${terminal.paint(colour, name.padEnd(width), terminal[stream])} | `;
+    const text = lines.map((line) => `${prefix}${line}\n`).join('');
+    if (stream === 'stdout') await terminal.write(text);
+    else await terminal.say(text.slice(0, -1));
+  };
+}
+
+async function summarize({ terminal }: Call, outcomes: readonly Outcome[], count: number): Promise<void> {
+  const failed = outcomes.filter(({ failure }) => failure !== undefined);
+  const counts = [
+    `${outcomes.length - failed.length} ok`,
+    ...(failed.length > 0 ? [`${failed.length} failed`] : []),
+    ...(outcomes.length < count ? [`${count - outcomes.length} not run`] : []),
+  ];
+  await terminal.say(`${count} ${count === 1 ? 'cluster' : 'clusters'}: ${counts.join(', ')}`);
+  for (const { profile, failure } of failed) {
+    await terminal.say(`  ${terminal.paint('red', profile, terminal.stderr)}: ${failure}`);
+  }
+}
