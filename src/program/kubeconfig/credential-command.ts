@@ -77,7 +77,7 @@ function withAbsoluteFile(flags: readonly string[]): readonly string[] {
 /** Whether the providers are those of a workload on the hub. */
 export function readsPodOfHub({ options }: Call): boolean {
   const pod = options.text('from-pod-args');
-  return pod !== undefined && !existsSync(pod);
+  return pod !== undefined && pod !== '-' && !existsSync(pod);
 }
 
 /** The context of the hub that is the current one now. */
@@ -91,8 +91,9 @@ export async function contextOf(call: Call): Promise<string> {
 /** The files that ClusterProfiles are read from, where it is not the hub. */
 export function fileArguments({ options }: Call): readonly string[] {
   const files = options.texts('filename');
-  if (!files.includes('-')) return files.flatMap((file) => ['--filename', resolve(file)]);
-  const how = 'write the ClusterProfiles into a file, and give -f FILE';
+  const isStdin = files.includes('-') || options.text('from-pod-args') === '-';
+  if (!isStdin) return files.flatMap((file) => ['--filename', resolve(file)]);
+  const how = 'write what is read into a file, and name the file';
   throw new Failure(exitCodes.usage, 'a kubeconfig cannot read stdin again', how);
 }
 

@@ -1,14 +1,5 @@
 /** A kubeconfig's text and entries come in, the text with the entries goes out: all else stays as it is, comments too. Pure. */
-import {
-  Document,
-  isMap,
-  isScalar,
-  isSeq,
-  parseDocument,
-  type ToStringOptions,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+import { Document, isMap, isScalar, isSeq, parseDocument, type ToStringOptions, YAMLMap, type YAMLSeq } from 'yaml';
 import { kubernetesYaml } from '../../access/yaml-text.ts';
 import { isEntryOf, type KubeconfigEntry } from './entries.ts';
 
@@ -54,13 +45,15 @@ export function mergeKubeconfig(text: string | undefined, entries: readonly Kube
 function readKubeconfig(text: string): Document {
   if (text.trim() === '') return new Document({ apiVersion: 'v1', kind: 'Config' }, { version: '1.1' });
   const options = { ...kubernetesYaml, intAsBigInt: true, prettyErrors: true, logLevel: 'error' } as const;
-  const document = parseDocument(text, options);
+  const document = parseDocument(text, options) as Document; // its contents may become others
   const [error] = document.errors;
   // A parser's message quotes the text, in which there may be secrets.
   if (error) throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML: mend it first`);
-  if (document.contents !== null && !isMap(document.contents))
-    throw new MergeProblem('is not a kubeconfig: it has to be an object');
-  return document as Document; // the contents are a map, or there are none
+  const { contents } = document;
+  const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+  if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it has to be an object');
+  if (isEmpty) document.contents = new YAMLMap(document.schema);
+  return document;
 }
 
 /** A list of the file, made where there is none. */

@@ -24,19 +24,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Why a file cannot be changed. */
 export class FileProblem extends Error {}
 
-/** Milliseconds that somebody else's lock is waited for. */
-const lockMs = 5_000;
 const lockPauseMs = 50;
 
 /**
  * `update` gets the file's text, `undefined` where there is no file, and gives the new one. The file keeps its mode and its owner;
  * a new one is for its owner alone. Where the path is a symbolic link, the file behind it is changed. Locks as kubectl does, by a
- * file `PATH.lock`. Rejects with a `FileProblem`, and with the signal's reason.
+ * file `PATH.lock`, which is waited for `lockMs` milliseconds. Rejects with a `FileProblem`, and with the signal's reason.
  */
 export async function updateFile(
   path: string,
   signal: AbortSignal,
   update: (text: string | undefined) => string,
+  { lockMs = 5_000 }: { readonly lockMs?: number } = {},
 ): Promise<void> {
   const asNamed = resolve(path);
   const file = told(asNamed, () => {
@@ -52,7 +51,7 @@ export async function updateFile(
   process.once('exit', release);
   try {
     for (const lock of locks) {
-      await takeLock(lock, asNamed, signal);
+      await takeLock(lock, asNamed, signal, performance.now() + lockMs);
       held.push(lock);
     }
     // Nothing waits from here on, so that no signal comes between.
@@ -119,8 +118,7 @@ function behindLinks(path: string): string {
 }
 
 /** kubectl makes it in the same way, and gives up at once. */
-async function takeLock(lock: string, file: string, signal: AbortSignal): Promise<void> {
-  const until = performance.now() + lockMs;
+async function takeLock(lock: string, file: string, signal: AbortSignal, until: number): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {

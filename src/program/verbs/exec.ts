@@ -1,4 +1,4 @@
-/** `exec -- COMMAND`: runs a command once for each cluster, with a kubeconfig of that cluster. */
+/** `exec [NAME...] -- COMMAND`: runs a command once for each cluster, with a kubeconfig of that cluster. */
 import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
 import { findExecutable } from '../../exec/executable.ts';

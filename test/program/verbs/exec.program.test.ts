@@ -1,0 +1,170 @@
+// The verb exec as a process; with kubectl and three real clusters it is in test/e2e.
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
+import { ended, temporaryFolder } from '../../fixtures/script.ts';
+import { until } from '../../fixtures/until.ts';
+
+/** Three profiles in a file, of which `c` is served by nobody, and a folder for temporary files. */
+async function threeClusters(t: TestContext) {
+  const server = { server: 'https://127.0.0.1:65533' };
+  const file = await writeInput(t, 'profiles.json', {
+    items: [profileOf('a', 'google', server), profileOf('bb', 'google', server), profileOf('c', 'azure', server)],
+  });
+  const folder = await temporaryFolder(t);
+  const args = (...more: readonly string[]) => [
+    'exec',
+    '-f',
+    file,
+    '--clusterprofile-access-provider=google=/plugin',
+    ...more,
+  ];
+  return { args, folder, env: { TMPDIR: folder } };
+}
+
+test('exec runs a command for each cluster with its own kubeconfig, tells the lines apart, and sums up', async (t) => {
+  const { args, env, folder } = await threeClusters(t);
+  const script = `echo "$CLUSTERPROFILE_NAMESPACE/$CLUSTERPROFILE_NAME"; stat -c %a "$KUBECONFIG" "$(dirname "$KUBECONFIG")"
+cat > /dev/null; printf 'no end' >&2; grep -c -- "- credential$" "$KUBECONFIG"; [ "$CLUSTERPROFILE_NAME" = a ]`;
+  const { stdout, stderr, exitCode } = await runProgram(t, args('--', 'sh', '-c', script), { env });
+  assert.deepEqual(stdout.split('\n').sort(), [
+    'fleet/a  | 1',
+    'fleet/a  | 600',
+    'fleet/a  | 700',
+    'fleet/a  | fleet/a',
+    'fleet/bb | 1',
+    'fleet/bb | 600',
+    'fleet/bb | 700',
+    'fleet/bb | fleet/bb',
+  ]);
+  const [first, second, ...summary] = stderr
+    .split('\n')
+    .sort((one, other) => Number(other.includes('|')) - Number(one.includes('|')));
+  assert.deepEqual([first, second].sort(), ['fleet/a  | no end', 'fleet/bb | no end']);
+  assert.deepEqual(summary, [
+    '3 clusters: 1 ok, 2 failed',
+    '  fleet/bb: exit code 1',
+    '  fleet/c: status.accessProviders: offers azure, and configured are google: add a provider for one of the offered types with ' +
+      '--clusterprofile-access-provider or in the provider file',
+  ]);
+  // Of the two kinds of failure the earlier stage: no provider.
+  assert.equal(exitCode, 11);
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test('exec runs no more at once than --parallel says, ends what takes too long, and can leave the names out', async (t) => {
+  const { args, env, folder } = await threeClusters(t);
+  const busy = join(folder, 'busy');
+  const [one, late] = await Promise.all([
+    runProgram(
+      t,
+      args(
+        '--parallel=1',
+        '--no-prefix',
+        'a',
+        'bb',
+        '--',
+        'sh',
+        '-c',
+        `mkdir ${busy} && sleep 0.1; rmdir ${busy} && echo done`,
+      ),
+      { env },
+    ),
+    runProgram(t, args('--timeout=300ms', 'fleet/a', '--', 'sh', '-c', 'sleep 60 & wait'), { env }),
+  ]);
+  assert.deepEqual(one, { stdout: 'done\ndone', stderr: '2 clusters: 2 ok', exitCode: 0 });
+  assert.deepEqual(late, {
+    stdout: '',
+    stderr: '1 cluster: 0 ok, 1 failed\n  fleet/a: was ended after 300 ms',
+    exitCode: 20,
+  });
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test('exec reaches the clusters with the credential of their own plugin', async (t) => {
+  const { env, flags } = await startOperatedFleet(t);
+  const program = `import('${new URL('../../../dist/index.js', import.meta.url)}').then(async ({ RestConfig }) => {
+    const config = RestConfig.fromDefault();
+    const { items } = await (await config.fetch('/api/v1/namespaces')).json();
+    console.log(items.map(({ metadata }) => metadata.name).join());
+    await config.close();
+  })`;
+  const run = ['exec', ...flags, '--', process.execPath, '-e', program];
+  const { stdout, stderr, exitCode } = await runProgram(t, run, { env });
+  assert.deepEqual(
+    stdout
+      .split('\n')
+      .sort()
+      .map((line) => line.trim())
+      .filter((line) => line.endsWith('default,kube-system')).length,
+    6,
+    stderr,
+  );
+  assert.match(stderr, /10 clusters: 6 ok, 4 failed/);
+  assert.equal(exitCode, 11);
+});
+
+test('exec says what it was not given: a command, one that is there, ClusterProfiles', async (t) => {
+  const { args, env } = await threeClusters(t);
+  const all = await Promise.all([
+    runProgram(t, args(), { env }),
+    runProgram(t, args('--', 'no-such-command'), { env }),
+    runProgram(t, args('nobody', '--', 'true'), { env }),
+    runProgram(t, args('-n', 'empty', '--', 'true'), { env }),
+    runProgram(t, args('--parallel', 'many', '--', 'true'), { env }),
+  ]);
+  assert.deepEqual(
+    all.map(({ stderr, exitCode }) => [stderr.split('\n')[0], exitCode]),
+    [
+      ['error: exec needs a command after --', 2],
+      ['error: the command no-such-command was not found', 2],
+      ['error: there is no ClusterProfile nobody', 5],
+      ['no ClusterProfiles are there; -A looks in all namespaces', 0],
+      ['error: --parallel many: has to be a whole number of 1 or more', 2],
+    ],
+  );
+});
+
+describe('Ctrl-C at exec', () => {
+  /** Commands that leave their ids in files, and do as they like with SIGINT. */
+  async function started(t: TestContext, onInterrupt: string) {
+    const { args, env, folder } = await threeClusters(t);
+    const script = `trap "${onInterrupt}" INT; echo $$ > ${folder}/$CLUSTERPROFILE_NAME.pid; echo ready; while :; do sleep 0.05; done`;
+    const program = await startProgram(t, args('a', 'bb', '--', 'sh', '-c', script), { env, terminal: true });
+    const pids = async () =>
+      (await Promise.all(['a', 'bb'].map((name) => readFile(join(folder, `${name}.pid`), 'utf8').catch(() => '')))).map(
+        Number,
+      );
+    await until(t, async () => (await pids()).every((pid) => pid > 0) && program.shown().split('ready').length === 3);
+    const left = async () => (await readdir(folder)).filter((name) => !name.endsWith('.pid'));
+    return { program, pids: await pids(), left };
+  }
+
+  test('ends the commands as it would at a terminal, waits for them, and leaves no file', async (t) => {
+    const { program, pids, left } = await started(t, 'echo cleaned up; exit 3');
+    assert.equal((await left()).length, 1);
+    program.type('\u0003');
+    assert.equal(await program.ended, 130);
+    const shown = stripVTControlCharacters(program.shown());
+    assert.equal(shown.split('| cleaned up').length, 3);
+    assert.match(shown, /2 clusters: 0 ok, 2 failed/);
+    for (const pid of pids) await ended(t, pid);
+    assert.deepEqual(await left(), []);
+    // In colours, on a terminal.
+    assert.ok(program.shown().includes('\u001b[36mfleet/a '));
+  });
+
+  test('kills them when it comes twice', async (t) => {
+    const { program, pids, left } = await started(t, 'echo not yet');
+    program.type('\u0003');
+    await program.shows(/not yet[\s\S]*not yet/);
+    program.type('\u0003');
+    assert.equal(await program.ended, 130);
+    for (const pid of pids) await ended(t, pid);
+    assert.deepEqual(await left(), []);
+  });
+});

@@ -1,0 +1,237 @@
+// The verbs kubeconfig and credential as processes, used by a client; with kubectl and client-go they are in test/e2e.
+import assert from 'node:assert/strict';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import { RestConfig } from '../../../src/index.ts';
+import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { programFile, runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
+import { print, setEnvironment, shellPlugin, temporaryFolder } from '../../fixtures/script.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const execInfo = (server: string, apiVersion = v1) =>
+  JSON.stringify({
+    kind: 'ExecCredential',
+    apiVersion,
+    spec: { interactive: false, cluster: { server, config: null } },
+  });
+
+/** The name of the first namespace, through a kubeconfig. */
+async function firstNamespace(t: TestContext, path: string, context?: string): Promise<string | undefined> {
+  const config = RestConfig.fromKubeConfig({ path }, { context });
+  t.after(() => config.close());
+  const { items } = await config.makeApiClient(CoreV1Api).listNamespace();
+  return items[0]?.metadata?.name;
+}
+
+describe('kubeconfig', () => {
+  test('writes contexts that a client reaches the clusters with, pinned to the hub of now, without a credential', async (t) => {
+    const fleet = await startOperatedFleet(t);
+    const { stdout, stderr, exitCode } = await runProgram(t, ['kubeconfig', 'spoke-0', 'spoke-1', ...fleet.flags], {
+      env: fleet.env,
+    });
+    assert.deepEqual([stderr, exitCode], ['', 0]);
+    const { contexts, users } = parse(stdout);
+    assert.deepEqual(
+      contexts.map(({ name }: { name: string }) => name),
+      ['fleet/spoke-0@hub', 'fleet/spoke-1@hub'],
+    );
+    assert.deepEqual(
+      users[0].user.exec.args.slice(-7),
+      ['credential', 'fleet/spoke-0', '--kubeconfig', fleet.kubeconfig, '--context', 'hub', ...fleet.flags].slice(-7),
+    );
+    assert.ok(!stdout.includes('token-1'));
+    const path = await writeInput(t, 'config', stdout);
+    // Who uses it has this file in KUBECONFIG, and must not be led to the hub by it.
+    setEnvironment(t, { KUBECONFIG: path });
+    assert.equal(await firstNamespace(t, path, 'fleet/spoke-1@hub'), 'default');
+  });
+
+  test('leaves out the clusters that no provider serves, says why, and ends with 11', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const { stdout, stderr, exitCode } = await runProgram(t, ['kubeconfig', ...flags], { env });
+    assert.equal(parse(stdout).contexts.length, 9);
+    assert.match(stderr, /^left out: ClusterProfile fleet\/spoke-3: status\.accessProviders: offers azure/);
+    assert.equal(exitCode, 11);
+  });
+
+  test('merges into a file that others have written, and refuses what is not its own', async (t) => {
+    const { env, flags, spoke } = await startOperatedFleet(t);
+    const folder = await temporaryFolder(t);
+    const file = join(folder, 'config');
+    const before = '# mine\napiVersion: v1\nkind: Config\nclusters:\n- name: lab\n  cluster: { server: https://lab }\n';
+    await writeFile(file, before, { mode: 0o640 });
+    const merge = ['kubeconfig', 'spoke-0', '--merge', file, ...flags];
+    const first = await runProgram(t, merge, { env });
+    const text = await readFile(file, 'utf8');
+    const again = await runProgram(t, merge, { env });
+    assert.deepEqual([first.stdout, first.stderr], ['', `${file}: 1 context added, 0 updated`]);
+    assert.equal(again.stderr, `${file}: 0 contexts added, 1 updated`);
+    assert.ok(text.startsWith(before));
+    assert.equal(await readFile(file, 'utf8'), text);
+    assert.equal(((await stat(file)).mode & 0o777).toString(8), '640');
+    assert.equal(await firstNamespace(t, file, 'fleet/spoke-0@hub'), 'default');
+    const profiles = await writeInput(t, 'p.json', profileOf('lab', 'google', clusterOf(spoke)));
+    await writeFile(file, 'users: [{ name: fleet/lab, user: { token: SECRET } }]\n');
+    const clash = await runProgram(t, ['kubeconfig', '-f', profiles, '--merge', file, ...flags]);
+    assert.match(clash.stderr, /config has an entry fleet\/lab that is not of clusterprofile: rename it/);
+    assert.deepEqual(
+      [clash.exitCode, await readFile(file, 'utf8')],
+      [3, 'users: [{ name: fleet/lab, user: { token: SECRET } }]\n'],
+    );
+  });
+
+  test('calls the program by its name where PATH leads to it, and pins several files of KUBECONFIG', async (t) => {
+    const { env, flags, kubeconfig } = await startOperatedFleet(t);
+    const folder = await temporaryFolder(t);
+    await symlink(programFile, join(folder, 'clusterprofile'));
+    // What npm does when it installs the program.
+    const { chmod } = await import('node:fs/promises');
+    await chmod(programFile, 0o755);
+    const other = await writeInput(t, 'other', 'apiVersion: v1\nkind: Config\n');
+    const { execa } = await import('execa');
+    const { stdout } = await execa(join(folder, 'clusterprofile'), ['kubeconfig', 'spoke-0', ...flags], {
+      env: {
+        PATH: [folder, dirname(process.execPath), process.env.PATH].join(delimiter),
+        HOME: folder,
+        KUBECONFIG: `${env.KUBECONFIG}${delimiter}${other}${delimiter}/nowhere`,
+      },
+      extendEnv: false,
+    });
+    const { exec } = parse(stdout).users[0].user;
+    assert.deepEqual(
+      [exec.command, exec.args.slice(0, 4)],
+      ['clusterprofile', ['credential', 'fleet/spoke-0', '--context', 'hub']],
+    );
+    assert.deepEqual(exec.env, [{ name: 'KUBECONFIG', value: `${kubeconfig}${delimiter}${other}` }]);
+  });
+
+  test('refuses what would mean something else elsewhere, and secrets', async (t) => {
+    const { spoke } = await startOperatedFleet(t);
+    const file = await writeInput(t, 'p.json', profileOf('a', 'google', clusterOf(spoke)));
+    const flag = '--clusterprofile-access-provider';
+    const all = await Promise.all([
+      runProgram(t, ['kubeconfig', '-f', file, flag, 'google=./plugin']),
+      runProgram(t, ['kubeconfig', '-f', file, flag, 'google=/plugin --client-secret hunter2-hunter2']),
+      runProgram(t, ['kubeconfig', '-f', '-', flag, 'google=/plugin'], { input: await readFile(file, 'utf8') }),
+      runProgram(t, ['kubeconfig', '-f', file]),
+    ]);
+    const said = all.map(({ stderr }) => stderr);
+    assert.match(said[0] ?? '', /the command of provider google, \.\/plugin, is relative to the working directory/);
+    assert.match(said[1] ?? '', /the flags of provider google have what looks like a secret/);
+    assert.ok(!said[1]?.includes('hunter2'));
+    assert.match(said[2] ?? '', /cannot read stdin again/);
+    assert.match(said[3] ?? '', /kubeconfig needs to know the controller's access providers/);
+    assert.deepEqual(
+      all.map(({ exitCode, stdout }) => [exitCode, stdout]),
+      [
+        [3, ''],
+        [3, ''],
+        [2, ''],
+        [3, ''],
+      ],
+    );
+  });
+});
+
+describe('credential', () => {
+  test('answers in the version that it is asked in: tokens, certificates and expiry', async (t) => {
+    const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true });
+    const expirationTimestamp = '2999-01-01T00:00:00Z';
+    const status = { token: 't-1', clientCertificateData: certificate, clientKeyData: key, expirationTimestamp };
+    const plugin = await shellPlugin(t, `printf '%s' "$KUBERNETES_EXEC_INFO" > "$DIR/info"\n${print(status)}`);
+    const file = await writeInput(t, 'p.json', profileOf('a', 'google', { server: 'https://h:6443/' }));
+    const args = ['credential', 'fleet/a', '-f', file, `--clusterprofile-access-provider=google=${plugin.command}`];
+    const v1beta1 = 'client.authentication.k8s.io/v1beta1';
+    const [byHand, beta, alpha] = await Promise.all([
+      runProgram(t, args),
+      runProgram(t, args, { env: { KUBERNETES_EXEC_INFO: execInfo('https://h:6443', v1beta1) } }),
+      runProgram(t, args, { env: { KUBERNETES_EXEC_INFO: '{"kind":"x"}' } }),
+    ]);
+    assert.deepEqual(JSON.parse(byHand.stdout), { kind: 'ExecCredential', apiVersion: v1, status });
+    assert.deepEqual(JSON.parse(beta.stdout), { kind: 'ExecCredential', apiVersion: v1beta1, status });
+    assert.match(alpha.stderr, /^error: KUBERNETES_EXEC_INFO: kind: must be ExecCredential$/);
+    // The cluster's plugin is told what its provider says, not what this program was told.
+    assert.equal(JSON.parse(await readFile(join(plugin.folder, 'info'), 'utf8')).spec.cluster.server, 'https://h:6443');
+  });
+
+  test('is not given for another server than the one that the profile names', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 't-1' }));
+    const file = await writeInput(t, 'p.json', profileOf('a', 'google', { server: 'https://new' }));
+    const flag = `--clusterprofile-access-provider=google=${plugin.command}`;
+    const { stdout, stderr, exitCode } = await runProgram(t, ['credential', 'fleet/a', '-f', file, flag], {
+      env: { KUBERNETES_EXEC_INFO: execInfo('https://old') },
+    });
+    assert.deepEqual([stdout, exitCode, await plugin.runs()], ['', 10, 0]);
+    assert.equal(
+      stderr,
+      'error: the kubeconfig says that fleet/a is https://old, and its ClusterProfile says https://new: no credential is given; ' +
+        'write the kubeconfig anew: clusterprofile kubeconfig fleet/a',
+    );
+  });
+
+  test('fails in one line, with the exit code of what failed, and the rules of the providers hold', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const policy = '--clusterprofile-plugin-policy=DenyAll';
+    const [plugin, denied, unknown] = await Promise.all([
+      runProgram(t, ['credential', 'fleet/spoke-5', ...flags], { env }),
+      runProgram(t, ['credential', 'fleet/spoke-0', policy, ...flags], { env }),
+      runProgram(t, ['credential', 'fleet/spoke-x', ...flags], { env }),
+    ]);
+    assert.match(
+      plugin.stderr,
+      /^error: access provider broken: plugin \S+: failed with exit code 3; stderr: no such project$/,
+    );
+    assert.match(denied.stderr, /^error: .*may not be run: the plugin policy is DenyAll.*$/);
+    assert.match(
+      unknown.stderr,
+      /^error: there is no ClusterProfile spoke-x in namespace fleet; did you mean spoke-\d\?$/,
+    );
+    assert.deepEqual(
+      [plugin, denied, unknown].map(({ exitCode, stdout }) => [exitCode, stdout]),
+      [
+        [12, ''],
+        [12, ''],
+        [5, ''],
+      ],
+    );
+  });
+
+  test('stays off a terminal, unless it is asked to show itself', async (t) => {
+    const plugin = await shellPlugin(t, print({ token: 'token-of-nobody' }));
+    const file = await writeInput(t, 'p.json', profileOf('a', 'google', { server: 'https://h' }));
+    const args = ['credential', 'fleet/a', '-f', file, `--clusterprofile-access-provider=google=${plugin.command}`];
+    const hidden = await startProgram(t, args, { terminal: true });
+    const shown = await startProgram(t, [...args, '--show'], { terminal: true });
+    assert.deepEqual([await hidden.ended, await shown.ended], [2, 0]);
+    assert.match(
+      hidden.shown(),
+      /stdout is a terminal, and a credential would be shown on it; clusterprofile credential --show/,
+    );
+    assert.doesNotMatch(hidden.shown(), /token-of-nobody/);
+    assert.match(shown.shown(), /"token":"token-of-nobody"/);
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('that is needed to reach its own hub is refused, and starts nothing without end', async (t) => {
+    const exec = {
+      apiVersion: v1,
+      command: process.execPath,
+      args: [programFile, 'credential', 'fleet/a', '--clusterprofile-access-provider=google=/plugin'],
+      interactiveMode: 'Never',
+    };
+    const kubeconfig = await writeInput(t, 'config', {
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:65533' } }],
+      users: [{ name: 'c', user: { exec } }],
+    });
+    const { stderr, exitCode } = await runProgram(t, exec.args.slice(1), { env: { KUBECONFIG: kubeconfig } });
+    assert.match(stderr, /the credential of fleet\/a is needed to reach the hub that has fleet\/a/);
+    assert.equal(stderr.split('\n').length, 1);
+    assert.equal(exitCode, 4);
+  });
+});
