@@ -1,6 +1,6 @@
 /**
- * The front door: what the operator configured comes in once, ClusterProfiles come in again and again, and a RestConfig
- * goes out for each. Everything that is cached belongs to one CredentialProviders, and ends with it.
+ * The main class: it takes the operator's configuration once, and returns a RestConfig for each ClusterProfile. Everything that is
+ * cached belongs to one CredentialProviders, and ends with it.
  */
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
@@ -61,7 +61,7 @@ export class CredentialProviders {
     this.#watch(origin.file, origin.fromFlags, settings);
   }
 
-  /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may stand beside. */
+  /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may be among them. */
   static fromFlags(values: FlagValues, options: CredentialProvidersOptions = {}): CredentialProviders {
     checkArgument('CredentialProviders.fromFlags', 'values', values, isObject, 'the values that parseArgs returns');
     checkArgument('CredentialProviders.fromFlags', 'options', options, isObject, 'an object');

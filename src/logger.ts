@@ -36,7 +36,7 @@ function say(message: string): void {
 const maxMessageBytes = 8 * 1024;
 const maxFieldBytes = 1024;
 
-/** The one door to every logger: what profiles, servers and plugins wrote may neither forge a line of a log nor fill it. */
+/** Every text for a logger goes through here: what profiles, servers and plugins wrote may neither forge a line of a log nor fill it. */
 function oneLine(text: string, maxBytes: number): string {
   const near = text.length <= 2 * maxBytes ? text : `${text.slice(0, maxBytes)}${text.slice(-maxBytes)}`;
   // What has several lines, such as a plugin's stderr, can still be read.

@@ -15,7 +15,7 @@ export type RunState = 'ok' | 'exec_error' | 'not_found' | 'timeout' | 'invalid_
 export interface RunStart {
   /** Joins a start and its end. */
   readonly runId: number;
-  /** The access type; `kubeconfig` for a config born from one. */
+  /** The access type; `kubeconfig` for a config that comes from one. */
   readonly provider: string;
   readonly command: string;
   readonly reason: RunReason;
@@ -135,7 +135,7 @@ export function isRefusal(code: ProfileErrorCode): boolean {
   return code.endsWith('_NOT_ALLOWED') || code === 'SERVER_INSECURE' || code === 'PROFILE_TOO_LARGE';
 }
 
-/** The state that stands in metrics for an error. */
+/** The state that metrics have for an error. */
 export function stateOf(code: PluginErrorCode): RunState {
   switch (code) {
     case 'PLUGIN_NOT_FOUND':

@@ -41,7 +41,7 @@ export const switches = {
   'clusterprofile-clean-environment': 'cleanEnvironment',
 } as const satisfies Partial<Record<FlagName, string>>;
 
-/** The values of our flags, as `parseArgs` returns them; other flags may stand beside them. */
+/** The values of our flags, as `parseArgs` returns them; other flags may be among them. */
 export type FlagValues = {
   readonly [K in FlagName]?: (typeof flagOptions)[K] extends { readonly multiple: true }
     ? readonly string[]
@@ -118,7 +118,7 @@ export function pickFlags(argv: readonly string[]): {
   return { values, problems, rest, given };
 }
 
-/** A flag that is nearly one of ours would be passed over in silence: a misspelt policy must not allow what it should deny. */
+/** Without this a misspelt flag would be ignored: a misspelt policy must not allow what it should deny. */
 function unknownFlag(name: string): Problem | undefined {
   const [, rest] = /^clusterprofile[-_](.*)$/i.exec(name) ?? [];
   if (rest === undefined) return undefined;

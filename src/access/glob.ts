@@ -3,7 +3,7 @@ export type Glob = (text: string) => boolean;
 
 /**
  * A pattern in which a `*` stands for any characters. Matching takes time in proportion to the pattern and the text, whatever
- * stands in them: the text may be somebody else's.
+ * their content is: the text may be somebody else's.
  */
 export function createGlob(pattern: string): Glob {
   const [first = '', ...between] = pattern.split('*');

@@ -37,7 +37,7 @@ export interface KubeconfigAccess {
   /** Of objects that name none. */
   readonly namespace: string | undefined;
   readonly access: ConfigAccess;
-  /** As it was written: a login may stand in it. `access` has it without. */
+  /** As it was written: it may have a user and a password. `access` has it without them. */
   readonly proxyUrl: string | undefined;
   /** The plugin to run; without one the credential is what `staticUser` has, or none. */
   readonly exec: ResolvedExec | undefined;
@@ -195,7 +195,7 @@ function readCluster(
   return { cluster, config };
 }
 
-/** The content of the authority's file where there is one, else what stands in the kubeconfig. */
+/** The content of the authority's file where there is one, else the data in the kubeconfig. */
 function readCertificateAuthority(
   cluster: ParsedCluster,
   { at, file }: KubeconfigEntry,

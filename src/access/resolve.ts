@@ -38,7 +38,7 @@ export interface ResolvedExec {
   readonly env: readonly EnvVar[];
   /**
    * Names of variables in `env` that a profile adds under `AppendIfNotExists`: each is left out of a run for which the
-   * process's own environment has it. That is looked at when the plugin runs, and so stands in no `ignored`.
+   * process's own environment has it. That is looked at when the plugin runs, so `ignored` does not have it.
    */
   readonly appendIfNotExists?: readonly string[];
   readonly provideClusterInfo: boolean;
@@ -145,7 +145,7 @@ function checkProfile(
 interface Match {
   readonly provider: ConfiguredProvider;
   readonly entry: AccessProvider;
-  /** Where the entry stands in the profile. */
+  /** The path of the entry in the profile. */
   readonly path: string;
 }
 
@@ -285,8 +285,8 @@ function checkAllowed(
   }
   if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
   if (!allowedProxies) {
-    // With an authority and a proxy of its own choice a profile could play an allowed server.
-    const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could play one of them`;
+    // With an authority and a proxy of its own choice a profile could pretend to be an allowed server.
+    const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could pretend to be one of them`;
     refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
   } else if (!matchesAny(allowedProxies, proxyUrl)) {
     const which = `allowedProxies of provider ${name} (${list(allowedProxies)})`;

@@ -40,7 +40,7 @@ export function secretsOfArguments(args: readonly string[]): readonly string[] {
   });
 }
 
-/** What of a plugin's stdout may be a secret, whatever it is worth as an answer: it may stand on stderr too. */
+/** What of a plugin's stdout may be a secret, also where it is no valid answer: the plugin may write it on stderr too. */
 export function possibleSecrets(stdout: string, leastLength: number): readonly string[] {
   const words = (stdout.match(/[^\s"'{}[\],:]+/g) ?? []).filter(
     (word) => word.length >= leastLength && !isWordy(word) && !/^\d{4}-\d\d-\d\dT/.test(word),

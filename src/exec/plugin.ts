@@ -32,7 +32,7 @@ import { errnoOf, isPassing, machineProblem, startProblem } from './start-proble
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
-  /** The access type, for fair queueing; `kubeconfig` for those born from one. */
+  /** The access type, for fair queueing; `kubeconfig` for those that come from one. */
   readonly provider: string;
   /** Whose plugin this is, for messages: `access provider google`. */
   readonly origin: string;

@@ -161,9 +161,9 @@ interface Assigned {
   readonly name: string;
   readonly value: string;
   readonly between: string;
-  /** The name stands in quotes. */
+  /** The name is in quotes. */
   readonly inQuotes: boolean;
-  /** The name and its value are all that stands in the line. */
+  /** The line has the name and its value, and nothing else. */
   readonly isAlone: boolean;
 }
 

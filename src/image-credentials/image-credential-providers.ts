@@ -1,4 +1,4 @@
-/** The front door of this room: a kubelet's configuration comes in once, images come in again and again, credentials go out. */
+/** The main class of this module: it takes a kubelet's configuration once, and returns the credentials for each image. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';

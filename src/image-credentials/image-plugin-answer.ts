@@ -66,7 +66,7 @@ export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): obje
   return response;
 }
 
-/** Says nothing of what stands in the answer, but for the names of fields. */
+/** Names fields of the answer, and never its values. */
 function problemOf(issue: z.core.$ZodIssue | undefined): string {
   const [field, pattern] = issue?.path ?? [];
   const where = [field, ...(pattern === undefined ? [] : ['an entry'])].filter((one) => one !== undefined);

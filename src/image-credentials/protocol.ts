@@ -110,7 +110,7 @@ function parseJson(text: string): unknown {
     throw fault;
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw fault;
-  // JSON.parse keeps the last of two equal keys in silence.
+  // JSON.parse keeps the last of two equal keys, and says nothing.
   if (hasDuplicateKeys(text)) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
   return answer;
 }

@@ -25,7 +25,7 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   }
   // What is no URL here may be one to a client that is written in Go.
   const proxy = ({ 'proxy-url': url }: Cluster) => addressOf(url)?.text ?? url;
-  // A proxy sees who is called, and plays the server for whoever does not look.
+  // A proxy sees which server is called, and can pretend to be it for a client that does not verify.
   if (profile['proxy-url'] && proxy(profile) !== proxy(kubeconfig)) {
     return `names ${kubeconfig['proxy-url'] ? 'another' : 'no'} proxy, and the profile has a proxy-url`;
   }

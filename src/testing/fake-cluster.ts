@@ -1,6 +1,6 @@
 /**
  * An in-process API server for tests: real TLS and HTTP on loopback come in, the Kubernetes API goes out.
- * It must not know anything of the rest of this package: it plays the other side.
+ * It must not know anything of the rest of this package: it is the server that tests talk to.
  */
 
 import type { TLSSocket } from 'node:tls';

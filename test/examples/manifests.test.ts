@@ -18,9 +18,9 @@ describe('examples/observability', () => {
   const known = registry.getMetricsAsArray().map(({ name }) => name);
   /** The metrics that an expression names. */
   const namesIn = (expression: string) =>
-    [...expression.matchAll(/\b(?:clusterprofile|rest_client|workqueue|controller_runtime)_[a-z_]+/g)].map(([name]) =>
-      name.replace(/_bucket$/, ''),
-    );
+    [
+      ...expression.matchAll(/\b(?:clusterprofile|rest_client|workqueue|controller_runtime|leader_election)_[a-z_]+/g),
+    ].map(([name]) => name.replace(/_bucket$/, ''));
   const rules: { alert: string; expr: string; annotations: { summary: string } }[] = parse(
     read('observability/alerts.yaml'),
   ).groups.flatMap((group: { rules: object[] }) => group.rules);

@@ -1,6 +1,6 @@
 /**
  * Texts of files come in, findings go out: everything that the library would refuse, and advice beside it. Each document is told by
- * what stands in it. Pure: it must not know of files or of plugins that run.
+ * what is in it. Pure: it must not know of files or of plugins that run.
  */
 import { dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
