@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { execa } from 'execa';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { dangerousEnvVars } from '../../src/access/env-rules.ts';
 import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
@@ -33,6 +33,14 @@ describe('the docs', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
+  });
+
+  test('have YAML and JSON that can be read', () => {
+    for (const page of pages) {
+      for (const text of blocks(page, 'yaml'))
+        parseAllDocuments(text).forEach(({ errors }) => assert.deepEqual(errors, [], page));
+      for (const text of blocks(page, 'json')) assert.doesNotThrow(() => JSON.parse(text), page);
+    }
   });
 
   const [providerFile = '', deployment = ''] = blocks('docs/operating.md', 'yaml');
