@@ -1,6 +1,6 @@
 /**
  * The outcome of `work`, or the signal's reason if that comes first. The work goes on, and what it rejects with then is
- * nobody's concern. A signal that is aborted already starts nothing.
+ * ignored. A signal that is aborted already starts nothing.
  */
 export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work();

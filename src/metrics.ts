@@ -1,6 +1,6 @@
 /**
  * Metrics of plugin runs and credentials in the caller's prom-client registry. No label holds a cluster's name: a fleet would
- * blow the registry up. It must not know how a plugin is run or a request is sent.
+ * make too many series. It must not know how a plugin is run or a request is sent.
  */
 import { ConfigurationError, type PluginErrorCode } from './errors.ts';
 import { type MetricsRegistry, registersOf } from './metrics-registry.ts';

@@ -1,4 +1,4 @@
-/** Text that somebody else wrote, made fit to stand in a message, a log line or a terminal. */
+/** Text that somebody else wrote, made safe for a message, a log line or a terminal. */
 
 /**
  * One line, which writes nothing but itself: control and format characters, line ends and halves of characters become `\u001b`

@@ -1,6 +1,6 @@
 /**
- * Texts of kubeconfigs come in, one set of entries goes out, merged as kubectl merges the files of KUBECONFIG: of what stands
- * in several the first one counts, as a whole. Pure.
+ * Texts of kubeconfigs come in, one set of entries goes out, merged as kubectl merges the files of KUBECONFIG: of entries
+ * with one name the first one counts, as a whole. Pure.
  */
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';

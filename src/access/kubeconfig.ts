@@ -1,5 +1,5 @@
 /**
- * Kubeconfigs come in, the access of one context goes out, with what stands beside `exec`.
+ * Kubeconfigs come in, the access of one context goes out, with the other credentials of its user.
  * Pure but for `readFile`: it must not know of plugins that run or of the network.
  */
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A plugin's file, held open: what has been hashed is what is executed, whatever lies at its path meanwhile. */
+/** A plugin's file, held open: what has been hashed is what is executed, whatever file is at its path meanwhile. */
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants, existsSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * How many plugins run at once, and whose turn it is. Nobody with many plugins, or with plugins that hang, may push the others to
- * the end of the line. It must not know what a plugin is, but for the error that says that one took all of its time.
+ * How many plugins run at once, and whose turn it is. Many plugins of one caller, or plugins that hang, must not make the others
+ * wait for ever. It must not know what a plugin is, but for the error that says that one took all of its time.
  */
 import { availableParallelism } from 'node:os';
 import { PluginError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** Time for everything in the fleet that waits, so that a test can hold it in its hand. */
+/** Time for everything in the fleet that waits, so that a test can control it. */
 import { abortable } from '../abortable.ts';
 import { callSafely, type Report, safeClock } from '../callbacks.ts';
 

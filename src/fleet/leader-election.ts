@@ -1,4 +1,4 @@
-/** client-go's leader election: a Lease on the hub comes in, one process at a time that leads goes out. */
+/** client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { reasonOf } from '../callbacks.ts';

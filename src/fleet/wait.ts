@@ -1,4 +1,4 @@
-/** A wait that ends when its time is over, or when somebody says that there is something to look at. For one who waits. */
+/** A wait that ends when its time is over, or when it is told that there is something to do. One caller may wait at a time. */
 import type { Clock } from './clock.ts';
 
 export class Wait {

@@ -4,7 +4,7 @@ import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { Impersonation } from './transport/destination.ts';
 
-/** Where a credential lies that needs no plugin: paths, in a kubeconfig's names. */
+/** The paths of a credential that needs no plugin, named as in a kubeconfig. */
 export type CredentialFiles = Readonly<Record<string, string>>;
 
 export function credentialFiles({ tokenFile, certificate, key }: StaticUser): CredentialFiles {

@@ -38,7 +38,11 @@ describe('the docs', () => {
   test('have YAML and JSON that can be read', () => {
     for (const page of pages) {
       for (const text of blocks(page, 'yaml'))
-        parseAllDocuments(text).forEach(({ errors }) => assert.deepEqual(errors, [], page));
+        assert.deepEqual(
+          parseAllDocuments(text).flatMap(({ errors }) => errors),
+          [],
+          page,
+        );
       for (const text of blocks(page, 'json')) assert.doesNotThrow(() => JSON.parse(text), page);
     }
   });

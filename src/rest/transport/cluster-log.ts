@@ -1,4 +1,4 @@
-/** What is said of one cluster: every line names it, and troubles are warned about once. Errors and events come in. */
+/** The log of one cluster: every line names it, and each kind of trouble is warned about once. */
 import type { Dispatcher } from 'undici';
 import {
   type ClusterOfError,

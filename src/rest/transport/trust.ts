@@ -1,4 +1,4 @@
-/** Whom TLS connections trust, and as whom they come. */
+/** Which authorities TLS connections trust, and which client certificate they show. */
 import tls, { createSecureContext, type SecureContext } from 'node:tls';
 import type { KeyPair } from '../../exec/exec-credential.ts';
 
