@@ -45,7 +45,8 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
   readonly watches?: readonly ControllerWatch[];
   /**
    * Reconciles at once, over all clusters. A quarter of them is kept for clusters that have none under way, so that those whose
-   * reconciles hang hold up no other. Default: 100.
+   * reconciles hang hold up no other. Where more clusters begin to hang at once than places are kept, the others
+   * wait for one `reconcileTimeoutMs`: let it be some times as many as may hang together. Default: 100.
    */
   readonly concurrency?: number;
   /** Reconciles at once in one cluster. Default: 4. */

@@ -168,6 +168,40 @@ describe('places', () => {
     assert.equal(take().value, 'slow/x');
   });
 
+  test('are all taken where more clusters hang at once than are kept, until each of them was too slow once', () => {
+    const { queue, lane, take } = startQueue(4, 100);
+    const hung = Array.from({ length: 100 }, (_, i) => lane(`hung-${i}`));
+    for (const { add } of hung) for (let i = 0; i < 40; i++) add(`item-${i}`);
+    const healthy = lane('healthy');
+    /** Everything that there is a place for; then the time of those that hang is over. */
+    const round = () => {
+      const jobs: Job<string>[] = [];
+      for (let job = queue.take(); job; job = queue.take()) jobs.push(job);
+      for (const { lane } of jobs) lane.slow(lane !== healthy.lane);
+      return jobs;
+    };
+    let jobs = round();
+    assert.equal(jobs.length, 100);
+    healthy.add('a');
+    let rounds = 0;
+    while (!jobs.some(({ value }) => value === 'healthy/a')) {
+      for (const job of jobs) job.done({});
+      jobs = round();
+      rounds += 1;
+    }
+    assert.equal(rounds, 1);
+    // From now on those that hang have a place each, of the first three quarters, for as long as they like.
+    for (const job of jobs) job.done({});
+    const held = round();
+    assert.equal(held.length, 75);
+    for (let i = 0; i < 20; i++) {
+      healthy.add(`more-${i}`);
+      const job = take();
+      assert.equal(job.value, `healthy/more-${i}`);
+      job.done({});
+    }
+  });
+
   test('that are free go by turns to those that have waited for them and those that come', () => {
     const { lane, queue, take } = startQueue(4, 4);
     const [busy, other] = [lane('busy'), lane('other')];
