@@ -14,7 +14,9 @@ test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never 
     command: plugin.command,
     provideClusterInfo: true,
   } as const;
-  const providers = new CredentialProviders([{ name: 'fake', execConfig }], { maxConcurrentRuns });
+  // All 400 handshakes at once may take a slow machine long.
+  const options = { maxConcurrentRuns, connectTimeoutMs: 60_000 };
+  const providers = new CredentialProviders([{ name: 'fake', execConfig }], options);
   t.after(() => providers.close());
   const profile = (index: number): ClusterProfile => ({
     metadata: { name: `spoke-${index}` },
