@@ -73,33 +73,40 @@ describe('aws-iam-authenticator', () => {
     await allow(plane, { kind: 'User', name: 'fleet-controller' });
     const token = join(await temporaryFolder(t), 'token');
     await writeFile(token, 'the-projected-token');
-    const providers = await startRecipe(t, 'deploy/eks/providers.yaml', {
+    const recipe = await startRecipe(t, 'eks', {
       command: producer('aws-iam-authenticator'),
       files: { [tokenFile]: token },
       env: internet.env,
       servers: [plane.server],
     });
 
-    const config = providers.getConfig(await profileOf('eks-arguments', plane));
+    const { providers } = recipe;
+    const profile = await profileOf('eks-arguments', plane);
+    const config = providers.getConfig(profile);
     assert.equal(await whoUnderBoth(t, config), 'fleet-controller');
+    assert.equal(await recipe.identify(profile), 'fleet-controller');
     assert.ok(sts.actions.includes('AssumeRoleWithWebIdentity') && sts.actions.includes('GetCallerIdentity'));
 
     const extension = ['--cluster-id=spoke-2'];
     const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args', extension }];
-    const other = providers.getConfig(await profileOf('eks-arguments', plane, { extensions }));
-    await assert.rejects(whoUnderBoth(t, other), { code: 401 });
+    const other = await profileOf('eks-arguments', plane, { extensions });
+    await assert.rejects(whoUnderBoth(t, providers.getConfig(other)), { code: 401 });
+    await recipe.isShown(other);
 
     // The shape of another plugin's profiles: the name of the cluster is where this one does not look.
-    const foreign = providers.getConfig(await profileOf('eks', plane));
+    const shapeOfOther = await profileOf('eks', plane);
+    const foreign = providers.getConfig(shapeOfOther);
     await assert.rejects(foreign.ready(), (error: unknown) => {
       assert.ok(error instanceof PluginError && error.code === 'PLUGIN_FAILED', String(error));
       assert.match(error.message, /cluster ID not specified/);
       return true;
     });
+    await recipe.isShown(shapeOfOther);
     assert.match(foreign.access.ignored[0]?.reason ?? '', /provideClusterInfo/);
 
     await writeFile(token, 'of another pod');
     config.invalidate();
     await assert.rejects(config.ready(), /InvalidIdentityToken/);
+    await recipe.isShown(profile);
   });
 });

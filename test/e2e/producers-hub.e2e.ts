@@ -56,14 +56,17 @@ describe('plugins that read Secrets of a real hub', () => {
     const { server, certificate } = await startClusterProxy(life, spoke);
     const token = await account.mint();
     await write('spoke-1-fleet-controller', { token });
-    const providers = await startRecipe(t, 'deploy/open-cluster-management/providers.yaml', {
+    const recipe = await startRecipe(t, 'open-cluster-management', {
       command: producer('clusterprofile-credentials-plugin'),
       env: { KUBECONFIG: kubeconfig },
       servers: [server],
     });
     const change = { server, 'certificate-authority-data': certificate };
-    const config = providers.getConfig(await profileOf('open-cluster-management', spoke, change));
+    const profile = await profileOf('open-cluster-management', spoke, change);
+    const config = recipe.providers.getConfig(profile);
     assert.equal(await whoUnderBoth(t, config), user);
+    assert.equal(await recipe.identify(profile), user);
+    await recipe.isShown({ ...profile, metadata: { ...profile.metadata, namespace: 'team-b' } });
 
     await account.revoke();
     await write('spoke-1-fleet-controller', { token: await account.mint() });
@@ -75,6 +78,7 @@ describe('plugins that read Secrets of a real hub', () => {
     await write('spoke-1-fleet-controller', { other: 'x' });
     config.invalidate();
     await assert.rejects(config.ready(), /secret team-a\/spoke-1-fleet-controller missing or empty "token" key/);
+    await recipe.isShown(profile);
   });
 
   test('kubeconfig-secretreader with the rules of its recipe, and that of cluster-inventory-api v0.1.3', async (t) => {
@@ -91,7 +95,9 @@ describe('plugins that read Secrets of a real hub', () => {
     const command = fileURLToPath(new URL('../../dist/plugins/kubeconfig-secretreader.js', import.meta.url));
     await chmod(command, 0o755);
     const env = { KUBECONFIG: kubeconfig };
-    const ours = await startRecipe(t, 'deploy/plain/providers.yaml', { command, env, servers: [spoke.server] });
+    const here = { command, env, servers: [spoke.server] };
+    const recipe = await startRecipe(t, 'secrets-on-the-hub', here, 'plain');
+    const ours = recipe.providers;
     const profile = (name: string, namespace?: string) => {
       const extension = { name, key: 'kubeconfig', ...(namespace === undefined ? {} : { namespace }) };
       const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
@@ -100,6 +106,8 @@ describe('plugins that read Secrets of a real hub', () => {
       };
     };
     assert.equal(await whoUnderBoth(t, ours.getConfig(profile('spoke-1'))), user);
+    assert.equal(await recipe.identify(profile('spoke-1')), user);
+    for (const name of ['unlabelled', 'spoke-9']) await recipe.isShown(profile(name));
     await assert.rejects(
       ours.getConfig(profile('unlabelled')).ready(),
       /does not have the label fleet\.example\.dev\/spoke=yes/,

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { allow, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
-import { authenticationFlag, type TrustedIssuer, untilTrusted } from './producers/authentication.ts';
+import { authenticationFlag, configurationOf, type TrustedIssuer, untilTrusted } from './producers/authentication.ts';
 import { startInternet } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
 
@@ -48,16 +48,14 @@ describe('issuers that an API server trusts', () => {
       },
     });
     internet.lead(login, entra.port);
-    const generic = await startIssuer(life, clients, { host: 'issuer.example.dev', authority: internet.authority });
-    internet.lead('issuer.example.dev', generic.port);
-    spire = {
-      issuer: await startIssuer(life, {}, { host: 'spire.example.dev' }),
-      audiences: [audience],
-      prefix: 'spire:',
-    };
+    const oidc = await configurationOf('oidc');
+    const generic = await startIssuer(life, clients, { host: oidc.host, authority: internet.authority });
+    internet.lead(oidc.host, generic.port);
+    const spiffe = await configurationOf('spiffe');
+    spire = { ...spiffe, issuer: await startIssuer(life, {}, { host: spiffe.host }) };
     const trusted: readonly TrustedIssuer[] = [
       { issuer: entra, audiences: [aks], prefix: 'entra:' },
-      { issuer: generic, audiences: [audience], prefix: 'oidc:' },
+      { ...oidc, issuer: generic },
       spire,
     ];
     plane = await startPlane(life, 'issuers', [await authenticationFlag(life, trusted)]);
@@ -91,7 +89,7 @@ describe('issuers that an API server trusts', () => {
   test('kubelogin proves who it is by workload identity, and says what Entra refuses', async (t) => {
     const { file, write, trusts } = await projectedToken(t, 'api://AzureADTokenExchange');
     entraClients[entraClient] = { trusts };
-    const providers = await startRecipe(t, 'deploy/aks/providers.yaml', {
+    const recipe = await startRecipe(t, 'aks', {
       command: producer('kubelogin'),
       files: { '/var/run/secrets/azure/tokens/azure-identity-token': file },
       env: internet.env,
@@ -100,12 +98,15 @@ describe('issuers that an API server trusts', () => {
     const profile = await profileOf('kubefleet', plane);
     const [access] = profile.status?.accessProviders ?? [];
     assert.ok(access);
-    const config = providers.getConfig({ ...profile, status: { accessProviders: [{ ...access, name: 'kubelogin' }] } });
+    const named = { ...profile, status: { accessProviders: [{ ...access, name: 'kubelogin' }] } };
+    const config = recipe.providers.getConfig(named);
     assert.equal(await whoUnderBoth(t, config), `entra:${entraClient}`);
+    assert.equal(await recipe.identify(named), `entra:${entraClient}`);
 
     await write(['another audience']);
     config.invalidate();
     await assert.rejects(config.ready(), /invalid_client/);
+    await recipe.isShown(named);
   });
 
   test('oidc-credentials proves who it is with its projected token, for the cluster that the profile names', async (t) => {
@@ -114,29 +115,35 @@ describe('issuers that an API server trusts', () => {
     const command = join(root, 'dist/plugins/oidc-credentials.js');
     await chmod(command, 0o755);
     const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
-    const providers = await startRecipe(t, 'deploy/oidc/providers.yaml', {
+    const recipe = await startRecipe(t, 'oidc', {
       command,
       files: { '/var/run/secrets/issuer.example.dev/token': file },
       env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
       servers: [plane.server],
     });
-    const config = async (named: string) => {
+    const profileFor = (named: string) => {
       const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: named } }];
       const cluster = {
         server: plane.server,
         'certificate-authority-data': plane.certificateAuthorityData,
         extensions,
       };
-      return providers.getConfig({ status: { accessProviders: [{ name: 'oidc', cluster }] } });
+      return { status: { accessProviders: [{ name: 'oidc', cluster }] } };
     };
-    assert.equal(await whoUnderBoth(t, await config(audience)), 'oidc:fleet-controller');
+    const config = (named: string) => recipe.providers.getConfig(profileFor(named));
+    assert.equal(await whoUnderBoth(t, config(audience)), 'oidc:fleet-controller');
     // The issuer gives a token for another cluster, which this one refuses.
-    await assert.rejects(whoUnderBoth(t, await config('https://spoke-2.clusters.example.dev')), { code: 401 });
-    await assert.rejects((await config('https://evil.example')).ready(), /may name only https:\/\/\*\.clusters/);
+    await assert.rejects(whoUnderBoth(t, config('https://spoke-2.clusters.example.dev')), { code: 401 });
+    await assert.rejects(config('https://evil.example').ready(), /may name only https:\/\/\*\.clusters/);
+    for (const other of ['https://spoke-2.clusters.example.dev', 'https://evil.example']) {
+      await recipe.isShown(profileFor(other));
+    }
+    assert.equal(await recipe.identify(profileFor(audience)), 'oidc:fleet-controller');
     await write(['another audience']);
-    const again = await config(audience);
+    const again = config(audience);
     again.invalidate();
     await assert.rejects(again.ready(), /answered 401 \(invalid_client: .*see whether --client-id/);
+    await recipe.isShown(profileFor(audience));
   });
 
   test("the example for SPIFFE takes what SPIRE's agent prints; the agent is a stand-in that prints as its source does", async (t) => {
@@ -148,7 +155,7 @@ describe('issuers that an API server trusts', () => {
     await writeFile(agent, `#!/bin/sh\n${isAsked} || exit 2\nprintf '${print}' '${token}'\n`, { mode: 0o755 });
     const command = join(root, 'examples/plugins/spire-agent-jwt.ts');
     await chmod(command, 0o755);
-    const providers = await startRecipe(t, 'deploy/spiffe/providers.yaml', {
+    const recipe = await startRecipe(t, 'spiffe', {
       command,
       files: { '/plugins/spire-agent': agent },
       servers: [plane.server],
@@ -156,8 +163,12 @@ describe('issuers that an API server trusts', () => {
     const extension = ['-audience', audience];
     const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args', extension }];
     const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData, extensions };
-    const config = providers.getConfig({ status: { accessProviders: [{ name: 'spire-agent', cluster }] } });
-    assert.equal(await whoUnderBoth(t, config), 'spire:spiffe://example.dev/fleet-controller');
+    const profile = { status: { accessProviders: [{ name: 'spire-agent', cluster }] } };
+    const name = 'spire:spiffe://example.dev/fleet-controller';
+    assert.equal(await whoUnderBoth(t, recipe.providers.getConfig(profile)), name);
+    assert.equal(await recipe.identify(profile), name);
+    await writeFile(agent, '#!/bin/sh\n', { mode: 0o755 });
+    await recipe.isShown(profile);
     record("stand-in for SPIRE's agent: it is not built here");
   });
 
@@ -182,9 +193,15 @@ describe('issuers that an API server trusts', () => {
     const command = join(await temporaryFolder(t), 'gke-gcloud-auth-plugin');
     const isAsked = '[ "$*" = --use_application_default_credentials ]';
     await writeFile(command, `#!/bin/sh\n${isAsked} || exit 2\nprintf '%s' '${answer}'\n`, { mode: 0o755 });
-    const providers = await startRecipe(t, 'deploy/gke/providers.yaml', { command, servers: [plane.server] });
-    const config = providers.getConfig(await profileOf('gke-fleet', plane));
-    assert.equal(await whoUnderBoth(t, config), 'system:serviceaccount:default:google');
+    const recipe = await startRecipe(t, 'gke', { command, servers: [plane.server] });
+    const profile = await profileOf('gke-fleet', plane);
+    assert.equal(await whoUnderBoth(t, recipe.providers.getConfig(profile)), 'system:serviceaccount:default:google');
+    assert.equal(await recipe.identify(profile), 'system:serviceaccount:default:google');
+    await recipe.isShown(
+      await profileOf('gke-fleet', plane, {
+        server: 'https://connectgateway.googleapis.com/v1/projects/999999999999/x',
+      }),
+    );
     record('stand-in for gke-gcloud-auth-plugin: it cannot be built here');
   });
 });

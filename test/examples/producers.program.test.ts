@@ -4,16 +4,9 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { casesOf, shapes } from '../../examples/producers/suite.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const program = fileURLToPath(new URL('../../examples/producers/suite.ts', import.meta.url));
-
-describe('a profile as its producer writes it works, or fails with words that say what is missing', () => {
-  for (const folder of shapes()) {
-    for (const { name, check } of casesOf(folder)) test(name, check);
-  }
-});
 
 describe('examples/producers/suite.ts', () => {
   test("runs a producer's own folder, and says what is other than expected", async (t) => {

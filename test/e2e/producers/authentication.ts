@@ -1,9 +1,11 @@
 /** Issuers that an API server trusts, by structured authentication configuration. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { AuthenticationV1Api } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import type { Issuer } from '../../fixtures/issuer.ts';
 import { until } from '../../fixtures/until.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -14,6 +16,23 @@ export interface TrustedIssuer {
   readonly audiences: readonly string[];
   /** Before the subject, in the user's name. */
   readonly prefix: string;
+}
+
+const configurationSchema = z.object({
+  jwt: z.tuple([
+    z.object({
+      issuer: z.object({ url: z.string(), audiences: z.array(z.string()) }),
+      claimMappings: z.object({ username: z.object({ claim: z.literal('sub'), prefix: z.string() }) }),
+    }),
+  ]),
+});
+
+/** What a recipe's own configuration says of its issuer. */
+export async function configurationOf(recipe: string) {
+  const file = new URL(`../../../examples/deploy/${recipe}/authentication-configuration.yaml`, import.meta.url);
+  const { jwt } = configurationSchema.parse(parse(await readFile(file, 'utf8')));
+  const [{ issuer, claimMappings }] = jwt;
+  return { host: new URL(issuer.url).host, audiences: issuer.audiences, prefix: claimMappings.username.prefix };
 }
 
 /** The API server's flag for them. */

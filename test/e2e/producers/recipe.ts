@@ -15,6 +15,8 @@ import { record } from '../ledger.ts';
 import { producersVariable } from './programs.ts';
 
 const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
+const pages = fileURLToPath(new URL('../../../docs/recipes/', import.meta.url));
+const program = fileURLToPath(new URL('../../../dist/program/clusterprofile.js', import.meta.url));
 
 /** A program of another project, built by the run. */
 export function producer(name: string): string {
@@ -33,32 +35,93 @@ export interface Here {
   readonly servers: readonly string[];
 }
 
+/** A recipe of docs/recipes/ with its own provider file. */
+export interface Recipe {
+  readonly providers: CredentialProviders;
+  /** What `clusterprofile check` says of a profile that is as it should be: the identity. */
+  identify(profile: ClusterProfile): Promise<string>;
+  /** Fails where `clusterprofile check` finds nothing wrong, or where the recipe's page does not show what it says. */
+  isShown(profile: ClusterProfile): Promise<void>;
+}
+
 /**
- * The providers of a file below examples/, hardened as the Deployments there are: arguments, variables, policies and rules are the
- * recipe's. They are closed with the test.
+ * The providers of a folder of examples/deploy/, hardened as its Deployment: arguments, variables, policies and rules are the
+ * recipe's. They are closed with the test. `page` is the recipe's in docs/recipes/.
  */
-export async function startRecipe(t: TestContext, file: string, { command, files = {}, env = {}, servers }: Here) {
-  const { providers } = parse(await readFile(join(examples, file), 'utf8'));
+export async function startRecipe(
+  t: TestContext,
+  page: string,
+  { command, files = {}, env = {}, servers }: Here,
+  folder: string = page,
+): Promise<Recipe> {
+  const { providers } = parse(await readFile(join(examples, 'deploy', folder, 'providers.yaml'), 'utf8'));
   const here = (text: string) => files[text] ?? text;
+  /** Texts of here, and what the recipe has in their place. */
+  const there = new Map<string, string>(Object.entries(files).map(([other, own]) => [own, other]));
   for (const provider of providers) {
     const { execConfig } = provider;
     const given: readonly EnvVar[] = execConfig.env ?? [];
+    there.set(command, execConfig.command);
     execConfig.command = command;
     execConfig.args = (execConfig.args ?? []).map(here);
     execConfig.env = [
       ...given.map(({ name, value }) => ({ name, value: here(value) })).filter(({ name }) => !(name in env)),
       ...Object.entries(env).map(([name, value]) => ({ name, value })),
     ];
+    there.set(servers.join(', '), provider.allowedServers.join(', '));
     provider.allowedServers = servers;
   }
-  const path = join(await temporaryFolder(t), 'providers.json');
-  await writeFile(path, JSON.stringify({ providers }));
-  const started = CredentialProviders.fromFile(path, {
+  const file = join(await temporaryFolder(t), 'providers.json');
+  await writeFile(file, JSON.stringify({ providers }));
+  const started = CredentialProviders.fromFile(file, {
     hardened: true,
     pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command }] },
   });
   t.after(() => started.close());
-  return started;
+
+  const check = async (profile: ClusterProfile) => {
+    const path = join(await temporaryFolder(t), 'profile.json');
+    const metadata = { namespace: 'fleet-system', name: 'spoke-1', ...profile.metadata };
+    const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
+    await writeFile(path, JSON.stringify({ ...kind, ...profile, metadata }));
+    const flags = [
+      `--clusterprofile-provider-file=${file}`,
+      '--clusterprofile-hardened',
+      '--clusterprofile-plugin-policy=Allowlist',
+      `--clusterprofile-plugin-allowlist=${command}`,
+    ];
+    const args = [program, 'check', '-f', path, ...flags];
+    const { stdout, stderr, exitCode } = await execa(process.execPath, args, { reject: false });
+    record("clusterprofile check of a recipe's cluster");
+    return { stdout, stderr, exitCode };
+  };
+  return {
+    providers: started,
+    identify: async (profile) => {
+      const { stdout, stderr, exitCode } = await check(profile);
+      assert.equal(exitCode, 0, `${stdout}${stderr}`);
+      const [, identity = assert.fail(stdout)] = /^ *ok +identity +\S+ \S+ +(.*?)(?: \(.*)?$/m.exec(stdout) ?? [];
+      return identity;
+    },
+    isShown: async (profile) => {
+      const { stdout } = await check(profile);
+      const [, failed = assert.fail(stdout)] = /^ *(FAIL.*)\n\d+ cluster/ms.exec(stdout) ?? [];
+      const text = [...there].reduce((said, [own, other]) => said.replaceAll(own, other), failed);
+      const shown = spaced(await readFile(join(pages, `${page}.md`), 'utf8'));
+      // Of what a plugin writes to stderr, its first line.
+      for (const line of text.split('\n').slice(0, 2)) {
+        assert.ok(shown.includes(spaced(line)), `docs/recipes/${page}.md does not show:\n${text}`);
+      }
+    },
+  };
+}
+
+/** Times and ports are others at each run. */
+function spaced(text: string): string {
+  return text
+    .replace(/\d+(?:\.\d+)? m?s(?= {2})/g, 'TIME')
+    .replace(/https:\/\/127\.0\.0\.1:\d+/g, 'SERVER')
+    .replace(/\s+/g, ' ');
 }
 
 /** A profile of a file below examples/producers/, of another cluster. */
