@@ -1,14 +1,14 @@
 import { closestMatch } from 'leven';
 
 /**
- * The candidate that somebody who wrote `word` most likely meant: at most a third of the letters differ, and of each of its parts
- * between dashes too, so that `builtin-aws` is not taken for a mistyped `builtin-gcp`.
+ * The candidate that somebody who wrote `word` most likely meant: at most a third of the letters differ, and half of each of its
+ * parts between dashes, so that `builtin-aws` is not taken for a mistyped `builtin-gcp`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const written = word.toLowerCase();
   const meant = candidates.filter((candidate) => hasNearParts(written, candidate.toLowerCase()));
   const lowered = meant.map((candidate) => candidate.toLowerCase());
-  const match = closestMatch(written, lowered, { maxDistance: mistakesIn(written) });
+  const match = closestMatch(written, lowered, { maxDistance: Math.max(1, Math.floor(written.length / 3)) });
   return match === undefined ? undefined : meant[lowered.indexOf(match)];
 }
 
@@ -19,7 +19,8 @@ function hasNearParts(word: string, candidate: string): boolean {
 }
 
 function isNear(part: string, other: string): boolean {
-  return part === other || closestMatch(part, [other], { maxDistance: mistakesIn(part) }) !== undefined;
+  return (
+    part === other ||
+    closestMatch(part, [other], { maxDistance: Math.max(1, Math.floor(part.length / 2)) }) !== undefined
+  );
 }
-
-const mistakesIn = (word: string) => Math.max(1, Math.floor(word.length / 3));

@@ -11,6 +11,7 @@ describe('the name that somebody most likely meant', () => {
     // Each part counts by itself: these are two clouds.
     ['argo-cd-builtin-aws', ['argo-cd-builtin-gcp', 'argo-cd-builtin-azure'], undefined],
     ['argo-cd-builtin-awz', ['argo-cd-builtin-gcp', 'argo-cd-builtin-aws'], 'argo-cd-builtin-aws'],
+    ['--clusterprofile-cli-rags', ['--clusterprofile-cli-args'], '--clusterprofile-cli-args'],
     ['', ['google'], undefined],
   ] as const) {
     test(`of ${word || 'nothing'}, where there are ${candidates.join(', ')}, is ${meant ?? 'none'}`, () => {

@@ -136,6 +136,25 @@ describe('oidc-credentials', () => {
     assert.match(await complaintOf([...args, ...proof]), /gave no ID token: ask for --scope openid/);
   });
 
+  test('proves who it is at a token endpoint without metadata too', async (t) => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const { issuer, file, args } = await start(t, {
+      keyed: { publicKey: publicKey.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['verify']) },
+    });
+    const key = await file('key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+    const endpoint = ['--token-endpoint', `${issuer.url}/token`, ...args.slice(2)];
+    const { claims } = await statusOf([...endpoint, '--client-id', 'keyed', '--client-key-file', key]);
+    assert.equal(claims.sub, 'keyed');
+  });
+
+  test('says that a proxy of the environment cannot be used, and not its password', async (t) => {
+    const { file, args } = await start(t, { controller: { secret: 'x' } });
+    setEnvironment(t, { HTTPS_PROXY: 'gopher://u:the-password@proxy' });
+    const proof = ['--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];
+    const said = await complaintOf([...args, ...proof]);
+    assert.match(said, /HTTPS_PROXY or HTTP_PROXY of the environment is no URL that Node can use/);
+  });
+
   test('lets a profile name the audience that its operator allows, and no other', async (t) => {
     const { file, args } = await start(t, { controller: { secret: 'x' } });
     const proof = [...args, '--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];
@@ -195,7 +214,10 @@ describe('oidc-credentials', () => {
       [['--issuer', 'https://127.0.0.1:2', ...proof], /cannot be reached \(ECONNREFUSED\)$/],
       [[...silent, ...proof], /answered 404 \(not_found\)$/],
       [[...args, ...proof, '--audience', 'forbidden'], /\(invalid_target: .*; correct --audience or --resource/],
-      [[...args, '--client-id', 'nobody', '--client-secret-file', secret], /answered 401 \(invalid_client/],
+      [
+        [...args, '--client-id', 'nobody', '--client-secret-file', secret],
+        /answered 401 \(invalid_client: client authentication failed\); see whether --client-id and/,
+      ],
       [['--issuer', issuer.url, '--ca-file', secret, ...proof], /--ca-file .* holds no certificates in PEM/],
       [[...args, '--client-id', 'controller', '--client-key-file', secret], /holds no private key: it has to be PEM/],
     ] as const) {
@@ -211,6 +233,13 @@ describe('oidc-credentials', () => {
     assert.deepEqual([stdout, exitCode], ['', 1]);
     assert.match(stderr, /^https:.*answered 400 \(invalid_request: no such thing: /);
     assert.ok(stderr.length < 5_000 && !stderr.includes('\n'), stderr);
+    for (const [status, complaint] of [
+      [503, /answered 503: try again later/],
+      [404, /answered otherwise than an issuer does \(HTTP 404\): see whether the URL is right/],
+    ] as const) {
+      issuer.answer(status, {});
+      assert.match(await complaintOf([...args, ...proof]), complaint);
+    }
     issuer.answer(200, { token_type: 'Bearer' });
     assert.match(await complaintOf([...args, ...proof]), /OAUTH|otherwise than an issuer does/);
   });
@@ -233,6 +262,10 @@ describe('the arguments of oidc-credentials', () => {
     // What a profile adds comes last.
     [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer stands there 2 times/],
     [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
+    [
+      ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],
+      /needs --issuer/,
+    ],
     [['--token-file', '/t', '--id-token'], /cannot stand beside --id-token/],
   ] as const) {
     test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {

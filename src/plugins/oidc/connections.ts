@@ -11,12 +11,19 @@ export function trustAndProxies(caFile: string | undefined): () => void {
   const before = tls.getCACertificates('default');
   if (caFile === undefined) tls.setDefaultCACertificates([...new Set([...before, ...systemRoots()])]);
   else trustOnly(caFile);
-  // Newer versions of Node have it; in others NODE_USE_ENV_PROXY=1 does the same.
-  const withoutProxies = http.setGlobalProxyFromEnv?.();
-  return () => {
-    withoutProxies?.();
-    tls.setDefaultCACertificates(before);
-  };
+  const untrust = () => tls.setDefaultCACertificates(before);
+  try {
+    // Newer versions of Node have it; in others NODE_USE_ENV_PROXY=1 does the same.
+    const withoutProxies = http.setGlobalProxyFromEnv?.();
+    return () => {
+      withoutProxies?.();
+      untrust();
+    };
+  } catch {
+    untrust();
+    // Its own message could hold the proxy's password.
+    throw new Error('HTTPS_PROXY or HTTP_PROXY of the environment is no URL that Node can use: correct it');
+  }
 }
 
 function trustOnly(caFile: string): void {

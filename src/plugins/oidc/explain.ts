@@ -1,5 +1,5 @@
 /** Errors of openid-client in words that say what to do. Nothing of what was sent to the issuer is in them. */
-import { ClientError, ResponseBodyError } from 'openid-client';
+import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { printable } from '../../printable.ts';
 
 /** What RFC 6749, RFC 8693 and RFC 8707 call the refusals of a token endpoint. */
@@ -13,12 +13,13 @@ const advice: Readonly<Record<string, string>> = {
   invalid_target: 'correct --audience or --resource, or let the client have it',
 };
 
-export function explain(error: unknown, issuer: string): Error {
-  if (error instanceof ResponseBodyError) {
-    const { error: code, error_description: description, status } = error;
-    const said = printable(description === undefined ? code : `${code}: ${description}`, 1_024);
-    const what = advice[code];
-    return new Error(`${issuer} answered ${status} (${said})${what === undefined ? '' : `; ${what}`}`);
+/** `issuer` is its URL. */
+export async function explain(error: unknown, issuer: string): Promise<Error> {
+  if (error instanceof ResponseBodyError) return refusal(issuer, error.status, error.error, error.error_description);
+  // RFC 6749: who has used the header Authorization is told so by a challenge. What is wrong is in the body all the same.
+  if (error instanceof WWWAuthenticateChallengeError) {
+    const { error: code, error_description: description } = await bodyOf(error.response);
+    return refusal(issuer, error.status, typeof code === 'string' ? code : 'invalid_client', description);
   }
   if (!(error instanceof ClientError || error instanceof TypeError)) {
     return error instanceof Error ? error : new Error('no reason given');
@@ -30,14 +31,24 @@ export function explain(error: unknown, issuer: string): Error {
   if (code === 'OAUTH_TIMEOUT' || code === 'ABORT_ERR' || isTimeout(error)) {
     return new Error(`${issuer} has not answered in time (--timeout-seconds)`);
   }
-  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') {
-    return new Error(
-      `${issuer} answered otherwise than an issuer does (${statusOf(error)}): see whether the URL is right`,
-    );
-  }
+  if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return notConform(error, issuer);
   if (code.startsWith('OAUTH_')) return new Error(`${issuer}: ${error.message} (${code})`);
   const trust = /CERT|ISSUER|LEAF_SIGNATURE/.test(code) ? '; --ca-file names the authority of its certificate' : '';
   return new Error(`${issuer} cannot be reached (${code})${trust}`);
+}
+
+function refusal(issuer: string, status: number, code: string, description: unknown): Error {
+  const said = printable(typeof description === 'string' ? `${code}: ${description}` : code, 1_024);
+  const what = advice[code];
+  return new Error(`${issuer} answered ${status} (${said})${what === undefined ? '' : `; ${what}`}`);
+}
+
+async function bodyOf(response: Response): Promise<{ readonly error?: unknown; readonly error_description?: unknown }> {
+  try {
+    return Object(await response.json());
+  } catch {
+    return {};
+  }
 }
 
 function isTimeout(error: unknown): boolean {
@@ -51,6 +62,11 @@ function codeOf(error: Error): string {
   return 'code' in error && error.code !== undefined ? String(error.code) : error.message;
 }
 
-function statusOf({ cause }: Error): string {
-  return cause instanceof Response ? `HTTP ${cause.status}` : 'no HTTP status';
+function notConform({ cause }: Error, issuer: string): Error {
+  const status = cause instanceof Response ? cause.status : undefined;
+  if (status !== undefined && (status >= 500 || status === 429)) {
+    return new Error(`${issuer} answered ${status}: try again later, or ask who runs it`);
+  }
+  const what = status === undefined ? '' : ` (HTTP ${status})`;
+  return new Error(`${issuer} answered otherwise than an issuer does${what}: see whether the URL is right`);
 }

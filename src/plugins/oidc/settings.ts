@@ -122,6 +122,9 @@ export function readSettings(args: readonly string[]): Settings {
     const proofs = '--client-secret-file, --client-key-file and --client-assertion-file';
     throw new Error(`nothing says who this client is: add one of ${proofs}, or a --subject-token-file to exchange`);
   }
+  if (values['id-token'] && !issuer) {
+    throw new Error('--id-token needs --issuer: an ID token says whose it is, and that is checked');
+  }
   return {
     issuer,
     tokenEndpoint,

@@ -62,7 +62,7 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
     const first = Math.min(...ends.filter((end) => end !== undefined));
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
-    throw explain(error, (issuer ?? tokenEndpoint)?.href ?? 'the issuer');
+    throw await explain(error, (issuer ?? tokenEndpoint)?.href ?? 'the issuer');
   } finally {
     restore();
   }
@@ -73,7 +73,9 @@ async function configure(
   proof: oidc.ClientAuth,
 ): Promise<oidc.Configuration> {
   if (issuer) return oidc.discovery(issuer, clientId, {}, proof, { timeout: timeoutSeconds });
-  const metadata = { issuer: tokenEndpoint?.origin ?? '', token_endpoint: tokenEndpoint?.href ?? '' };
+  // The name of such an issuer is not known; an assertion may be for the endpoint as well (RFC 7523).
+  const endpoint = tokenEndpoint?.href ?? '';
+  const metadata = { issuer: endpoint, token_endpoint: endpoint };
   const config = new oidc.Configuration(metadata, clientId, {}, proof);
   config.timeout = timeoutSeconds;
   return config;
