@@ -1,5 +1,4 @@
 /** What reading an answer failed with, as this package says it: the client that reads it knows neither the cluster nor what to do. */
-import { ApiException } from '@kubernetes/client-node';
 import { type ClusterOfError, CredentialsError, RequestError } from '../errors.ts';
 import type { Answer } from './answer.ts';
 
@@ -31,8 +30,7 @@ export function tellBrokenAnswers<T extends object>(client: T, cluster: ClusterO
     try {
       return await Reflect.apply(reader, owner, [response, type]);
     } catch (error) {
-      // The server's own word.
-      if (error instanceof ApiException) throw error;
+      if (isApiException(error)) throw error;
       const body: unknown = Reflect.get(Object(response), 'body');
       const { size, failure } = isAnswer(body) ? body : {};
       // What broke it off has its own words: those of the caller's signal, say.
@@ -59,6 +57,11 @@ export function tellBrokenAnswers<T extends object>(client: T, cluster: ClusterO
 
 function isAnswer(value: unknown): value is Answer {
   return typeof value === 'object' && value !== null && 'size' in value && 'failure' in value;
+}
+
+/** The server's own word, with its status. Known by its shape: a program may have a second copy of client-node. */
+function isApiException(error: unknown): boolean {
+  return error instanceof Error && typeof Reflect.get(error, 'code') === 'number' && 'headers' in error;
 }
 
 function isReader(value: unknown): value is Reader {

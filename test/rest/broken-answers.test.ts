@@ -206,6 +206,26 @@ describe('a generated client', () => {
     });
   }
 
+  test('of a second copy of client-node rejects with the ApiException of that copy', async (t) => {
+    const { config } = await startRawH1(t, () => undefined);
+    class OtherApiException extends Error {
+      readonly code = 403;
+      readonly body = 'no';
+      readonly headers = {};
+    }
+    class OtherClient {
+      readonly api = {
+        responseProcessor: {
+          read: async () => {
+            throw new OtherApiException();
+          },
+        },
+      };
+    }
+    const { api } = Reflect.apply(config.makeApiClient, config, [OtherClient]);
+    await assert.rejects(api.responseProcessor.read(), OtherApiException);
+  });
+
   test('prints as before: what reads its answers is no part of it', async (t) => {
     const { config } = await startRawH1(t, () => undefined);
     const client = KubernetesObjectApi.makeApiClient(config);
