@@ -26,7 +26,9 @@ describe('the docs', () => {
     for (const [index, { page, code }] of snippets.entries()) {
       writeFileSync(join(folder, `${page.replaceAll(/\W/g, '-')}-${index}.ts`), code);
     }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }));
+    // Without the paths of the base: readers compile against what is published.
+    const config = { extends: '../../tsconfig.json', compilerOptions: { paths: {} }, include: ['*.ts'] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     const { stdout, exitCode } = await execa('tsc', ['-p', folder], {
       preferLocal: true,
       localDir: root,
@@ -107,6 +109,23 @@ describe('the docs', () => {
       }
     }
     assert.ok(commands > 20);
+  });
+
+  test('name files, and parts of npm run test:e2e, that are there', () => {
+    const parts = read('test/e2e/run.ts');
+    const [, table = ''] = /^const parts\b[^{]*\{\n([^}]*)\}/m.exec(parts) ?? [];
+    const names = [...table.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
+    assert.ok(names.length > 5);
+    for (const name of names)
+      assert.ok(read('CONTRIBUTING.md').includes(`| \`${name}\` |`), `CONTRIBUTING.md: ${name}`);
+    for (const page of pages.filter((name) => name !== 'CHANGELOG.md')) {
+      for (const [, path = ''] of read(page).matchAll(/`((?:src|test|examples|crds)\/[\w./-]*)`/g)) {
+        assert.ok(statSync(join(root, path), { throwIfNoEntry: false }), `${page}: there is no ${path}`);
+      }
+      for (const [, part = ''] of read(page).matchAll(/npm run test:e2e -- --only ([\w-]+)/g)) {
+        assert.ok(names.includes(part), `${page}: test:e2e has no part ${part}`);
+      }
+    }
   });
 
   test('name only codes, reasons and variables that the code has', () => {
