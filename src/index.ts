@@ -1,3 +1,8 @@
+/**
+ * For authors of controllers: from a ClusterProfile to a client whose requests carry its credential.
+ *
+ * @module clusterprofile-credentials
+ */
 export type { ApiVersion } from './access/api-versions.ts';
 export type { ResolvedCluster } from './access/cluster.ts';
 export type {

@@ -1,3 +1,8 @@
+/**
+ * For controllers of many clusters: which clusters are in use, informers, queues, leader election.
+ *
+ * @module clusterprofile-credentials/fleet
+ */
 export { FleetError, type FleetErrorCode } from '../errors.ts';
 export type { Clock } from './clock.ts';
 export { Cluster } from './cluster.ts';

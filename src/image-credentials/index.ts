@@ -1,3 +1,8 @@
+/**
+ * For programs that pull images: the kubelet's image credential providers (KEP-2133).
+ *
+ * @module clusterprofile-credentials/image-credentials
+ */
 export {
   ConfigurationError,
   type ConfigurationErrorCode,

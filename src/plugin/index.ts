@@ -1,3 +1,8 @@
+/**
+ * For authors of plugins: what a plugin is asked, and how it answers.
+ *
+ * @module clusterprofile-credentials/plugin
+ */
 export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors.ts';
 export {
   type ExecCredential,

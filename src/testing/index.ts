@@ -1,3 +1,8 @@
+/**
+ * For tests: an API server within the process, and throw-away plugins.
+ *
+ * @module clusterprofile-credentials/testing
+ */
 export type { User } from './api/users.ts';
 export type { Behaviour, RequestFilter } from './behaviours.ts';
 export {

@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type DefaultTheme, defineConfig } from 'vitepress';
+import { siteLink } from './outside.ts';
+
+/** The first heading of a page. */
+function titleOf(page: string): string {
+  const text = readFileSync(new URL(`../${page}.md`, import.meta.url), 'utf8');
+  return /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? page;
+}
+
+const item = (page: string): DefaultTheme.SidebarItem => ({ text: titleOf(page), link: `/${page}` });
+const pages = (...names: readonly string[]) => names.map(item);
+const recipes = globSync('recipes/*.md', { cwd: fileURLToPath(new URL('..', import.meta.url)) }).sort();
+
+const api = [
+  { text: 'API', link: '/api/' },
+  ...['', '/fleet', '/plugin', '/image-credentials', '/testing'].map((name) => ({
+    text: `API: clusterprofile-credentials${name}`,
+    link: `/api/clusterprofile-credentials${name}`,
+  })),
+];
+
+/** As GitHub makes them: pages are read there, too. */
+const slugify = (heading: string) =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}\-_ ]/gu, '')
+    .replaceAll(' ', '-');
+
+export default defineConfig({
+  title: 'clusterprofile-credentials',
+  description: 'Credentials for multicluster Kubernetes controllers in TypeScript',
+  // A site below a path: DOCS_BASE=/clusterprofile-credentials/ npm run docs
+  base: process.env.DOCS_BASE ?? '/',
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // The start page is the README.
+  rewrites: { 'files/start.md': 'index.md' },
+  srcExclude: ['node_modules/**'],
+  markdown: {
+    anchor: { slugify },
+    config(md) {
+      md.core.ruler.push('links-of-the-site', ({ tokens, env }) => {
+        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const name = token.type === 'link_open' ? 'href' : token.type === 'image' ? 'src' : undefined;
+          const value = name && token.attrGet(name);
+          if (name && value) token.attrSet(name, siteLink(env.relativePath, value, name === 'src'));
+        }
+      });
+    },
+  },
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    sidebar: [
+      { text: 'Start', link: '/' },
+      { text: 'For authors of controllers', items: pages('controllers', 'fleet', 'testing', 'migration') },
+      {
+        text: 'For operators',
+        items: pages('operating', 'security', 'observability', 'troubleshooting', 'errors', 'command-line'),
+      },
+      ...(recipes.length === 0
+        ? []
+        : [{ text: 'Recipes', items: pages(...recipes.map((file) => file.replace(/\.md$/, ''))) }]),
+      { text: 'For authors of plugins', items: pages('plugins', 'image-credentials') },
+      { text: 'Reference', items: [...api, ...pages('stability', 'differences', 'benchmarks')] },
+      { text: 'For contributors', items: pages('architecture') },
+    ],
+  },
+});
