@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { assertDocumented } from '../../fixtures/golden.ts';
 import { profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
 import { runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
 import { ended, temporaryFolder } from '../../fixtures/script.ts';
@@ -106,6 +107,14 @@ test('exec reaches the clusters with the credential of their own plugin', async 
   );
   assert.match(stderr, /10 clusters: 6 ok, 4 failed/);
   assert.equal(exitCode, 11);
+});
+
+test('exec prints what docs/command-line.md says', async (t) => {
+  const { args, env } = await threeClusters(t);
+  const script = '[ "$CLUSTERPROFILE_NAME" = a ] && echo ok || { echo "not ready: etcd"; exit 1; }';
+  const { stdout, stderr } = await runProgram(t, args('--parallel=1', '--', 'sh', '-c', script), { env });
+  const flags = '-f profiles.yaml --clusterprofile-provider-file providers.yaml';
+  assertDocumented(`clusterprofile exec ${flags} -- ./readyz`, `${stdout}\n${stderr}\n`);
 });
 
 test('exec says what it was not given: a command, one that is there, ClusterProfiles', async (t) => {

@@ -7,6 +7,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { RestConfig } from '../../../src/index.ts';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
 import { programFile, runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
 import { print, setEnvironment, shellPlugin, temporaryFolder } from '../../fixtures/script.ts';
@@ -107,6 +108,21 @@ describe('kubeconfig', () => {
       ['clusterprofile', ['credential', 'fleet/spoke-0', '--context', 'hub']],
     );
     assert.deepEqual(exec.env, [{ name: 'KUBECONFIG', value: `${kubeconfig}${delimiter}${other}` }]);
+  });
+
+  test('writes what docs/command-line.md says', async (t) => {
+    const { flags, providerFile } = await startOperatedFleet(t);
+    const file = await writeInput(t, 'p.json', profileOf('spoke-1', 'google', { server: 'https://spoke-1:6443' }));
+    const { stdout } = await runProgram(t, ['kubeconfig', '-f', file, ...flags]);
+    const printed = withoutRun(`${stdout}\n`, {
+      [`${process.execPath}\n      args:\n      - ${programFile}`]: 'clusterprofile\n      args:',
+      [file]: '/home/me/profiles.yaml',
+      [providerFile]: '/home/me/providers.yaml',
+    });
+    assertDocumented(
+      `clusterprofile kubeconfig -f profiles.yaml --clusterprofile-provider-file providers.yaml`,
+      printed,
+    );
   });
 
   test('refuses what would mean something else elsewhere, and secrets', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { runProgram, writeInput } from '../../fixtures/program.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 
@@ -87,4 +88,20 @@ test('lint says what it was not given: files, one that is there', async (t) => {
   });
   assert.match(missing.stderr, /^error: \/nowhere\.yaml does not exist\nhint: {2}correct the path$/);
   assert.equal(missing.exitCode, 3);
+});
+
+test('lint finds what docs/command-line.md says', async (t) => {
+  const folder = await temporaryFolder(t);
+  const bare = providers().replace(/ {2}allowedServers.*\n/, '  profileSourcedCLIArgsPolicy: Apend\n');
+  await Promise.all([
+    writeFile(join(folder, 'providers.yaml'), bare),
+    writeFile(join(folder, 'profiles.yaml'), profile),
+  ]);
+  const { stdout, stderr } = await runProgram(t, [
+    'lint',
+    join(folder, 'providers.yaml'),
+    join(folder, 'profiles.yaml'),
+  ]);
+  const printed = withoutRun(`${stdout}\n${stderr}\n`, { [`${folder}/`]: '' });
+  assertDocumented('clusterprofile lint providers.yaml profiles.yaml', printed);
 });

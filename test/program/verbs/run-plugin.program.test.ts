@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { runProgram, writeInput } from '../../fixtures/program.ts';
 import { print, shellPlugin } from '../../fixtures/script.ts';
 
@@ -105,4 +106,17 @@ test('run-plugin says why there is no answer: exit codes, signals, time, a missi
     [exit, signal, time, missing].map(({ exitCode }) => exitCode),
     [12, 12, 12, 12],
   );
+});
+
+test('run-plugin prints what docs/command-line.md says', async (t) => {
+  const plugin = await shellPlugin(
+    t,
+    `echo "logging in" >&2\n${print({ token: `${secret}\n`, expirationTimeStamp: 'x' })}`,
+  );
+  const { stdout } = await runProgram(t, ['run-plugin', '--', plugin.command]);
+  const printed = withoutRun(`${stdout}\n`, { [plugin.command]: '/home/me/plugin' }).replace(
+    /after \d+ ms/,
+    'after 12 ms',
+  );
+  assertDocumented('clusterprofile run-plugin -- ./plugin', printed);
 });
