@@ -29,7 +29,7 @@ export function keysOf(path: string, content: unknown): readonly (string | numbe
     const [all, index, quoted] = /^\[(?:(\d+)|("(?:[^"\\]|\\.)*"))\]\.?/.exec(rest) ?? [];
     let key: string | number;
     if (all !== undefined) {
-      key = index === undefined ? String(JSON.parse(quoted ?? '""')) : Number(index);
+      key = index === undefined ? unquoted(quoted ?? '') : Number(index);
       rest = rest.slice(all.length);
     } else {
       const known = typeof value === 'object' && value !== null ? Object.keys(value) : [];
@@ -46,4 +46,14 @@ export function keysOf(path: string, content: unknown): readonly (string | numbe
     value = at(value, key);
   }
   return keys;
+}
+
+/** Messages escape what could write to a terminal, in a way that JSON does not always know. */
+function unquoted(text: string): string {
+  try {
+    const escape = (_: string, code: string) => String.fromCodePoint(Number.parseInt(code, 16));
+    return String(JSON.parse(text.replace(/\\u\{([0-9a-f]+)\}/g, escape)));
+  } catch {
+    return text;
+  }
 }

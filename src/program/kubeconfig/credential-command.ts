@@ -101,8 +101,9 @@ export function fileArguments({ options }: Call): readonly string[] {
 export function hubArguments({ options }: Call, context: string | undefined): Pick<CredentialCommand, 'after' | 'env'> {
   const files = context === undefined ? [] : kubeconfigFiles(options.text('kubeconfig'));
   const [file, second] = files;
-  // A pod's service account needs no kubeconfig.
-  if (context === undefined || file === undefined) return { after: [], env: [] };
+  if (context === undefined) return { after: [], env: [] };
+  // A pod's service account, which counts where KUBECONFIG leads nowhere: and there it may lead to this kubeconfig.
+  if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
   return second === undefined
     ? { after: ['--kubeconfig', file, '--context', context], env: [] }
     : { after: ['--context', context], env: [{ name: 'KUBECONFIG', value: files.join(delimiter) }] };

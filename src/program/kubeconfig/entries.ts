@@ -45,8 +45,10 @@ export function toEntry(
 
 /** Whether a user of a kubeconfig, as it stands in the file, is one of ours for that profile. */
 export function isEntryOf(profile: string, user: unknown): boolean {
-  const args: unknown = Object(Object(user).exec).args;
+  const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);
   if (!Array.isArray(args)) return false;
   const at = args.indexOf('credential');
-  return at >= 0 && args[at + 1] === profile;
+  // A program of somebody else's may have a verb of that name.
+  const program = at === 0 ? command : args[0];
+  return /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(String(program)) && args[at + 1] === profile && at <= 1;
 }

@@ -8,6 +8,7 @@ import { type EnvVar, envNameProblem, fieldPath, interactiveModes } from '../../
 import { PluginError } from '../../errors.ts';
 import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
+import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
 import { type PluginCall, runPlugin, shownStderr } from '../../exec/plugin.ts';
 import { pluginFileProblem } from '../../exec/plugin-file.ts';
 import type { Ended } from '../../exec/process.ts';
@@ -74,7 +75,12 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
     ...judged.warnings,
     ...(unsafe === undefined ? [] : [`its file could be replaced by somebody else: ${unsafe}`]),
   ];
-  const stderr = ended && shownStderr(ended, credential?.secrets ?? []);
+  const secrets = [
+    ...(credential?.secrets ?? []),
+    ...secretsOfEnvironment(exec.env, process.env),
+    ...secretsOfArguments(exec.args),
+  ];
+  const stderr = ended && shownStderr(ended, secrets);
   return {
     command: exec.command,
     ...('problem' in executable ? {} : { path: executable.path }),

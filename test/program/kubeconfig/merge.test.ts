@@ -107,6 +107,11 @@ describe('an existing kubeconfig', () => {
     }
     const other = mergeKubeconfig(undefined, [{ ...entry('other/a'), name: 'fleet/a@hub' }]).text;
     assert.throws(() => mergeKubeconfig(other, [entry('fleet/a')]), MergeProblem);
+    const foreign = mergeKubeconfig(undefined, [entry('fleet/a')]).text.replace(
+      'command: clusterprofile',
+      'command: vault',
+    );
+    assert.throws(() => mergeKubeconfig(foreign, [entry('fleet/a')]), MergeProblem);
   });
 
   for (const [what, text] of [

@@ -120,3 +120,12 @@ test('run-plugin prints what docs/command-line.md says', async (t) => {
   );
   assertDocumented('clusterprofile run-plugin -- ./plugin', printed);
 });
+
+test('run-plugin shows nothing of stderr that the options or the environment say is secret', async (t) => {
+  const given = 'hunter2-hunter2';
+  const plugin = await shellPlugin(t, `echo "with $A and $API_TOKEN and $2" >&2\n${print({ token: secret })}`);
+  const run = ['run-plugin', '--env', `A=${given}-env`, '--', plugin.command, '--client-secret', `${given}-argument`];
+  const { stdout, stderr } = await runProgram(t, run, { env: { API_TOKEN: `${given}-shell` } });
+  assert.match(stdout, /^stderr {6}with \[redacted\] and \[redacted\] and \[redacted\]$/m);
+  assert.ok(!`${stdout}${stderr}`.includes('hunter2'));
+});
