@@ -51,8 +51,8 @@ export function keysOf(path: string, content: unknown): readonly (string | numbe
 /** Messages escape what could write to a terminal, in a way that JSON does not always know. */
 function unquoted(text: string): string {
   try {
-    const escape = (_: string, code: string) => String.fromCodePoint(Number.parseInt(code, 16));
-    return String(JSON.parse(text.replace(/\\u\{([0-9a-f]+)\}/g, escape)));
+    const toCharacter = (_: string, code: string) => String.fromCodePoint(Number.parseInt(code, 16));
+    return String(JSON.parse(text.replace(/\\u\{([0-9a-f]+)\}/g, toCharacter)));
   } catch {
     return text;
   }

@@ -191,22 +191,15 @@ status:
   }
 
   test('may have names that no terminal and no path can take', () => {
-    const names = [
-      '\u{e0001}=',
-      '\u001b[31m=',
-      'a]"=',
-      '"',
-      '\\u{ffffffff}=',
-      '__proto__=',
-      'a.b["c"]=',
-      `${'x'.repeat(9_000)}=`,
-    ];
+    const names = ['\u{e0001}=', '\u001b[31m=', 'a]"=', '"', '__proto__=', 'a.b["c"]=', `${'x'.repeat(9_000)}=`];
     const envs = Object.fromEntries(names.map((name) => [name, null]));
     const name = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs';
     const cluster = JSON.stringify({ server: 'https://h', extensions: [{ name, extension: envs }] });
     const lines = linesFor(profile(cluster));
     assert.equal(lines.filter((line) => line.includes('ENV_INVALID')).length, names.length);
     assert.ok(!lines.join().includes('\u001b'));
+    const odd = JSON.stringify({ server: 'https://h', extensions: [{ name, extension: { '\\u{ffffffff}=': '' } }] });
+    assert.match(linesFor(profile(odd)).join(), /ENV_INVALID/);
   });
 
   test('may stand in a list, or as one of several documents, in JSON too', () => {
