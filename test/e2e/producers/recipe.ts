@@ -142,7 +142,7 @@ export async function profileOf(shape: string, plane: ControlPlane, change: obje
 export async function whoUnderBoth(t: TestContext, config: RestConfig): Promise<string | undefined> {
   const name = await whoAmI(config.makeApiClient(AuthenticationV1Api));
   assert.deepEqual(await underKubectl(t, config), { name });
-  record('plugin of others that authenticates under the SDK and under kubectl, with the same user');
+  record('plugin that authenticates under the SDK and under kubectl, with the same user');
   return name;
 }
 
