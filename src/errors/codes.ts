@@ -101,6 +101,7 @@ export type FleetErrorCode =
   | 'CLUSTER_DISENGAGED'
   | 'FLEET_CLOSED'
   | 'LEASE_LOST'
+  | 'SHARDS_DIFFER'
   | 'TIMEOUT'
   | 'API_STATUS'
   | 'API_TIMEOUT'

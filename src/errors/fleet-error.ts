@@ -11,6 +11,8 @@ export interface FleetFailure extends ErrorOptions {
   /** Where an API server refused: the reason in its `Status`, for example `Forbidden`. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
+  /** Of `CLUSTER_NOT_OWNED`: the identity of the replica that works on the cluster, where it is known. */
+  readonly owner?: string;
 }
 
 /** A cluster of a fleet cannot be used, or its API server did not answer as it should. */
@@ -26,15 +28,17 @@ export class FleetError extends CredentialsError {
   readonly cluster: string | undefined;
   readonly statusCode: number | undefined;
   readonly reason: string | undefined;
+  readonly owner: string | undefined;
 
   constructor(code: FleetErrorCode, message: string, failure: FleetFailure = {}) {
-    const { cluster, statusCode, reason, retryAfterMs, ...options } = failure;
+    const { cluster, statusCode, reason, retryAfterMs, owner, ...options } = failure;
     super(message, options);
     this.code = code;
     this.cluster = cluster;
     this.statusCode = statusCode;
     this.reason = reason === undefined ? undefined : printable(reason, maxFieldBytes);
+    this.owner = owner;
     this.retryAfterMs = retryAfterMs;
-    this.retryable = code !== 'CLUSTER_NOT_FOUND' && code !== 'FLEET_CLOSED';
+    this.retryable = !['CLUSTER_NOT_FOUND', 'FLEET_CLOSED', 'SHARDS_DIFFER'].includes(code);
   }
 }

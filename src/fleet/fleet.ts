@@ -19,9 +19,10 @@ import { Claims } from './membership/claims.ts';
 import { type EngageHandler, EngageHandlers } from './membership/engage-handlers.ts';
 import { Member, type MemberContext } from './membership/member.ts';
 import { Membership } from './membership/membership.ts';
-import { ownsEverything } from './membership/ownership.ts';
+import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
 import { type FleetOptions, type FleetSettings, parseFleetOptions } from './options.ts';
+import { ownershipOf } from './sharding/options.ts';
 import type { ClusterState } from './telemetry.ts';
 
 /** How a cluster of the fleet stands. */
@@ -57,7 +58,7 @@ export class Fleet {
   readonly #controllers: Controller[] = [];
   readonly #handlers: EngageHandlers;
   readonly #context: MemberContext;
-  readonly #ownership = ownsEverything;
+  readonly #ownership: Ownership;
   readonly #stop = new AbortController();
   readonly #watchers = new Set<() => void>();
   #known = false;
@@ -68,7 +69,8 @@ export class Fleet {
     this.#settings = parseFleetOptions(options);
     const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify, isReady } =
       this.#settings;
-    const ownership = this.#ownership;
+    const ownership = ownershipOf(this.#settings);
+    this.#ownership = ownership;
     this.#membership = new Membership({ select, identify, ownerOf: (key) => ownership.ownerOf(key) });
     this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
     const claims = new Claims();
@@ -81,8 +83,15 @@ export class Fleet {
       engageTimeoutMs,
       drainTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
-      claim: (key, member) => claims.claim(key, member),
-      release: (key, member) => claims.release(key, member),
+      claim: (key, member) => {
+        const claimed = claims.claim(key, member);
+        if (claimed) ownership.enter(key);
+        return claimed;
+      },
+      release: (key, member) => {
+        // Another member with this key goes on where this one was.
+        if (claims.release(key, member)) ownership.leave(key);
+      },
       handlers: this.#handlers,
       begin: (cluster) => {
         for (const controller of this.#controllers) controller.attach(cluster);
@@ -100,7 +109,8 @@ export class Fleet {
 
   /**
    * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages every one and returns.
-   * Whatever the hub answers, it goes on. Once for each fleet.
+   * Whatever the hub answers, it goes on. Once for each fleet. Rejects with `SHARDS_DIFFER` where other replicas believe in
+   * another number of shards.
    */
   run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOf('fleet.run', options);
@@ -116,7 +126,8 @@ export class Fleet {
   /** Disengages every cluster, and ends `run`. Resolves when nothing goes on any more. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.#running;
+    // Who called run is told of its failure.
+    await this.#running?.catch(() => undefined);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -189,6 +200,7 @@ export class Fleet {
     throw new FleetError(code, `${name} cannot be used${whose}: it is ${state} (${reason}): ${message}`, {
       cluster: name,
       reason,
+      ...(owner === undefined ? {} : { owner }),
     });
   }
 
@@ -209,7 +221,13 @@ export class Fleet {
       const types = new Set([...added, ...changed, ...removed]);
       for (const member of this.#members.values()) member.providersChanged(types);
     });
-    const stopOwnership = this.#ownership.onChange(() => this.#apply(this.#membership.names));
+    let failure: { readonly error: unknown } | undefined;
+    const ownership = this.#ownership
+      .run({ changed: (affects) => this.#apply(this.#membership.namesOf(affects)) }, signal)
+      .catch((error: unknown) => {
+        failure = { error };
+        this.#stop.abort(error);
+      });
     const source = new Hub({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
     signal.addEventListener('abort', () => this.#context.changed(), { once: true });
     try {
@@ -227,9 +245,11 @@ export class Fleet {
       this.#stop.abort();
     }
     changes[Symbol.dispose]();
-    stopOwnership();
-    await Promise.all([...this.#members.values()].map((member) => member.remove('FLEET_CLOSED', 'the fleet ends')));
+    // What is shared is given away as soon as nothing works on it any more.
+    const members = [...this.#members.values()].map((member) => member.remove('FLEET_CLOSED', 'the fleet ends'));
+    await Promise.all([ownership, ...members]);
     this.#context.changed();
+    if (failure) throw failure.error;
   }
 
   /** Tells members what has become of them. */
@@ -268,7 +288,7 @@ export class Fleet {
   }
 
   #isSynced(): boolean {
-    if (!this.#known) return false;
+    if (!this.#known || !this.#ownership.isSettled) return false;
     return [...this.#members.values()].every(({ isSettled, cluster, isGone }) => {
       if (isGone) return true;
       return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, trouble }) => hasSynced || trouble);

@@ -16,6 +16,14 @@ export interface FleetSource {
   }[];
 }
 
+/** What can be asked of a fleet that is shared. */
+export interface SharesSource {
+  /** How many shards are this replica's. */
+  owned(): number;
+  /** How many replicas live. */
+  peers(): number;
+}
+
 const states: readonly ClusterState[] = [
   'Pending',
   'Engaging',
@@ -40,6 +48,7 @@ export class FleetMetrics {
   /** @internal What it wants to be told. */
   readonly observer: FleetObserver;
   #source: FleetSource | undefined;
+  #shares: SharesSource | undefined;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
@@ -62,6 +71,11 @@ export class FleetMetrics {
       ]);
     }
     this.#source = source;
+  }
+
+  /** @internal The same for a fleet that is shared. */
+  shares(source: SharesSource): void {
+    this.#shares = source;
   }
 
   #register(registers: ReturnType<typeof registersOf>, clusterLabel: boolean): FleetObserver {
@@ -157,6 +171,37 @@ export class FleetMetrics {
       labelNames: ['reason'],
       registers,
     });
+    const shares = () => this.#shares;
+    const shareGauge = (name: string, help: string, of: keyof SharesSource) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          const source = shares();
+          if (source) this.set(source[of]());
+        },
+      });
+    shareGauge('clusterprofile_fleet_shards_owned', "Shards that are this replica's.", 'owned');
+    shareGauge('clusterprofile_fleet_peers', 'Replicas that live, as this one sees it.', 'peers');
+    const shardChanges = new Counter({
+      name: 'clusterprofile_fleet_shard_changes_total',
+      help: 'Shards that came to this replica or went from it: taken, taken_over, handed_over, lost.',
+      labelNames: ['change'],
+      registers,
+    });
+    const unowned = new Histogram({
+      name: 'clusterprofile_fleet_shard_unowned_seconds',
+      help: 'How long shards that this replica took had no owner, counted from the last sign of the one before.',
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 120],
+      registers,
+    });
+    const leaseFailures = new Counter({
+      name: 'clusterprofile_fleet_lease_failures_total',
+      help: 'Requests for Leases that failed, by whose Lease: shard, peer.',
+      labelNames: ['lease'],
+      registers,
+    });
     const leading = new Gauge({
       name: 'leader_election_master_status',
       help: 'Whether this process leads: 1 or 0, by the name of the Lease.',
@@ -164,6 +209,11 @@ export class FleetMetrics {
       registers,
     });
     return {
+      shard: ({ change, unownedMs }) => {
+        shardChanges.inc({ change });
+        if (unownedMs !== undefined) unowned.observe(unownedMs / 1_000);
+      },
+      'lease-failure': ({ lease }) => leaseFailures.inc({ lease }),
       leader: ({ name, leading: leads }) => leading.set({ name }, leads ? 1 : 0),
       restart: ({ reason }) => restarts.inc({ reason }),
       reconcile: ({ controller, cluster, result, durationMs, waitedMs }) => {

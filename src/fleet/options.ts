@@ -8,6 +8,7 @@ import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, text } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
+import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts';
 
 /** Options of `new Fleet`; each is validated at construction. */
 export interface FleetOptions {
@@ -31,6 +32,8 @@ export interface FleetOptions {
   readonly unhealthyGraceMs?: number;
   /** Milliseconds that a cluster may take from its credential to the end of all `onEngage` functions. Default: 60_000. */
   readonly engageTimeoutMs?: number;
+  /** Share the clusters with other replicas. Default: this process works on all of them. */
+  readonly sharding?: FleetShardingOptions;
   /** Default: warnings go to stderr, each of them once; nothing else is said. */
   readonly logger?: Logger;
   /** `new FleetMetrics({ registry })`. */
@@ -64,6 +67,7 @@ const schema = z.strictObject({
   ).optional(),
   unhealthyGraceMs: milliseconds(0).default(300_000),
   engageTimeoutMs: milliseconds(1).default(60_000),
+  sharding: shardingSchema,
 });
 
 /** @internal */

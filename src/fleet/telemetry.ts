@@ -51,12 +51,41 @@ export interface LeadershipChanged {
   readonly leading: boolean;
 }
 
+/** A shard came to this replica, or went from it. */
+export interface ShardChanged {
+  /** `sharding.name`. */
+  readonly fleet: string;
+  readonly shard: number;
+  /**
+   * `taken`: nobody had it, or its owner gave it away. `taken_over`: its owner did not renew its Lease. `handed_over`: given away on
+   * purpose. `lost`: its Lease could not be renewed in time, or somebody else has it.
+   */
+  readonly change: 'taken' | 'taken_over' | 'handed_over' | 'lost';
+  /** The identity of this replica. */
+  readonly owner: string;
+  /** `taken_over`: from whom. */
+  readonly from?: string;
+  /** Milliseconds since the last sign of the owner before, or since it gave the shard away. */
+  readonly unownedMs?: number;
+}
+
+/** A request for a Lease failed. */
+export interface LeaseFailed {
+  /** `sharding.name`. */
+  readonly fleet: string;
+  /** Of a shard, or of this replica itself. */
+  readonly lease: 'shard' | 'peer';
+  readonly message: string;
+}
+
 /** Event names are those of the channels, after `clusterprofile-credentials:fleet-`. */
 export interface FleetEvents {
   readonly cluster: ClusterChanged;
   readonly reconcile: Reconciled;
   readonly restart: ReflectorRestarted;
   readonly leader: LeadershipChanged;
+  readonly shard: ShardChanged;
+  readonly 'lease-failure': LeaseFailed;
 }
 
 /** Takes the events that it has a function for. */
@@ -67,6 +96,8 @@ const channels = {
   reconcile: channel('clusterprofile-credentials:fleet-reconcile'),
   restart: channel('clusterprofile-credentials:fleet-restart'),
   leader: channel('clusterprofile-credentials:fleet-leader'),
+  shard: channel('clusterprofile-credentials:fleet-shard'),
+  'lease-failure': channel('clusterprofile-credentials:fleet-lease-failure'),
 } as const;
 
 /** Tells everybody. One who throws, or rejects, is passed over. */

@@ -161,6 +161,11 @@ export class RestConfig extends KubeConfig {
     this.#dispatcher.connection().source.invalidate();
   }
 
+  /** @internal Asked for each request at the moment in which it is written: with an error it is not sent. */
+  fence(check: () => Error | undefined): void {
+    this.#dispatcher.fence = check;
+  }
+
   /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
   async close(): Promise<void> {
     await this.#dispatcher.close();
@@ -238,7 +243,7 @@ export class RestConfig extends KubeConfig {
       finishRequest: (request: ClientRequest, client: WebSocketClient) => {
         const toOwnError = (error: unknown) => this.#dispatcher.toOwnError(error);
         watchHandshake(request, client, { connection, credential, log: this.#dispatcher.log, toOwnError });
-        const refusal = foreign ?? this.#dispatcher.pathRefusal(request.path);
+        const refusal = foreign ?? this.#dispatcher.fence() ?? this.#dispatcher.pathRefusal(request.path);
         if (refusal) request.destroy(refusal);
         else request.end();
       },

@@ -5,8 +5,8 @@
  */
 import { Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { isOlder } from '../reflect/events.ts';
-import { durationOf, holderOf, type Lease, type LeaseToWrite, leaseKind, microTime, transitionsOf } from './lease.ts';
+import { type Lease, type LeaseSpec, type LeaseToWrite, leaseKind, microTime, transitionsOf } from './lease.ts';
+import { LeaseView } from './lease-view.ts';
 import type { Leases } from './leases.ts';
 
 export interface LeaseLockOptions {
@@ -28,27 +28,28 @@ export interface LeaseLockOptions {
   readonly changed?: () => void;
 }
 
-/** The Lease as it was seen last. */
-interface Observation {
-  /** `undefined` where it is gone; its last holder may go on for a while. */
-  readonly lease: Lease | undefined;
-  readonly holder: string | undefined;
-  /** The clock's uptime in which it was first seen like this. */
-  readonly at: number;
-  readonly durationMs: number;
+/** Nothing where nobody had it before. */
+export interface Taken {
+  /** Whose it was until it expired; `undefined` where he had given it away. */
+  readonly holder?: string | undefined;
+  /** The clock's uptime in which the last sign of it was seen. */
+  readonly seenAt?: number;
 }
 
 /** Methods that ask the server are called one at a time. */
 export class LeaseLock {
   readonly name: string;
   readonly identity: string;
+  readonly view: LeaseView;
   readonly #options: LeaseLockOptions;
-  #observation: Observation | undefined;
   #heldUntil = Number.NEGATIVE_INFINITY;
+  #takenFrom: Taken = {};
 
   constructor(options: LeaseLockOptions) {
-    this.name = options.name;
-    this.identity = options.identity;
+    const { name, identity, clock, durationMs } = options;
+    this.name = name;
+    this.identity = identity;
+    this.view = new LeaseView(clock, durationMs);
     this.#options = options;
   }
 
@@ -64,51 +65,33 @@ export class LeaseLock {
 
   /** Who the Lease says has it, this process included. It may have expired. */
   get holder(): string | undefined {
-    return this.#observation?.holder;
-  }
-
-  /** The clock's uptime at which the Lease was first seen as it is; `undefined` before anything is known of it. */
-  get seenAt(): number | undefined {
-    return this.#observation?.at;
-  }
-
-  /** The clock's uptime from which on somebody else than the holder may take it. */
-  get expiresAt(): number {
-    const { holder, at, durationMs } = this.#observation ?? {};
-    return holder === undefined || at === undefined || durationMs === undefined ? 0 : at + durationMs;
+    return this.view.holder;
   }
 
   /** Nobody else has it. */
   get mayTake(): boolean {
-    const { holder } = this;
-    return holder === undefined || holder === this.identity || this.#options.clock.uptime() >= this.expiresAt;
+    return this.view.holder === this.identity || !this.view.isLive;
   }
 
-  /** How many times it went from one holder to another. */
-  get transitions(): number {
-    const lease = this.#observation?.lease;
-    return lease ? transitionsOf(lease) : 0;
+  /** Whom this process took it from when it took it last. */
+  get takenFrom(): Taken {
+    return this.#takenFrom;
   }
 
-  /** A watch says how it is. What is older than what is known, such as an event that comes after our own change, is passed over. */
+  /** A watch says how it is. */
   observe(lease: Lease): void {
-    const known = this.#observation?.lease;
-    if (known && isOlder(lease.metadata.resourceVersion, known.metadata.resourceVersion)) return;
-    this.#accept(lease);
+    if (this.view.observe(lease)) this.#changed();
   }
 
   /** A watch says that it is gone; `last` is what it was, with the version in which it went. */
   observeDeleted(last: Lease): void {
-    const known = this.#observation?.lease;
-    if (known && isOlder(last.metadata.resourceVersion, known.metadata.resourceVersion)) return;
-    this.#acceptAbsence();
+    if (this.view.observeDeleted(last)) this.#changed();
   }
 
   /** Asks the server how it is. Rejects with the failure of the request. */
   async look(): Promise<void> {
     const lease = await this.#ask((signal) => this.#options.leases.get(this.name, signal));
-    if (lease) this.#accept(lease);
-    else this.#acceptAbsence();
+    if (lease ? this.view.accept(lease) : this.view.acceptAbsence()) this.#changed();
   }
 
   /**
@@ -117,13 +100,16 @@ export class LeaseLock {
    */
   async hold(): Promise<boolean> {
     const { clock, deadlineMs } = this.#options;
-    if (!this.#observation) await this.look();
+    if (!this.view.isKnown) await this.look();
     for (const isLast of [false, true]) {
       if (!this.mayTake) return false;
       const start = clock.uptime();
+      const { lease, holder, seenAt } = this.view;
       if (await this.#write(this.#heldSpec())) {
+        if (holder !== this.identity)
+          this.#takenFrom = { holder, ...(lease && seenAt !== undefined ? { seenAt } : {}) };
         this.#heldUntil = start + deadlineMs;
-        this.#options.changed?.();
+        this.#changed();
         return this.isHeld;
       }
       if (!isLast) await this.look();
@@ -135,46 +121,47 @@ export class LeaseLock {
    * Gives it away: it is not held from now on, and free for others as soon as the server has heard of it. Rejects with the
    * failure of a request; others then wait until it has expired.
    */
-  async release(): Promise<void> {
+  release(): Promise<void> {
+    const now = microTime(this.#options.clock.now());
+    const times = { leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    return this.#giveUp((lease) =>
+      this.#write({ holderIdentity: '', leaseTransitions: transitionsOf(lease), ...times }),
+    );
+  }
+
+  /** Gives it away for good: it is deleted. */
+  remove(): Promise<void> {
+    return this.#giveUp((lease) => this.#ask((signal) => this.#options.leases.delete(lease, signal)));
+  }
+
+  async #giveUp(write: (lease: Lease) => Promise<boolean>): Promise<void> {
     this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#changed();
     for (const isLast of [false, true]) {
-      if (this.holder !== this.identity || !this.#observation?.lease) return;
-      const now = microTime(this.#options.clock.now());
-      const spec = { leaseDurationSeconds: 1, leaseTransitions: this.transitions, acquireTime: now, renewTime: now };
-      if (await this.#write({ holderIdentity: '', ...spec })) return;
+      const { lease } = this.view;
+      if (!lease || this.holder !== this.identity || (await write(lease))) return;
       if (!isLast) await this.look();
     }
   }
 
-  /** Gives it away for good. */
-  async remove(): Promise<void> {
-    this.#heldUntil = Number.NEGATIVE_INFINITY;
-    for (const isLast of [false, true]) {
-      const lease = this.#observation?.lease;
-      if (!lease || this.holder !== this.identity) return;
-      if (await this.#ask((signal) => this.#options.leases.delete(lease, signal))) return;
-      if (!isLast) await this.look();
-    }
-  }
-
-  #heldSpec(): LeaseToWrite['spec'] {
+  #heldSpec(): LeaseSpec {
     const { clock, durationMs } = this.#options;
     const now = microTime(clock.now());
-    const { lease, holder } = this.#observation ?? {};
+    const { lease, holder } = this.view;
     const isMine = holder === this.identity;
     return {
       holderIdentity: this.identity,
       leaseDurationSeconds: durationMs / 1_000,
       acquireTime: (isMine && lease?.spec?.acquireTime) || now,
       renewTime: now,
-      leaseTransitions: lease ? this.transitions + (isMine ? 0 : 1) : 0,
+      leaseTransitions: lease ? transitionsOf(lease) + (isMine ? 0 : 1) : 0,
     };
   }
 
   /** Whether the server has it like this now. */
-  async #write(spec: LeaseToWrite['spec']): Promise<boolean> {
+  async #write(spec: LeaseSpec): Promise<boolean> {
     const { leases, labels, annotations } = this.#options;
-    const known = this.#observation?.lease?.metadata;
+    const known = this.view.lease?.metadata;
     const object: LeaseToWrite = {
       ...leaseKind,
       metadata: {
@@ -189,28 +176,12 @@ export class LeaseLock {
       known ? leases.update(object, signal) : leases.create(object, signal),
     );
     if (!written) return false;
-    this.#accept(written);
+    if (this.view.accept(written)) this.#changed();
     return true;
   }
 
-  #accept(lease: Lease): void {
-    const known = this.#observation?.lease?.metadata;
-    const { uid, resourceVersion } = lease.metadata;
-    if (known && known.uid === uid && known.resourceVersion === resourceVersion) return;
-    const { clock, durationMs } = this.#options;
-    const holder = holderOf(lease);
-    this.#observation = { lease, holder, at: clock.uptime(), durationMs: durationOf(lease) ?? durationMs };
-    if (holder !== this.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
-    this.#options.changed?.();
-  }
-
-  /** Somebody deleted it by hand. Its holder does not know that yet. */
-  #acceptAbsence(): void {
-    const { clock, durationMs } = this.#options;
-    const before = this.#observation;
-    if (before && !before.lease) return;
-    const holder = before?.holder;
-    this.#observation = { durationMs, ...before, holder, lease: undefined, at: clock.uptime() };
+  #changed(): void {
+    if (this.view.holder !== this.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
     this.#options.changed?.();
   }
 

@@ -30,25 +30,25 @@ export class ApiLeases implements Leases {
   }
 
   async get(name: string, signal: AbortSignal): Promise<Lease | undefined> {
-    const response = await this.#server.get(this.#path(name), { signal });
+    const response = await this.#server.get(this.path(name), { signal });
     return this.#read(response, `GET Lease ${this.namespace}/${name}`, 200, [404]);
   }
 
   async create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
-    const response = await this.#server.send('POST', this.#path(), lease, signal);
+    const response = await this.#server.send('POST', this.path(), lease, signal);
     return this.#read(response, `POST Lease ${this.namespace}/${lease.metadata.name}`, 201, [409]);
   }
 
   async update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined> {
     const { name } = lease.metadata;
-    const response = await this.#server.send('PUT', this.#path(name), lease, signal);
+    const response = await this.#server.send('PUT', this.path(name), lease, signal);
     return this.#read(response, `PUT Lease ${this.namespace}/${name}`, 200, [404, 409]);
   }
 
   async delete({ metadata }: Lease, signal: AbortSignal): Promise<boolean> {
     const { name, uid, resourceVersion } = metadata;
     const options = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-    const response = await this.#server.send('DELETE', this.#path(name), options, signal);
+    const response = await this.#server.send('DELETE', this.path(name), options, signal);
     const gone = response.statusCode === 200;
     if (gone || response.statusCode === 404 || response.statusCode === 409) {
       await response.body.dump();
@@ -85,7 +85,7 @@ export class ApiLeases implements Leases {
     return new FleetError('API_STATUS', message, { statusCode: 403, reason: refusal.reason ?? 'Forbidden' });
   }
 
-  #path(name?: string): string {
+  protected path(name?: string): string {
     const list = `${groupPath(leaseKind.apiVersion)}/namespaces/${encodeURIComponent(this.namespace)}/leases`;
     return name === undefined ? list : `${list}/${encodeURIComponent(name)}`;
   }

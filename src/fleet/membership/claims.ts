@@ -17,11 +17,13 @@ export class Claims {
     return false;
   }
 
-  release(key: string, member: Member): void {
-    if (this.#holders.get(key) !== member) return;
+  /** Whether it had it. */
+  release(key: string, member: Member): boolean {
+    if (this.#holders.get(key) !== member) return false;
     this.#holders.delete(key);
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
     for (const other of waiting) other.poke();
+    return true;
   }
 }

@@ -17,6 +17,8 @@ import { warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
+import type { Term } from './ownership.ts';
+import { disengaged } from './status.ts';
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
@@ -53,6 +55,8 @@ export interface Basis {
   readonly uid: string;
   /** What the profile resolves to. */
   readonly access: string;
+  /** The time in which it may be used at all. */
+  readonly term: Term | undefined;
 }
 
 export class Engagement {
@@ -63,6 +67,9 @@ export class Engagement {
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;
   readonly #controller = new AbortController();
+  /** What works on the cluster is waited for no longer. */
+  readonly #late = new AbortController();
+  readonly #cutOff = () => this.#end(this.#lost());
   #config: RestConfig | undefined;
   #cluster: Cluster | undefined;
 
@@ -71,6 +78,7 @@ export class Engagement {
     this.basis = basis;
     this.#context = context;
     this.#listener = listener;
+    basis.term?.signal.addEventListener('abort', this.#cutOff, { once: true });
   }
 
   /** Once the cluster has answered. */
@@ -101,6 +109,8 @@ export class Engagement {
       this.#enter('RESOLVE', 'the profile is matched with the providers');
       const config = providers.getConfig(this.#listener.profile());
       this.#config = config;
+      const { term } = this.basis;
+      if (term) config.fence(() => (term.isOver ? this.#lost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       await abortable(() => config.ready({ signal }), signal);
       this.#enter('REQUEST', `${this.server} is asked for its version`);
@@ -127,11 +137,22 @@ export class Engagement {
   /** Resolves when nothing of it goes on and no request can leave. Waits for what works on the cluster, for some time. */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
-    if (this.#cluster) await this.#drain(this.#cluster);
-    const config = this.#config;
-    if (!config) return;
-    await config.dispatcher.destroy(reason);
-    await config.close();
+    if (this.#cluster && !this.basis.term?.isOver) await this.#drain(this.#cluster);
+    this.#end(reason);
+    this.basis.term?.signal.removeEventListener('abort', this.#cutOff);
+    await this.#config?.close();
+  }
+
+  /** At once: what is under way is ended, and nothing can leave any more. */
+  #end(reason: FleetError): void {
+    this.abort(reason);
+    this.#late.abort();
+    this.#config?.dispatcher.destroy(reason);
+  }
+
+  #lost(): FleetError {
+    const message = "its shard is not known to be this replica's any more: another one may work on it";
+    return disengaged(this.name, { state: 'NotOwned', reason: 'SHARD_LOST', message });
   }
 
   #enter(stage: Stage, message: string): void {
@@ -148,13 +169,12 @@ export class Engagement {
 
   async #drain(cluster: Cluster): Promise<void> {
     const { clock, logger, drainTimeoutMs } = this.#context;
-    const late = new AbortController();
     const cancel = clock.after(drainTimeoutMs, () => {
       const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: their requests are ended now`;
       warn(logger, { cluster: this.name }, message);
-      late.abort();
+      this.#late.abort();
     });
-    await this.#context.drained(cluster, late.signal);
+    await this.#context.drained(cluster, this.#late.signal);
     cancel();
   }
 

@@ -13,6 +13,7 @@ import { accessOf, forgetFailure } from './access.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
+import type { Term } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
 import { again, disengaged, isGivenUp, type Status, troublesOf } from './status.ts';
 import { watchCommand } from './watch-command.ts';
@@ -30,7 +31,7 @@ export interface MemberContext extends EngagementContext {
 
 /** Something to do, or to wait for. */
 type Step =
-  | { readonly do: 'engage'; readonly key: string }
+  | { readonly do: 'engage'; readonly key: string; readonly term: Term | undefined }
   | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
   | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
   | { readonly do: 'end' };
@@ -146,7 +147,7 @@ export class Member {
       const step = this.#next();
       switch (step.do) {
         case 'engage':
-          await this.#engage(step.key);
+          await this.#engage(step.key, step.term);
           break;
         case 'disengage':
           await this.#disengage(step.engagement, step.why);
@@ -182,17 +183,19 @@ export class Member {
     }
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
-    return { do: 'engage', key: verdict.key };
+    return { do: 'engage', key: verdict.key, term: verdict.term };
   }
 
   /** Why what was engaged, or begun, must not be so any more. */
-  #whyNot({ key, uid, access }: Basis): Status | undefined {
+  #whyNot({ key, uid, access, term }: Basis): Status | undefined {
     const verdict = this.#verdict;
     if (this.#gone) return this.#gone;
     if (this.#broken) return this.#broken.why;
     if (verdict && !verdict.engage) return verdict;
     if (verdict && verdict.key !== key)
       return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
+    if (verdict && verdict.term !== term)
+      return again('OWNED_AGAIN', 'its shard was lost for a while: somebody else may have worked on it');
     if (this.#profile.metadata.uid !== uid) return again('PROFILE_REPLACED', 'the profile was deleted and made again');
     const { reason, message } = this.#health.reported;
     if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
@@ -200,7 +203,7 @@ export class Member {
     return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
   }
 
-  async #engage(key: string): Promise<void> {
+  async #engage(key: string, term: Term | undefined): Promise<void> {
     if (!this.#context.claim(key, this)) {
       const message = `another profile of ${key} is being disengaged`;
       this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
@@ -209,7 +212,7 @@ export class Member {
     }
     this.#stopWatching();
     this.#broken = undefined;
-    const basis = { key, uid: this.#profile.metadata.uid, access: this.#access() };
+    const basis = { key, uid: this.#profile.metadata.uid, access: this.#access(), term };
     const engagement = new Engagement(this.name, basis, this.#context, {
       profile: () => this.#profile,
       entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),

@@ -1,11 +1,11 @@
 /** Which profiles are in the fleet, and which of those that are one cluster comes first. Knows nothing of how a cluster is engaged. */
 import { askSafely } from '../../callbacks.ts';
 import type { FleetProfile } from '../profile.ts';
-import type { Owner } from './ownership.ts';
+import type { Owner, Term } from './ownership.ts';
 
 /** What to do with a profile: engage its cluster under a key, or keep it out in a state. */
 export type Verdict =
-  | { readonly engage: true; readonly key: string }
+  | { readonly engage: true; readonly key: string; readonly term?: Term }
   | {
       readonly engage: false;
       readonly state: 'Duplicate' | 'NotOwned' | 'Backoff';
@@ -71,8 +71,9 @@ export class Membership {
     return affected;
   }
 
-  get names(): Iterable<string> {
-    return this.#entries.keys();
+  /** Of the profiles whose cluster has one of these keys. */
+  namesOf(isMeant: (key: string) => boolean): readonly string[] {
+    return [...this.#byKey].flatMap(([key, names]) => (isMeant(key) ? [...names] : []));
   }
 
   profile(name: string): FleetProfile | undefined {
@@ -101,11 +102,10 @@ export class Membership {
         message: `${first} is the same cluster (${key})`,
       };
     }
-    const { mine, owner } = this.#rules.ownerOf(key);
-    if (mine) return { engage: true, key };
-    const message = owner === undefined ? 'nobody owns it at the moment' : `${owner} owns it`;
-    const verdict = { engage: false, state: 'NotOwned', reason: 'OWNED_BY_OTHER', message } as const;
-    return owner === undefined ? verdict : { ...verdict, owner };
+    const owner = this.#rules.ownerOf(key);
+    if (owner.mine) return { engage: true, key, ...(owner.term ? { term: owner.term } : {}) };
+    const { mine: _, ...why } = owner;
+    return { engage: false, state: 'NotOwned', ...why };
   }
 
   /** Takes a name out of its group. Returns who is left in it. */

@@ -1,21 +1,55 @@
 /** Which of the clusters are this process's to work on. Sharding puts another answer in this place. */
 
+/** The time in which a cluster is this process's without a break. */
+export interface Term {
+  /** No request may leave any more. Asked for each request, at the moment in which it is written. */
+  readonly isOver: boolean;
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+}
+
 /** Whose a cluster is. */
-export interface Owner {
-  readonly mine: boolean;
-  /** The identity of who has it, where it is somebody else. */
-  readonly owner?: string;
+export type Owner =
+  | {
+      readonly mine: true;
+      /** `undefined` where it is for ever. */
+      readonly term?: Term;
+    }
+  | {
+      readonly mine: false;
+      /** A stable code. */
+      readonly reason: string;
+      readonly message: string;
+      /** The identity of who has it, where it is known. */
+      readonly owner?: string;
+    };
+
+export interface OwnershipListener {
+  /** Whose the clusters of these keys are may have changed. */
+  changed(affects: (key: string) => boolean): void;
 }
 
 export interface Ownership {
   /** `key` is what `identify` says of a cluster. */
   ownerOf(key: string): Owner;
-  /** Tells when answers may have changed. Returns what ends it. */
-  onChange(changed: () => void): () => void;
+  /** This process begins to work on a cluster. */
+  enter(key: string): void;
+  /** It does nothing with it any more. */
+  leave(key: string): void;
+  /** It has what it can have now. */
+  readonly isSettled: boolean;
+  /**
+   * Takes part until the signal aborts; then gives everything away that nothing works on, and resolves when all of it is given
+   * away. Rejects with a `FleetError` where it cannot take part.
+   */
+  run(listener: OwnershipListener, signal: AbortSignal): Promise<void>;
 }
 
 /** One process works on the whole fleet. */
 export const ownsEverything: Ownership = {
   ownerOf: () => ({ mine: true }),
-  onChange: () => () => {},
+  enter: () => {},
+  leave: () => {},
+  isSettled: true,
+  run: async () => {},
 };

@@ -79,7 +79,10 @@ export class AuthenticatedDispatcher extends Dispatcher {
   #destroyed = false;
   /** Aborted by `close()` and `destroy()`. */
   readonly #closed = new AbortController();
+  /** Why nothing may be sent at this moment. */
+  fence: () => Error | undefined = () => undefined;
   readonly #owner: ExchangeOwner = {
+    fence: () => this.fence(),
     ended: (exchange) => this.#exchanges.delete(exchange),
     track: (socket) => this.track(socket),
   };
@@ -153,7 +156,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
       return refuse(handler, this.originRefusal(origin));
     }
-    const refusal = this.pathRefusal(String(options.path));
+    const refusal = this.fence() ?? this.pathRefusal(String(options.path));
     if (refusal) return refuse(handler, refusal);
     let exchange: Exchange;
     try {

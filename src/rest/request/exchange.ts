@@ -21,6 +21,8 @@ const maxResends = 5;
 
 /** Whose request it is: told of its end, and of the socket that an upgrade leaves. */
 export interface ExchangeOwner {
+  /** Why nothing may be sent at this moment. */
+  fence(): Error | undefined;
   ended(exchange: Exchange): void;
   track(socket: Duplex): void;
 }
@@ -135,6 +137,10 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
   }
 
   // What becomes of the try.
+
+  tryStarts(): Error | undefined {
+    return this.#owner.fence();
+  }
 
   tryUpgraded(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#connection.keep(socket);

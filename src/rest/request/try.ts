@@ -8,6 +8,8 @@ export type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']
 
 /** What becomes of a try; nothing is told of one that was left. */
 export interface TryEvents {
+  /** It is about to be written: with an error it is not. */
+  tryStarts(): Error | undefined;
   tryUpgraded(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void;
   tryAnswered(statusCode: number, headers: IncomingHttpHeaders, statusMessage: string | undefined): void;
   tryData(chunk: Buffer): void;
@@ -58,8 +60,9 @@ export class Try implements PooledRequest {
   }
 
   onRequestStart(wire: Dispatcher.DispatchController): void {
-    if (this.#left) {
-      wire.abort(this.#left);
+    const refusal = this.#left ?? this.#events.tryStarts();
+    if (refusal) {
+      wire.abort(refusal);
       return;
     }
     this.#wire = wire;

@@ -1,0 +1,79 @@
+/** The Leases of one fleet on the hub: read at once, and watched. */
+import { FleetError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { type ApiServer, refusalOf, textOf } from '../api-server.ts';
+import type { Clock } from '../clock.ts';
+import { Discovery } from '../discovery.ts';
+import { Informer } from '../informer/informer.ts';
+import { type Lease, leaseKind } from '../lease/lease.ts';
+import { ApiLeases, type Leases } from '../lease/leases.ts';
+import { readObject } from '../reflect/events.ts';
+import { emit, type FleetObserver } from '../telemetry.ts';
+
+export interface LeaseListener {
+  applied(lease: Lease): void;
+  /** As it was last. */
+  deleted(lease: Lease): void;
+}
+
+/** What sharding needs of an API server. */
+export interface LeaseSource extends Leases {
+  /** What is there at this moment, nothing older. */
+  list(signal: AbortSignal): Promise<readonly Lease[]>;
+  /** Tells of what is there and of each change, the changes of one Lease in their order, until the signal aborts. */
+  watch(listener: LeaseListener, signal: AbortSignal): void;
+}
+
+export interface HubLeasesOptions {
+  readonly namespace: string;
+  readonly selector: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+}
+
+/** The longest list in bytes. */
+const longestList = 64 * 1024 * 1024;
+
+export class HubLeases extends ApiLeases implements LeaseSource {
+  readonly #server: ApiServer;
+  readonly #options: HubLeasesOptions;
+
+  constructor(server: ApiServer, options: HubLeasesOptions) {
+    super(server, options.namespace);
+    this.#server = server;
+    this.#options = options;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly Lease[]> {
+    // Without a resourceVersion: the server asks etcd, not its cache.
+    const query = new URLSearchParams({ labelSelector: this.#options.selector });
+    const response = await this.#server.get(`${this.path()}?${query}`, { signal });
+    const what = `list Leases in ${this.namespace}`;
+    if (response.statusCode !== 200) throw await refusalOf(response, what);
+    try {
+      const { items } = JSON.parse(await textOf(response.body, longestList));
+      return items.map((item: unknown) => readObject(item, { ...leaseKind, keepManagedFields: false }));
+    } catch {
+      throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no list`);
+    }
+  }
+
+  watch(listener: LeaseListener, signal: AbortSignal): void {
+    const { namespace, selector, clock, logger, observer } = this.#options;
+    const server = this.#server;
+    const discovery = new Discovery(server, clock);
+    const advice = () => `allow the verbs get, list and watch on leases.coordination.k8s.io in namespace ${namespace}`;
+    const context = { server, discovery, clock, logger, fields: { hub: server.url }, random: Math.random };
+    const informer = new Informer<Lease>(
+      { ...leaseKind, namespace, labelSelector: selector },
+      { ...context, advice: ({ reason }) => (reason === 'forbidden' ? advice() : '') },
+      signal,
+      ({ reason, afterMs }) => emit(observer, 'restart', { cluster: undefined, ...leaseKind, reason, afterMs }),
+    );
+    informer.subscribe(({ before, after, gone }) => {
+      if (after) listener.applied(after);
+      else if (gone ?? before) listener.deleted((gone ?? before) as Lease); // one of the two is there
+    });
+  }
+}

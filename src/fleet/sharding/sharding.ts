@@ -1,0 +1,369 @@
+/**
+ * The fleet shared among replicas: Leases on the hub come in, which clusters are this replica's goes out. A cluster belongs to
+ * one of a fixed number of shards, and each shard to who holds its Lease. It must not know what a cluster is.
+ */
+import { randomBytes } from 'node:crypto';
+import { reasonOf } from '../../callbacks.ts';
+import type { Logger } from '../../logger.ts';
+import { Deadline } from '../api-server.ts';
+import type { Clock } from '../clock.ts';
+import { debug, guard, warn } from '../guard.ts';
+import type { Lease } from '../lease/lease.ts';
+import { LeaseLock } from '../lease/lease-lock.ts';
+import type { Owner, Ownership, OwnershipListener } from '../membership/ownership.ts';
+import { emit, type FleetObserver } from '../telemetry.ts';
+import { assignShards, type Candidate } from './assignment.ts';
+import { shardOf } from './hash.ts';
+import type { LeaseSource } from './lease-source.ts';
+import {
+  holderName,
+  identityOf,
+  isPeer,
+  labelsOf,
+  peerAnnotations,
+  peerLeaseName,
+  shardLeaseName,
+  shardOfLease,
+} from './names.ts';
+import { Peers } from './peers.ts';
+import { otherProcess, Registration } from './registration.ts';
+import { Shard, type ShardContext } from './shard.ts';
+import { type Timing, timingOf } from './timing.ts';
+
+export interface ShardingOptions {
+  readonly leases: LeaseSource;
+  /** Of the fleet: replicas with the same share it. */
+  readonly name: string;
+  readonly identity: string;
+  readonly shards: number;
+  readonly leaseDurationMs: number;
+  weight(): number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly observer: FleetObserver | undefined;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Tells this process from others that have the same identity. */
+  readonly nonce?: string;
+}
+
+export class Sharding implements Ownership {
+  readonly #options: ShardingOptions;
+  readonly #timing: Timing;
+  readonly #holder: string;
+  readonly #shards: readonly Shard[];
+  readonly #peers: Peers;
+  readonly #registration: Registration;
+  /** By shard, the keys that are worked on. */
+  readonly #inUse = new Map<number, Set<string>>();
+  /** Whose shards should be, as this replica sees it now. */
+  #wanted: readonly (string | undefined)[] = [];
+  #wantedOf = '';
+  /** By shard, what was told last. */
+  readonly #told = new Map<number, string>();
+  #changes = new Set<number>();
+  #listener: OwnershipListener | undefined;
+  #cancelExpiry = () => {};
+  #isTroubled = false;
+  #warnedOf: string | undefined;
+  readonly #stop = new AbortController();
+
+  constructor(options: ShardingOptions) {
+    const { clock, name, identity, shards, random, nonce = randomBytes(4).toString('hex') } = options;
+    this.#options = options;
+    this.#timing = timingOf(options.leaseDurationMs);
+    this.#holder = holderName(identity, nonce);
+    this.#peers = new Peers(clock, this.#timing.durationMs);
+    const common = {
+      clock,
+      timing: this.#timing,
+      random,
+      succeeded: () => this.#succeeded(),
+    };
+    this.#registration = new Registration(
+      {
+        ...common,
+        identity,
+        shards,
+        peers: this.#peers,
+        weight: () => options.weight(),
+        read: () => this.#read(),
+        isGone: () => this.#shards.every(({ isGone }) => isGone),
+        changed: () => this.#assign(),
+        duplicated: (holder) => this.#duplicated(holder),
+        failed: (error) => this.#failed('peer', error),
+        renewed: () => this.#forget(this.#peers.deadFor(this.#timing.durationMs)),
+      },
+      (facts, changed) =>
+        new LeaseLock({
+          ...this.#lockOptions,
+          name: peerLeaseName(name, identity),
+          labels: labelsOf(name, 'peer'),
+          annotations: () => peerAnnotations(facts()),
+          changed,
+        }),
+    );
+    const context: ShardContext = {
+      ...common,
+      mayOwn: () => this.#registration.isValid,
+      wants: (shard) => this.#wants(shard),
+      isIdle: (shard) => !this.#inUse.get(shard)?.size,
+      changed: (shard) => this.#changed(shard),
+      began: (shard) => this.#began(shard),
+      ended: (shard, change) => this.#ended(shard, change),
+      failed: (_shard, error) => this.#failed('shard', error),
+    };
+    this.#shards = Array.from(
+      { length: shards },
+      (_, index) =>
+        new Shard(
+          index,
+          context,
+          (changed) =>
+            new LeaseLock({
+              ...this.#lockOptions,
+              name: shardLeaseName(name, index),
+              labels: labelsOf(name, 'shard'),
+              changed,
+            }),
+        ),
+    );
+  }
+
+  /** How many shards are this replica's. */
+  get owned(): number {
+    return this.#shards.filter(({ isOwned }) => isOwned).length;
+  }
+
+  /** How many replicas live, this one included where it has joined. */
+  get peers(): number {
+    return this.#peers.size + (this.#registration.isValid ? 1 : 0);
+  }
+
+  get isSettled(): boolean {
+    if (!this.#registration.isValid) return false;
+    return this.#shards.every(
+      (shard) => shard.isOwned || !this.#wants(shard.index) || (shard.lock.view.isKnown && !shard.lock.mayTake),
+    );
+  }
+
+  ownerOf(key: string): Owner {
+    const index = shardOf(key, this.#options.shards);
+    const shard = this.#shards[index];
+    if (!shard) throw new RangeError(`there is no shard ${index}`);
+    const { term } = shard;
+    if (term) return { mine: true, term };
+    const { view, identity: self } = shard.lock;
+    if (view.holder !== undefined && view.holder !== self && view.isLive) {
+      const owner = identityOf(view.holder);
+      return { mine: false, reason: 'OWNED_BY_OTHER', message: `${owner} owns its shard ${index}`, owner };
+    }
+    const wanted = this.#wanted[index];
+    if (shard.isOwned && wanted !== undefined) {
+      return { mine: false, reason: 'HANDED_OVER', message: `shard ${index} is on its way to ${wanted}` };
+    }
+    return {
+      mine: false,
+      reason: 'NO_OWNER',
+      message: `nobody owns its shard ${index} at the moment: ${this.#whyNobody(wanted)}`,
+    };
+  }
+
+  enter(key: string): void {
+    const index = shardOf(key, this.#options.shards);
+    this.#inUse.set(index, (this.#inUse.get(index) ?? new Set()).add(key));
+  }
+
+  leave(key: string): void {
+    const index = shardOf(key, this.#options.shards);
+    const keys = this.#inUse.get(index);
+    if (!keys?.delete(key) || keys.size > 0) return;
+    this.#shards[index]?.look();
+    this.#registration.look();
+  }
+
+  async run(listener: OwnershipListener, signal: AbortSignal): Promise<void> {
+    this.#listener = listener;
+    this.#options.leases.watch(
+      { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
+      this.#stop.signal,
+    );
+    const leave = () => {
+      this.#registration.leave();
+      this.#assign();
+    };
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    const loops = this.#shards.map((shard) => shard.run());
+    try {
+      await this.#registration.run();
+    } finally {
+      signal.removeEventListener('abort', leave);
+      for (const shard of this.#shards) shard.stop();
+      this.#cancelExpiry();
+      this.#stop.abort();
+      await Promise.all(loops);
+    }
+  }
+
+  #wants(shard: number): boolean | undefined {
+    if (this.#registration.isLeaving) return false;
+    return this.#registration.isValid ? this.#wanted[shard] === this.#options.identity : undefined;
+  }
+
+  #applied(lease: Lease): void {
+    const { name } = this.#options;
+    if (isPeer(lease)) {
+      if (lease.metadata.name === this.#registration.lock.name) {
+        this.#registration.lock.observe(lease);
+        return;
+      }
+      this.#peers.applied(lease);
+      this.#registration.look();
+      this.#assign();
+    } else {
+      this.#shards[shardOfLease(name, lease) ?? -1]?.lock.observe(lease);
+    }
+  }
+
+  #deleted(lease: Lease): void {
+    const { name } = this.#options;
+    if (isPeer(lease)) {
+      if (lease.metadata.name === this.#registration.lock.name) this.#registration.lock.observeDeleted(lease);
+      else this.#peers.deleted(lease);
+      this.#registration.look();
+      this.#assign();
+    } else {
+      this.#shards[shardOfLease(name, lease) ?? -1]?.lock.observeDeleted(lease);
+    }
+  }
+
+  async #read(): Promise<void> {
+    for (const lease of await this.#ask('list', (signal) => this.#options.leases.list(signal))) this.#applied(lease);
+  }
+
+  async #ask<T>(what: string, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { requestTimeoutMs } = this.#timing;
+    const deadline = new Deadline(this.#options.clock, this.#stop.signal);
+    deadline.set(requestTimeoutMs, `${what} of Leases: no answer for ${requestTimeoutMs / 1_000} s`);
+    try {
+      return await request(deadline.signal);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** Whose shards should be. Where that has changed, everybody looks again. */
+  #assign(): void {
+    const { clock, identity, shards } = this.#options;
+    const { isValid, weight } = this.#registration;
+    const own: readonly Candidate[] = isValid && weight > 0 ? [{ identity, weight }] : [];
+    const candidates = [...this.#peers.candidates, ...own].toSorted((a, b) => (a.identity < b.identity ? -1 : 1));
+    this.#cancelExpiry();
+    const { nextExpiry } = this.#peers;
+    if (Number.isFinite(nextExpiry) && !this.#stop.signal.aborted)
+      this.#cancelExpiry = clock.after(nextExpiry - clock.uptime(), () => this.#expire());
+    const of = `${isValid} ${this.#registration.isLeaving} ${candidates.map(({ identity: name, weight: by }) => `${name} ${by}`).join()}`;
+    if (of === this.#wantedOf) return;
+    this.#wantedOf = of;
+    this.#wanted = assignShards(candidates, shards);
+    for (const shard of this.#shards) shard.look();
+  }
+
+  /** The listener is told of all that changes in one turn at once. */
+  #changed(shard: Shard): void {
+    if (this.#registration?.isLeaving) this.#registration.look();
+    const { index, term } = shard;
+    const { holder } = shard.lock;
+    const now = `${term !== undefined} ${holder} ${this.#wanted[index]}`;
+    if (this.#told.get(index) === now) return;
+    this.#told.set(index, now);
+    if (this.#changes.size === 0) queueMicrotask(() => this.#tell());
+    this.#changes.add(index);
+  }
+
+  #tell(): void {
+    const { shards, logger } = this.#options;
+    const changes = this.#changes;
+    this.#changes = new Set();
+    guard(logger, {}, 'sharding', () => this.#listener?.changed((key) => changes.has(shardOf(key, shards))));
+  }
+
+  #began({ index, lock }: Shard): void {
+    const { clock, identity, name } = this.#options;
+    const { holder, seenAt } = lock.takenFrom;
+    const isAgain = holder === lock.identity;
+    emit(this.#options.observer, 'shard', {
+      fleet: name,
+      shard: index,
+      change: holder === undefined || isAgain ? 'taken' : 'taken_over',
+      owner: identity,
+      ...(holder === undefined || isAgain ? {} : { from: identityOf(holder) }),
+      ...(seenAt === undefined ? {} : { unownedMs: clock.uptime() - seenAt }),
+    });
+    this.#say(`shard ${index} is ${holder === undefined ? 'taken' : `taken over from ${identityOf(holder)}`}`);
+  }
+
+  #ended({ index, lock }: Shard, change: 'handed_over' | 'lost'): void {
+    const { identity, name, logger } = this.#options;
+    emit(this.#options.observer, 'shard', { fleet: name, shard: index, change, owner: identity });
+    if (change === 'handed_over') this.#say(`shard ${index} is handed over`);
+    else if (lock.holder !== lock.identity && lock.holder !== undefined)
+      warn(logger, this.#fields, `shard ${index} is lost: ${identityOf(lock.holder)} has it`);
+    else this.#say(`shard ${index} is lost: its Lease could not be renewed in time`);
+  }
+
+  /** One line for all Leases: what keeps one of them from being renewed keeps the others too. */
+  #failed(lease: 'peer' | 'shard', error: unknown): void {
+    const { observer, logger, name } = this.#options;
+    const message = reasonOf(error);
+    emit(observer, 'lease-failure', { fleet: name, lease, message });
+    const deadline = `${this.#timing.deadlineMs / 1_000} s`;
+    const line = `a Lease of fleet ${name} cannot be written or read at the moment (its shards are let go after ${deadline}): ${message}`;
+    if (this.#isTroubled) debug(logger, this.#fields, line);
+    else warn(logger, this.#fields, line);
+    this.#isTroubled = true;
+  }
+
+  #succeeded(): void {
+    this.#isTroubled = false;
+  }
+
+  #duplicated(holder: string): void {
+    if (this.#warnedOf === holder) return;
+    this.#warnedOf = holder;
+    warn(this.#options.logger, this.#fields, otherProcess(holder));
+  }
+
+  /** A replica may be dead. The first of those that live says so to who comes later, who would wait for it. */
+  #expire(): void {
+    this.#assign();
+    const { identity } = this.#options;
+    if (!this.#registration.isValid || this.#peers.candidates.some((peer) => peer.identity < identity)) return;
+    this.#forget(this.#peers.deadFor(0)).catch((error: unknown) => this.#failed('peer', error));
+  }
+
+  /** Not what has changed since: a replica may only have been slow. */
+  async #forget(dead: readonly Lease[]): Promise<void> {
+    for (const lease of dead) await this.#ask('deletion', (signal) => this.#options.leases.delete(lease, signal));
+  }
+
+  #whyNobody(wanted: string | undefined): string {
+    if (wanted !== undefined) return `${wanted} is about to take it`;
+    return this.#registration.isValid ? 'no replica wants shards' : 'this replica has not joined the others yet';
+  }
+
+  #say(message: string): void {
+    debug(this.#options.logger, this.#fields, message);
+  }
+
+  get #fields(): { readonly fleet: string; readonly identity: string } {
+    return { fleet: this.#options.name, identity: this.#options.identity };
+  }
+
+  get #lockOptions() {
+    const { leases, clock } = this.#options;
+    const { durationMs, deadlineMs, requestTimeoutMs } = this.#timing;
+    return { leases, clock, identity: this.#holder, durationMs, deadlineMs, requestTimeoutMs };
+  }
+}

@@ -1,0 +1,153 @@
+/** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
+import { FleetError } from '../../src/errors.ts';
+import type { Lease, LeaseToWrite } from '../../src/fleet/lease/lease.ts';
+import type { LeaseListener, LeaseSource } from '../../src/fleet/sharding/lease-source.ts';
+import type { Process, World } from './world.ts';
+
+/** How bad the network is. */
+export interface Weather {
+  /** Milliseconds that most messages take at most. */
+  readonly delayMs: number;
+  /** How likely a message takes up to a minute. */
+  readonly late: number;
+  readonly lost: number;
+  readonly repeated: number;
+}
+
+const calm: Weather = { delayMs: 50, late: 0, lost: 0, repeated: 0 };
+
+interface Watcher {
+  readonly process: Process;
+  readonly listener: LeaseListener;
+  /** The next change that it has not been told of. */
+  next: number;
+  isAwaited: boolean;
+}
+
+export class SimulatedHub {
+  readonly #world: World;
+  readonly #leases = new Map<string, Lease>();
+  readonly #changes: { readonly type: 'applied' | 'deleted'; readonly lease: Lease }[] = [];
+  readonly #watchers = new Set<Watcher>();
+  /** The world's time until which it answers nobody. */
+  #awayUntil = 0;
+  readonly #cutOffUntil = new Map<Process, number>();
+  #version = 0;
+  weather: Weather = calm;
+  writes = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  calmDown(): void {
+    this.weather = calm;
+  }
+
+  goAway(ms: number): void {
+    this.#awayUntil = this.#world.now + ms;
+  }
+
+  cutOff(process: Process, ms: number): void {
+    this.#cutOffUntil.set(process, this.#world.now + ms);
+  }
+
+  /** The hub, as one process reaches it. */
+  for(process: Process): LeaseSource {
+    return {
+      get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
+      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
+      create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease)),
+      update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease)),
+      delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
+      watch: (listener, signal) => {
+        const watcher = { process, listener, next: 0, isAwaited: false };
+        this.#watchers.add(watcher);
+        signal.addEventListener('abort', () => this.#watchers.delete(watcher), { once: true });
+        this.#tell(watcher);
+      },
+    };
+  }
+
+  #ask<T>(process: Process, signal: AbortSignal, request: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    const isLost = this.#world.chance(this.weather.lost);
+    const send = (isCopy: boolean) =>
+      this.#world.in(this.#delay(), () => {
+        if (isLost) return;
+        if (this.#isAway(process)) {
+          const refusal = new FleetError('API_STATUS', 'the hub is away', { statusCode: 503 });
+          if (!isCopy && this.#world.chance(0.5)) process.tell(() => reject(refusal));
+          return;
+        }
+        const answer = request();
+        if (isCopy || this.#world.chance(this.weather.lost)) return;
+        this.#world.in(this.#delay(), () => process.tell(() => resolve(answer)));
+      });
+    send(false);
+    if (this.#world.chance(this.weather.repeated)) send(true);
+    return promise;
+  }
+
+  #create(lease: LeaseToWrite): Lease | undefined {
+    return this.#leases.has(lease.metadata.name) ? undefined : this.#store(lease, `uid-${this.#version}`);
+  }
+
+  #update(lease: LeaseToWrite): Lease | undefined {
+    const { name, uid, resourceVersion } = lease.metadata;
+    const known = this.#leases.get(name)?.metadata;
+    if (known?.resourceVersion !== resourceVersion || known?.uid !== uid || known === undefined) return undefined;
+    return this.#store(lease, known.uid);
+  }
+
+  #store(lease: LeaseToWrite, uid: string): Lease {
+    const stored = { ...lease, metadata: { ...lease.metadata, uid, resourceVersion: String(++this.#version) } };
+    this.#leases.set(lease.metadata.name, stored);
+    this.#changed('applied', stored);
+    return stored;
+  }
+
+  #delete({ metadata: { name, uid, resourceVersion } }: Lease): boolean {
+    const known = this.#leases.get(name);
+    if (!known || known.metadata.uid !== uid || known.metadata.resourceVersion !== resourceVersion) return false;
+    this.#leases.delete(name);
+    const metadata = { ...known.metadata, resourceVersion: String(++this.#version) };
+    this.#changed('deleted', { ...known, metadata });
+    return true;
+  }
+
+  #changed(type: 'applied' | 'deleted', lease: Lease): void {
+    this.writes += 1;
+    this.#changes.push({ type, lease });
+    for (const watcher of this.#watchers) this.#tell(watcher);
+  }
+
+  /** All changes up to now, in their order, after a while. */
+  #tell(watcher: Watcher): void {
+    if (watcher.isAwaited) return;
+    watcher.isAwaited = true;
+    const { process } = watcher;
+    const away = Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0) - this.#world.now;
+    const end = this.#changes.length;
+    this.#world.in(Math.max(0, away) + this.#delay(), () =>
+      process.tell(() => {
+        watcher.isAwaited = false;
+        while (watcher.next < end) {
+          const change = this.#changes[watcher.next++];
+          if (change) watcher.listener[change.type](change.lease);
+        }
+        if (watcher.next < this.#changes.length) this.#tell(watcher);
+      }),
+    );
+  }
+
+  #isAway(process: Process): boolean {
+    return this.#world.now < Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0);
+  }
+
+  #delay(): number {
+    const { delayMs, late } = this.weather;
+    return this.#world.chance(late) ? 60_000 * this.#world.random() : 1 + delayMs * this.#world.random();
+  }
+}

@@ -1,0 +1,100 @@
+/** A replica: the real sharding, and clusters that it engages and lets go of as a fleet does. */
+import type { Term } from '../../src/fleet/membership/ownership.ts';
+import { Sharding } from '../../src/fleet/sharding/sharding.ts';
+import type { SimulatedHub } from './hub.ts';
+import type { Process } from './world.ts';
+
+export interface ReplicaOptions {
+  readonly identity: string;
+  readonly shards: number;
+  readonly weight: number;
+  /** Milliseconds that work on a cluster needs at most to end. */
+  readonly drainMs: number;
+}
+
+const quiet = { warn: () => {} };
+let nonces = 0;
+
+export class Replica {
+  readonly process: Process;
+  readonly options: ReplicaOptions;
+  readonly sharding: Sharding;
+  weight: number;
+  readonly #keys: readonly string[];
+  readonly #engaged = new Map<string, { readonly term: Term | undefined; isEnding: boolean }>();
+  readonly #stop = new AbortController();
+  /** How it ended; `undefined` while it goes on. */
+  end: 'left' | 'refused' | undefined;
+
+  constructor(process: Process, hub: SimulatedHub, options: ReplicaOptions, keys: readonly string[]) {
+    this.process = process;
+    this.options = options;
+    this.weight = options.weight;
+    this.#keys = keys;
+    this.sharding = new Sharding({
+      leases: hub.for(process),
+      name: 'model',
+      identity: options.identity,
+      shards: options.shards,
+      leaseDurationMs: 30_000,
+      weight: () => this.weight,
+      clock: process.clock,
+      logger: quiet,
+      observer: undefined,
+      random: process.world.random,
+      nonce: (nonces++).toString(16),
+    });
+    this.sharding.run({ changed: (affects) => this.#look(affects) }, this.#stop.signal).then(
+      () => this.#ended('left'),
+      () => this.#ended('refused'),
+    );
+  }
+
+  /** Requests to the cluster may leave it at this moment. */
+  mayCall(key: string): boolean {
+    const engaged = this.#engaged.get(key);
+    return engaged !== undefined && this.process.isRunning && engaged.term?.isOver === false;
+  }
+
+  /** In order. */
+  leave(): void {
+    this.process.tell(() => {
+      this.#stop.abort();
+      this.#look(() => true);
+    });
+  }
+
+  #ended(how: 'left' | 'refused'): void {
+    this.end = how;
+    this.#look(() => true);
+  }
+
+  #look(affects: (key: string) => boolean): void {
+    for (const key of this.#keys) {
+      if (!affects(key)) continue;
+      const owner = this.sharding.ownerOf(key);
+      const engaged = this.#engaged.get(key);
+      if (!engaged && owner.mine && !this.#stop.signal.aborted && !this.end) this.#engage(key, owner.term);
+      else if (engaged && !engaged.isEnding && (!owner.mine || owner.term !== engaged.term)) this.#disengage(key);
+    }
+  }
+
+  #engage(key: string, term: Term | undefined): void {
+    this.#engaged.set(key, { term, isEnding: false });
+    this.sharding.enter(key);
+    term?.signal.addEventListener('abort', () => this.#disengage(key), { once: true });
+  }
+
+  #disengage(key: string): void {
+    const engaged = this.#engaged.get(key);
+    if (!engaged || engaged.isEnding) return;
+    engaged.isEnding = true;
+    // Where it is over there is nothing to wait for.
+    const ms = engaged.term?.isOver ? 0 : this.options.drainMs * this.process.world.random();
+    this.process.clock.after(ms, () => {
+      this.#engaged.delete(key);
+      this.sharding.leave(key);
+      this.#look((other) => other === key);
+    });
+  }
+}

@@ -1,0 +1,133 @@
+/** Schedules of the model: who starts when, and what befalls whom. A schedule and its seed say all that happens. */
+import fc from 'fast-check';
+import { SimulatedHub } from './hub.ts';
+import { Replica } from './replica.ts';
+import { Process, World } from './world.ts';
+
+/** Clocks run at most so much too fast or too slow. */
+export const drift = 0.1;
+const faultsEndMs = 100_000;
+/** After the faults each cluster has an owner at the latest after this time. */
+const recoveryMs = 90_000;
+const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+const who = fc.nat(3);
+const at = fc.nat(faultsEndMs);
+const ms = fc.oneof(fc.nat(10_000), fc.nat(45_000));
+const fault = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('pause' as const), at, who, ms }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('kill' as const), at, who }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('leave' as const), at, who }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ what: fc.constant('start' as const), at, who, shards: fc.constantFrom(4, 4, 4, 5) }),
+  },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('away' as const), at, ms }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('cut off' as const), at, who, ms }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constant('weight' as const), at, who, weight: fc.constantFrom(0, 0.5, 1, 3) }),
+  },
+);
+
+export const schedules = fc.record({
+  seed: fc.nat(2 ** 31 - 1),
+  weather: fc.record({
+    delayMs: fc.constantFrom(20, 200, 3_000),
+    late: fc.constantFrom(0, 0.02, 0.1),
+    lost: fc.constantFrom(0, 0.05, 0.2),
+    repeated: fc.constantFrom(0, 0.1),
+  }),
+  replicas: fc.array(
+    fc.record({
+      startMs: fc.constantFrom(0, 0, 500, 5_000),
+      drift: fc.constantFrom(-drift, 0, drift),
+      drainMs: fc.constantFrom(0, 1_000, 10_000),
+    }),
+    { minLength: 2, maxLength: 4 },
+  ),
+  faults: fc.array(fault, { maxLength: 8 }),
+});
+
+export type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never;
+
+export interface Outcome {
+  /** The world's time in which the last cluster got an owner after the faults, counted from their end. */
+  readonly recoveredMs: number;
+  readonly writes: number;
+}
+
+/** Runs a schedule with the real code. Throws where two replicas may call one cluster at once, or one has no owner in the end. */
+export async function play({ seed, weather, replicas, faults }: Schedule): Promise<Outcome> {
+  const world = new World(seed);
+  const hub = new SimulatedHub(world);
+  hub.weather = weather;
+  const all: Replica[] = [];
+  const current = new Map<number, Replica>();
+  const start = (index: number, shards: number, drainMs: number, off: number) => {
+    const options = { identity: `replica-${index}`, shards, weight: 1, drainMs };
+    const replica = new Replica(new Process(world, 1 + off), hub, options, keys);
+    current.set(index, replica);
+    all.push(replica);
+  };
+  const placeOf = (index: number) => index % replicas.length;
+  const settings = (index: number) => replicas[placeOf(index)] ?? { startMs: 0, drift: 0, drainMs: 0 };
+  for (const [index, replica] of replicas.entries())
+    world.in(replica.startMs, () => start(index, 4, replica.drainMs, replica.drift));
+  for (const fault of faults) {
+    world.in(fault.at, () => {
+      const replica = 'who' in fault ? current.get(placeOf(fault.who)) : undefined;
+      switch (fault.what) {
+        case 'pause':
+          replica?.process.pause();
+          world.in(Math.min(fault.ms, faultsEndMs - fault.at), () => replica?.process.resume());
+          break;
+        case 'kill':
+          replica?.process.kill();
+          break;
+        case 'leave':
+          replica?.leave();
+          break;
+        case 'start': {
+          // Where the one before lives still, two have the same name.
+          const { drainMs, drift: off } = settings(fault.who);
+          start(placeOf(fault.who), fault.shards, drainMs, off);
+          break;
+        }
+        case 'away':
+          hub.goAway(Math.min(fault.ms, faultsEndMs - fault.at));
+          break;
+        case 'cut off':
+          if (replica) hub.cutOff(replica.process, Math.min(fault.ms, faultsEndMs - fault.at));
+          break;
+        case 'weight':
+          if (replica) replica.weight = fault.weight;
+      }
+    });
+  }
+  const callers = (key: string) => all.filter((replica) => replica.mayCall(key));
+  const check = () => {
+    for (const key of keys) {
+      const owners = callers(key);
+      if (owners.length > 1) {
+        const names = owners.map(({ options }) => `${options.identity} (${options.shards} shards)`).join(' and ');
+        throw new Error(`${names} may both call cluster ${key} at ${world.now} ms`);
+      }
+    }
+  };
+  await world.until(faultsEndMs, check);
+  hub.calmDown();
+  // Where one wants no shards, those that do may be left out: another process may have their name.
+  const able = () => {
+    const alive = all.filter(({ process, end }) => process.isRunning && !end);
+    return alive.length > 0 && alive.every(({ weight }) => weight > 0);
+  };
+  let recoveredMs = 0;
+  await world.until(faultsEndMs + recoveryMs, () => {
+    check();
+    if (keys.some((key) => callers(key).length === 0)) recoveredMs = world.now - faultsEndMs;
+  });
+  const alone = keys.filter((key) => callers(key).length === 0);
+  if (able() && alone.length > 0) throw new Error(`nobody may call ${alone.join()} ${recoveryMs} ms after the faults`);
+  return { recoveredMs, writes: hub.writes };
+}

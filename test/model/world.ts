@@ -1,0 +1,154 @@
+/** A world without time of its own: events happen in the order of their times, and everything that follows from one is done before the next. */
+import type { Clock } from '../../src/fleet/clock.ts';
+
+interface Event {
+  readonly at: number;
+  /** Of two events of one moment the first that was asked for. */
+  readonly order: number;
+  readonly happen: () => void;
+}
+
+export class World {
+  #now = 0;
+  #order = 0;
+  readonly #heap: Event[] = [];
+  #seed: number;
+
+  constructor(seed: number) {
+    this.#seed = seed | 0;
+  }
+
+  /** Milliseconds. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /** From 0 to 1, the same for the same seed (mulberry32). */
+  readonly random = (): number => {
+    this.#seed = (this.#seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#seed ^ (this.#seed >>> 15), 1 | this.#seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+
+  chance(probability: number): boolean {
+    return probability > 0 && this.random() < probability;
+  }
+
+  in(ms: number, happen: () => void): void {
+    const event = { at: this.#now + Math.max(0, ms), order: this.#order++, happen };
+    const heap = this.#heap;
+    let index = heap.push(event) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (!above || !isBefore(event, above)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = event;
+  }
+
+  /** Lets events happen until a time; `check` looks at the world after each. */
+  async until(time: number, check: () => void): Promise<void> {
+    for (;;) {
+      const next = this.#heap[0];
+      if (!next || next.at > time) break;
+      this.#take();
+      this.#now = next.at;
+      next.happen();
+      await settled();
+      check();
+    }
+    this.#now = time;
+  }
+
+  #take(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const [left, right] = [heap[child], heap[child + 1]];
+      if (!left) break;
+      const least = right && isBefore(right, left) ? right : left;
+      if (least === right) child += 1;
+      if (!isBefore(least, last)) break;
+      heap[index] = least;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+/** Resolves when no promise goes on by itself any more: Node runs what is asked for here after all that promises do. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** A process: what it is told waits while it is stopped, and goes nowhere when it is dead. */
+export class Process {
+  readonly world: World;
+  /** How much of its own time passes in one of the world's. */
+  readonly rate: number;
+  readonly #start: number;
+  #isDead = false;
+  #isPaused = false;
+  #inbox: (() => void)[] = [];
+
+  constructor(world: World, rate: number) {
+    this.world = world;
+    this.rate = rate;
+    this.#start = 1_000_000 * world.random();
+  }
+
+  readonly clock: Clock = {
+    now: () => Math.round(1_700_000_000_000 + this.clock.uptime()),
+    uptime: () => this.#start + this.world.now * this.rate,
+    after: (ms, run) => {
+      let isCancelled = false;
+      this.world.in(ms / this.rate, () => this.tell(() => isCancelled || run()));
+      return () => {
+        isCancelled = true;
+      };
+    },
+  };
+
+  /** It does something now. */
+  get isRunning(): boolean {
+    return !this.#isDead && !this.#isPaused;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  tell(what: () => void): void {
+    if (this.#isDead) return;
+    if (this.#isPaused) this.#inbox.push(what);
+    else what();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /** What has come meanwhile is told in any order: sockets may be read before timers run. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    const inbox = this.#inbox.map((what) => ({ what, place: this.world.random() }));
+    this.#inbox = [];
+    for (const { what } of inbox.toSorted((a, b) => a.place - b.place)) this.world.in(0, () => this.tell(what));
+  }
+
+  kill(): void {
+    this.#isDead = true;
+    this.#inbox = [];
+  }
+}
