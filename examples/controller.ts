@@ -8,7 +8,10 @@ import { Fleet } from 'clusterprofile-credentials/fleet';
 const hub = new KubeConfig();
 hub.loadFromDefault();
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
-const fleet = new Fleet({ hub, providers });
+// In a Deployment several replicas share the clusters.
+const namespace = process.env.POD_NAMESPACE;
+const sharding = namespace ? { sharding: { namespace, name: 'namespace-labels' } } : {};
+const fleet = new Fleet({ hub, providers, ...sharding });
 const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 fleet.onEngage(({ name, config, signal }) => {

@@ -150,3 +150,19 @@ export class Deadline {
     this.#controller.abort(new FleetError('API_TIMEOUT', 'the request has ended'));
   }
 }
+
+/** The outcome of a request and of all that is read of its answer. Rejects with `API_TIMEOUT` and the message when time is over. */
+export async function within<T>(
+  clock: Clock,
+  ms: number,
+  message: string,
+  request: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const cancel = clock.after(ms, () => controller.abort(new FleetError('API_TIMEOUT', message)));
+  try {
+    return await request(controller.signal);
+  } finally {
+    cancel();
+  }
+}

@@ -27,6 +27,7 @@ export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectedResource, ReflectorRestart } from './reflect/reflector.ts';
 export type { RestartReason } from './reflect/restart.ts';
+export type { FleetShardingOptions } from './sharding/options.ts';
 export type {
   ClusterChanged,
   ClusterState,

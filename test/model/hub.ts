@@ -16,6 +16,8 @@ export interface Weather {
 
 const calm: Weather = { delayMs: 50, late: 0, lost: 0, repeated: 0 };
 
+const refusal = new FleetError('API_STATUS', 'the hub is away', { statusCode: 503 });
+
 interface Watcher {
   readonly process: Process;
   readonly listener: LeaseListener;
@@ -77,7 +79,6 @@ export class SimulatedHub {
       this.#world.in(this.#delay(), () => {
         if (isLost) return;
         if (this.#isAway(process)) {
-          const refusal = new FleetError('API_STATUS', 'the hub is away', { statusCode: 503 });
           if (!isCopy && this.#world.chance(0.5)) process.tell(() => reject(refusal));
           return;
         }

@@ -20,7 +20,7 @@ const started = performance.now();
 const details = await fc.check(
   fc.asyncProperty(schedules, async (schedule) => {
     const outcome = await play(schedule);
-    recovered.push(outcome.recoveredMs);
+    if (outcome.recoveredMs !== undefined) recovered.push(outcome.recoveredMs);
     writes += outcome.writes;
   }),
   { numRuns, seed },
@@ -28,6 +28,7 @@ const details = await fc.check(
 const seconds = ((performance.now() - started) / 1_000).toFixed(1);
 if (details.failed) {
   console.error(await fc.asyncDefaultReportMessage(details));
+  console.error(details.errorInstance);
   console.error(`npm run test:model -- --schedules ${numRuns} --seed ${seed} repeats it`);
   process.exitCode = 1;
 } else {

@@ -56,6 +56,11 @@ export class Replica {
     return engaged !== undefined && this.process.isRunning && engaged.term?.isOver === false;
   }
 
+  /** It works on the cluster, or did and has not ended. */
+  hasEngaged(key: string): boolean {
+    return this.#engaged.has(key);
+  }
+
   /** In order. */
   leave(): void {
     this.process.tell(() => {

@@ -3,7 +3,7 @@
  * Clocks of two machines are never compared: who waits for a Lease counts from the moment in which it saw the last change, who
  * has it from the moment before its last successful request. So the holder always ends first.
  */
-import { Deadline } from '../api-server.ts';
+import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { type Lease, type LeaseSpec, type LeaseToWrite, leaseKind, microTime, transitionsOf } from './lease.ts';
 import { LeaseView } from './lease-view.ts';
@@ -185,14 +185,8 @@ export class LeaseLock {
     this.#options.changed?.();
   }
 
-  async #ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  #ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, requestTimeoutMs } = this.#options;
-    const deadline = new Deadline(clock, new AbortController().signal);
-    deadline.set(requestTimeoutMs, `Lease ${this.name}: no answer for ${requestTimeoutMs / 1_000} s`);
-    try {
-      return await request(deadline.signal);
-    } finally {
-      deadline.end();
-    }
+    return within(clock, requestTimeoutMs, `Lease ${this.name}: no answer for ${requestTimeoutMs / 1_000} s`, request);
   }
 }

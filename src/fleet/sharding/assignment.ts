@@ -18,9 +18,13 @@ export interface Candidate {
 export function assignShards(candidates: readonly Candidate[], shards: number): readonly (string | undefined)[] {
   const able = candidates.filter(({ weight }) => weight > 0);
   const left = capacities(able, shards);
-  const pairs = able.flatMap((candidate) =>
-    Array.from({ length: shards }, (_, shard) => ({ candidate, shard, score: scoreOf(candidate, shard) })),
-  );
+  const pairs: { readonly candidate: Candidate; readonly shard: number; readonly score: number }[] = [];
+  for (const candidate of able) {
+    const hash = hashOf(candidate.identity);
+    for (let shard = 0; shard < shards; shard++) {
+      pairs.push({ candidate, shard, score: scoreOf(hash, candidate.weight, shard) });
+    }
+  }
   // A pair is looked at before all that fit less well: so both sides have the best that they can get.
   pairs.sort(
     (a, b) => b.score - a.score || a.shard - b.shard || (a.candidate.identity < b.candidate.identity ? -1 : 1),
@@ -48,7 +52,7 @@ function capacities(candidates: readonly Candidate[], shards: number): Map<Candi
 }
 
 /** How well a shard fits a replica: of two replicas the one with twice the weight wins twice as often. */
-function scoreOf({ identity, weight }: Candidate, shard: number): number {
-  const uniform = (mix(hashOf(identity) ^ Math.imul(shard + 1, 0x9e3779b1)) + 0.5) / 2 ** 32;
+function scoreOf(hash: number, weight: number, shard: number): number {
+  const uniform = (mix(hash ^ Math.imul(shard + 1, 0x9e3779b1)) + 0.5) / 2 ** 32;
   return -weight / Math.log(uniform);
 }

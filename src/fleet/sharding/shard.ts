@@ -117,10 +117,10 @@ export class Shard {
     const { lock } = this;
     const wanted = wants(this.index);
     const untilTry = this.#attempts.at - clock.uptime();
-    if (wanted === false && (lock.isHeld || lock.holder === lock.identity) && isIdle(this.index)) {
-      // What is held is given away without a wait.
-      return lock.isHeld || untilTry <= 0 ? 'release' : untilTry;
-    }
+    if (!wanted && lock.isHeld && isIdle(this.index)) return 'release';
+    // The server may not have heard that it was given away. Who has lost his place for a while may get it back, and then wants it.
+    if (wanted === false && lock.holder === lock.identity && isIdle(this.index))
+      return untilTry <= 0 ? 'release' : untilTry;
     if (!lock.isHeld && !wanted) return Number.POSITIVE_INFINITY;
     if (!lock.isHeld && !lock.mayTake) return lock.view.expiresAt - clock.uptime();
     return untilTry <= 0 ? 'hold' : untilTry;

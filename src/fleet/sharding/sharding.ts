@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { reasonOf } from '../../callbacks.ts';
 import type { Logger } from '../../logger.ts';
-import { Deadline } from '../api-server.ts';
+import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { debug, guard, warn } from '../guard.ts';
 import type { Lease } from '../lease/lease.ts';
@@ -242,15 +242,10 @@ export class Sharding implements Ownership {
     for (const lease of await this.#ask('list', (signal) => this.#options.leases.list(signal))) this.#applied(lease);
   }
 
-  async #ask<T>(what: string, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  #ask<T>(what: string, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { requestTimeoutMs } = this.#timing;
-    const deadline = new Deadline(this.#options.clock, this.#stop.signal);
-    deadline.set(requestTimeoutMs, `${what} of Leases: no answer for ${requestTimeoutMs / 1_000} s`);
-    try {
-      return await request(deadline.signal);
-    } finally {
-      deadline.end();
-    }
+    const message = `${what} of Leases: no answer for ${requestTimeoutMs / 1_000} s`;
+    return within(this.#options.clock, requestTimeoutMs, message, request);
   }
 
   /** Whose shards should be. Where that has changed, everybody looks again. */
