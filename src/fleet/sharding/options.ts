@@ -1,6 +1,7 @@
 /** How a fleet is told to share its clusters with other replicas. */
 import { z } from 'zod';
-import { isFunction, milliseconds } from '../../option-schemas.ts';
+import { isFunction } from '../../argument.ts';
+import { milliseconds } from '../../option-schemas.ts';
 import { ApiServer } from '../api-server.ts';
 import { ask } from '../guard.ts';
 import { processName } from '../lease/identity.ts';
