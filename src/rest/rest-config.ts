@@ -89,6 +89,11 @@ export class RestConfig extends KubeConfig {
     return new RestConfig(parts);
   }
 
+  /** @internal `check` is asked for each request at the moment in which it is written: with an error it is not sent. */
+  static fence(config: RestConfig, check: () => Error | undefined): void {
+    config.#dispatcher.fence = check;
+  }
+
   /**
    * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
    * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
@@ -159,11 +164,6 @@ export class RestConfig extends KubeConfig {
   /** Forgets the credential, for every config that shares it; the next request runs the plugin. */
   invalidate(): void {
     this.#dispatcher.connection().source.invalidate();
-  }
-
-  /** @internal Asked for each request at the moment in which it is written: with an error it is not sent. */
-  fence(check: () => Error | undefined): void {
-    this.#dispatcher.fence = check;
   }
 
   /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */

@@ -279,10 +279,8 @@ for (const [platform, expected] of Object.entries(platforms)) {
       );
       assert.ok(rules.includes(`${expected.inventory} clusterprofiles get,list,watch`), rules.join('; '));
       const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles get,list,watch'));
-      assert.deepEqual(others.toSorted(), [
-        ...('reads' in expected ? expected.reads : []),
-        'fleet-system leases get,list,watch,create,update,delete',
-      ]);
+      const leases = 'fleet-system leases get,list,watch,create,update,delete';
+      assert.deepEqual(others.toSorted(), [...('reads' in expected ? expected.reads : []), leases].toSorted());
       for (const { metadata, roleRef, subjects } of all('RoleBinding')) {
         const isThere = ({ metadata: role }: Manifest) =>
           role.name === roleRef.name && role.namespace === metadata.namespace;

@@ -8,7 +8,7 @@ import { reasonOf } from '../../callbacks.ts';
 import type { CredentialProviders } from '../../credential-providers.ts';
 import { FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { RestConfig } from '../../rest/rest-config.ts';
+import { RestConfig } from '../../rest/rest-config.ts';
 import { ApiServer, refusalOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
@@ -110,7 +110,7 @@ export class Engagement {
       const config = providers.getConfig(this.#listener.profile());
       this.#config = config;
       const { term } = this.basis;
-      if (term) config.fence(() => (term.isOver ? this.#lost() : undefined));
+      if (term) RestConfig.fence(config, () => (term.isOver ? this.#lost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       await abortable(() => config.ready({ signal }), signal);
       this.#enter('REQUEST', `${this.server} is asked for its version`);

@@ -31,6 +31,7 @@ export interface FleetShardingOptions {
 const isWeight = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxWeight;
 const whole = 'must be whole seconds in milliseconds, 3_000 at least: 30_000 for 30 s';
 
+/** @internal */
 export const shardingSchema = z
   .strictObject(
     {
