@@ -1,7 +1,7 @@
 /** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
 import { readFileSync } from 'node:fs';
 import { hardeningProblems } from './access/hardened.ts';
-import type { ConfiguredProvider } from './access/provider.ts';
+import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
 import { ConfigurationError } from './errors.ts';
 
@@ -9,6 +9,30 @@ import { ConfigurationError } from './errors.ts';
 export interface ProviderFile {
   readonly path: string;
   readonly text: string;
+}
+
+/** Providers that have been validated, and where they come from. */
+export class Configured {
+  readonly providers: readonly ConfiguredProvider[];
+  /** Those of them that a new reading of the file leaves as they are. */
+  readonly fromFlags: readonly ConfiguredProvider[];
+  readonly file: ProviderFile | undefined;
+
+  private constructor(fromFlags: readonly ConfiguredProvider[], file: ProviderFile | undefined) {
+    this.providers = joinProviders(fromFlags, file);
+    this.fromFlags = fromFlags;
+    this.file = file;
+  }
+
+  /** Throws a `ConfigurationError`. */
+  static fromCode(providers: readonly Provider[]): Configured {
+    return new Configured(configureProviders(providers), undefined);
+  }
+
+  /** `path` is that of a provider file. Throws a `ConfigurationError`. */
+  static fromFlags(fromFlags: readonly ConfiguredProvider[], path: string | undefined): Configured {
+    return new Configured(fromFlags, path === undefined ? undefined : readProviderFile(path));
+  }
 }
 
 /** Flag-configured providers first, then the file's. Throws a `ConfigurationError`. */

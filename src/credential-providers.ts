@@ -7,15 +7,15 @@ import type { ClusterProfile } from './access/cluster-profile.ts';
 import type { Ignored } from './access/extensions.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
 import { printedWithoutValues } from './access/printed-access.ts';
-import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
+import type { ConfiguredProvider, Provider } from './access/provider.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
 import { checkArgument, isFunction, isObject, isText, isTexts } from './argument.ts';
 import { callSafely } from './callbacks.ts';
 import {
+  Configured,
   checkHardened,
   joinProviders,
   type ProviderFile,
-  readProviderFile,
   unreadableProviderFile,
 } from './configured-providers.ts';
 import { ConfigurationError, ProfileError, RequestError } from './errors.ts';
@@ -44,21 +44,24 @@ export class CredentialProviders {
   readonly #listeners = new Set<(change: ProviderFileChange) => void>();
 
   /** Throws a `ConfigurationError` that names every problem of the providers or the options. */
-  constructor(providers: readonly Provider[], options: CredentialProvidersOptions = {}) {
-    const origin = origins.get(providers);
-    this.#providers = origin?.providers ?? configureProviders(providers);
+  constructor(providers: readonly Provider[], options?: CredentialProvidersOptions);
+  /** @internal For the static methods: their providers have been validated, and some come from a file. */
+  constructor(configured: Configured, options?: CredentialProvidersOptions);
+  constructor(given: readonly Provider[] | Configured, options: CredentialProvidersOptions = {}) {
+    const { providers, fromFlags, file } = given instanceof Configured ? given : Configured.fromCode(given);
+    this.#providers = providers;
     const settings = parseOptions(options);
-    if (settings.hardened) checkHardened(this.#providers, 'providers');
-    warnOfNone(this.#providers, origin?.file?.path, settings.logger);
+    if (settings.hardened) checkHardened(providers, 'providers');
+    warnOfNone(providers, file?.path, settings.logger);
     this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
     this.#observer = settings.metrics?.observer;
     if (!settings.watchProviderFile) return;
-    if (origin?.file === undefined) {
+    if (!file) {
       const message =
         'there is no provider file to watch: use fromFile, or fromFlags with --clusterprofile-provider-file';
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'watchProviderFile', message }]);
     }
-    this.#watch(origin.file, origin.fromFlags, settings);
+    this.#watch(file, fromFlags, settings);
   }
 
   /** From the values that `parseArgs({ options: flagOptions })` of `node:util` returns. Other flags may be among them. */
@@ -82,7 +85,7 @@ export class CredentialProviders {
   /** From a provider file, JSON or YAML. */
   static fromFile(path: string, options: CredentialProvidersOptions = {}): CredentialProviders {
     checkArgument('CredentialProviders.fromFile', 'path', path, isText, 'the path of a provider file');
-    return new CredentialProviders(withOrigin([], path), options);
+    return new CredentialProviders(Configured.fromFlags([], path), options);
   }
 
   /** The access types that are configured, in the order in which they are tried. */
@@ -241,22 +244,7 @@ function fromParsedFlags(
     problems.push({ path: '--clusterprofile-plugin-policy', message });
   }
   if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
-  return new CredentialProviders(withOrigin(providers, providerFile), { ...options, ...flagged });
+  return new CredentialProviders(Configured.fromFlags(providers, providerFile), { ...options, ...flagged });
 }
 
 type Settings = ReturnType<typeof parseOptions>;
-
-/** Providers that have been validated already, and where they come from, on their way through the public constructor. */
-interface Origin {
-  readonly providers: readonly ConfiguredProvider[];
-  readonly fromFlags: readonly ConfiguredProvider[];
-  readonly file: ProviderFile | undefined;
-}
-const origins = new WeakMap<readonly Provider[], Origin>();
-
-function withOrigin(fromFlags: readonly ConfiguredProvider[], path: string | undefined): readonly Provider[] {
-  const token: readonly Provider[] = [];
-  const file = path === undefined ? undefined : readProviderFile(path);
-  origins.set(token, { providers: joinProviders(fromFlags, file), fromFlags, file });
-  return token;
-}

@@ -8,6 +8,7 @@ import { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { LastingController } from './request/lasting-controller.ts';
 import { isBrokenAnswer, type RequestRetries } from './request-retries.ts';
 import { passingStatuses } from './statuses.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';
@@ -67,7 +68,7 @@ export class WatchDispatcher extends Dispatcher {
 }
 
 /** One watch: the caller's controller stays the same from try to try. */
-class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchController {
+class WatchExchange extends LastingController implements Dispatcher.DispatchHandler, Dispatcher.DispatchController {
   readonly #inner: AuthenticatedDispatcher;
   readonly #options: Dispatcher.DispatchOptions;
   readonly #handler: Dispatcher.DispatchHandler;
@@ -76,7 +77,6 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   readonly #giveUpAt: number;
   /** Ends a watch that nobody answers, before client-node does. */
   readonly #silence: NodeJS.Timeout | undefined;
-  #wire: Dispatcher.DispatchController | undefined;
   /** While it waits for its next try. */
   #waiting: AbortController | undefined;
   #pauseMs = firstPauseMs;
@@ -84,7 +84,6 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   #statusCode = 0;
   /** The status of a response that the caller does not see, because the watch is tried again. */
   #dropped = 0;
-  #paused = false;
   #reason: Error | null = null;
 
   constructor(
@@ -94,6 +93,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     log: ClusterLog,
     { firstMs, resumedMs, silentMs }: WatchPatience,
   ) {
+    super();
     this.#resumed = isResumed(options.path);
     // An informer's is left to client-node: only after client-node's own TimeoutError it goes on.
     if (!this.#resumed) this.#silence = setTimeout(() => this.#tooSilent(silentMs), silentMs).unref();
@@ -110,8 +110,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   }
 
   onRequestStart(wire: Dispatcher.DispatchController, context: object): void {
-    this.#wire = wire;
-    if (this.#paused) wire.pause();
+    this.beginsWith(wire);
     if (this.#started) return;
     this.#started = true;
     this.#handler.onRequestStart?.(this, context);
@@ -189,7 +188,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
   }
 
   #again(why: string): void {
-    this.#wire = undefined;
+    this.beginsWith(undefined);
     this.#dropped = 0;
     // What it fails with has been warned about.
     this.#log.debug(`${this.#name()} could not begin and is tried again in ${this.#pauseMs} ms: ${why}`);
@@ -210,20 +209,10 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     return `watch ${printable(this.#options.path.replace(/\?.*/s, ''), 1_024)}`;
   }
 
-  pause(): void {
-    this.#paused = true;
-    this.#wire?.pause();
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.#wire?.resume();
-  }
-
   abort(reason: Error): void {
     if (this.#reason !== null) return;
     this.#reason = reason;
-    if (this.#wire) this.#wire.abort(reason);
+    if (this.wire) this.wire.abort(reason);
     else if (this.#waiting) this.#waiting.abort(reason);
     else this.#fail(reason);
   }
@@ -232,19 +221,7 @@ class WatchExchange implements Dispatcher.DispatchHandler, Dispatcher.DispatchCo
     return this.#reason !== null;
   }
 
-  get paused(): boolean {
-    return this.#paused;
-  }
-
   get reason(): Error | null {
     return this.#reason;
-  }
-
-  get rawHeaders(): (Dispatcher.DispatchController['rawHeaders'] & {}) | null {
-    return this.#wire?.rawHeaders ?? null;
-  }
-
-  get rawTrailers(): (Dispatcher.DispatchController['rawTrailers'] & {}) | null {
-    return this.#wire?.rawTrailers ?? null;
   }
 }

@@ -11,10 +11,11 @@ import { hasHeader } from '../transport/headers.ts';
 import type { RequestReport } from '../transport/request-report.ts';
 import { Caller } from './caller.ts';
 import { HeldResponse } from './held-response.ts';
+import type { RawHeaders } from './lasting-controller.ts';
 import { isLongRunning } from './long-running.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { refusalMessage, requestName } from './request-messages.ts';
-import { type RawHeaders, Try, type TryEvents } from './try.ts';
+import { Try, type TryEvents } from './try.ts';
 
 /** How often a request goes out again because its connection was lost. */
 const maxResends = 5;

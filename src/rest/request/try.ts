@@ -3,8 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Carrier, PooledRequest } from '../transport/pool.ts';
 import type { RequestPool } from '../transport/request-pool.ts';
-
-export type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
+import { LastingController } from './lasting-controller.ts';
 
 /** What becomes of a try; nothing is told of one that was left. */
 export interface TryEvents {
@@ -21,13 +20,11 @@ export interface TryEvents {
  * One time that a request goes out: the handler that undici has for it. undici may start it a second time by itself, with
  * another controller (a stream that the server refused): it is the same try.
  */
-export class Try implements PooledRequest {
+export class Try extends LastingController implements PooledRequest {
   readonly longRunning: boolean;
   readonly #events: TryEvents;
   /** Where it waits until a socket takes it. */
   #pool: RequestPool | undefined;
-  #wire: Dispatcher.DispatchController | undefined;
-  #paused: boolean;
   /** Why nobody waits for it any more. */
   #left: Error | undefined;
   #carrier: Carrier | undefined;
@@ -35,9 +32,9 @@ export class Try implements PooledRequest {
   failures = 0;
 
   constructor(events: TryEvents, longRunning: boolean, paused: boolean) {
+    super(paused);
     this.#events = events;
     this.longRunning = longRunning;
-    this.#paused = paused;
   }
 
   send(pool: RequestPool, options: Dispatcher.DispatchOptions): void {
@@ -65,8 +62,7 @@ export class Try implements PooledRequest {
       wire.abort(refusal);
       return;
     }
-    this.#wire = wire;
-    if (this.#paused) wire.pause();
+    this.beginsWith(wire);
   }
 
   onRequestUpgrade(
@@ -104,29 +100,11 @@ export class Try implements PooledRequest {
     if (!this.#left) this.#events.tryFailed(error);
   }
 
-  pause(): void {
-    this.#paused = true;
-    this.#wire?.pause();
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.#wire?.resume();
-  }
-
   /** Nobody waits for it any more. */
   leave(reason: Error): void {
     if (this.#left) return;
     this.#left = reason;
     this.#pool?.forget(this);
-    this.#wire?.abort(reason);
-  }
-
-  get rawHeaders(): RawHeaders {
-    return this.#wire?.rawHeaders ?? null;
-  }
-
-  get rawTrailers(): RawHeaders {
-    return this.#wire?.rawTrailers ?? null;
+    this.wire?.abort(reason);
   }
 }
