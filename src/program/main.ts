@@ -25,7 +25,8 @@ export async function main(): Promise<void> {
   }
   const stop = stopOnSignals();
   const program = calledName(process.argv[1] ?? '');
-  const exitCode = await run(program, process.argv.slice(2), terminal, stop).catch((error: unknown) =>
+  const argv = isCompletion(process.argv[1] ?? '') ? [completeVerb, ...process.argv.slice(2)] : process.argv.slice(2);
+  const exitCode = await run(program, argv, terminal, stop).catch((error: unknown) =>
     // Whoever pressed Ctrl-C knows why it ends.
     stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal, program),
   );
@@ -38,7 +39,16 @@ function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }
 
+/** What cobra's programs call it, and kubectl's plugins: the rest of the words is a command line that is not finished. */
+const completeVerb = '__complete';
+const isCompletion = (path: string) => basename(path).startsWith('kubectl_complete-');
+
 async function run(program: string, argv: readonly string[], terminal: Terminal, stop: Stop): Promise<ExitCode> {
+  if (argv[0] === completeVerb) {
+    const { complete } = await import('./completion/complete.ts');
+    await complete(argv.slice(1), terminal, stop.signal);
+    return exitCodes.ok;
+  }
   const { own, command } = splitArguments(argv);
   let parsed: Parsed | undefined;
   const line = createCommandLine(program, terminal, (call) => {

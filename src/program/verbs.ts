@@ -236,4 +236,19 @@ export const verbs: readonly Verb[] = [
     ],
     load: () => import('./verbs/exec.ts'),
   },
+  {
+    name: 'completion',
+    arguments: '<SHELL>',
+    completes: 'shells',
+    summary: 'print the script that makes bash, zsh or fish complete command lines',
+    description:
+      'Prints a script for bash, zsh or fish. With it the shell completes verbs, options, their values, and the names of ClusterProfiles, namespaces and contexts. kubectl completes `kubectl clusterprofile` by itself, where kubectl_complete-clusterprofile is in PATH.',
+    options: [],
+    examples: [
+      { what: 'bash: in ~/.bashrc', args: 'completion bash > ~/.clusterprofile.bash && . ~/.clusterprofile.bash' },
+      { what: 'zsh: in a folder of fpath, before compinit', args: 'completion zsh > ~/.zfunc/_clusterprofile' },
+      { what: 'fish', args: 'completion fish > ~/.config/fish/completions/clusterprofile.fish' },
+    ],
+    load: () => import('./verbs/completion.ts'),
+  },
 ];
