@@ -11,6 +11,8 @@ import type { Destination } from '../rest/transport/destination.ts';
 
 export interface Answer {
   readonly statusCode: number;
+  /** An API server does not serve what was asked for, or has no such object. Other servers answer a 404 too. */
+  readonly isNotFound: boolean;
   /** `undefined` where it is no JSON: then it is not an API server that answers. */
   readonly body: unknown;
   /** Of a `Status`. */
@@ -45,7 +47,10 @@ export class ClusterClient {
     const response = await fetchThrough(this.#dispatcher, this.server, path, { ...init, signal });
     const text = await readText(response);
     const body = parseJson(text);
-    return { statusCode: response.status, body, message: readStatus(body).message };
+    // Without a group, or a version of it, an API server answers as Go does.
+    const isNotFound =
+      response.status === 404 && (readStatus(body).code === 404 || text.trim() === '404 page not found');
+    return { statusCode: response.status, isNotFound, body, message: readStatus(body).message };
   }
 
   /** For the reflector. */

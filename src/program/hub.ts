@@ -48,7 +48,7 @@ export class Hub {
   async find(resource: Resource, namespace: string, name: string): Promise<unknown> {
     const path = `${pathOf(resource, namespace)}/${encodeURIComponent(name)}`;
     const answer = await this.#get(path);
-    if (answer.statusCode === 404) return undefined;
+    if (answer.isNotFound) return undefined;
     return this.#checked(answer, 'get', resource, namespace);
   }
 
@@ -99,7 +99,7 @@ export class Hub {
   }
 
   #checked(answer: Answer, verb: string, resource: Resource, namespace: string | undefined): unknown {
-    const { statusCode, body, message } = answer;
+    const { statusCode, isNotFound, body, message } = answer;
     const { plural, group } = resource;
     const full = group === '' ? plural : `${plural}.${group}`;
     if (statusCode === 200 && body !== undefined) return body;
@@ -120,7 +120,7 @@ export class Hub {
       );
     }
     // The list of a resource that is served is empty, and never missing.
-    if (statusCode === 404 && body !== undefined) {
+    if (isNotFound) {
       throw new Failure(
         exitCodes.hub,
         `the hub ${this.server} does not know ${full} ${resource.version}`,

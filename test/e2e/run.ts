@@ -120,6 +120,11 @@ async function fleet(seed: number): Promise<void> {
   await runFiles(programs, (name) => name.startsWith('fleet-'));
 }
 
+/** The program `clusterprofile` as an operator calls it. */
+async function program(): Promise<void> {
+  await runFiles(await findPrograms(console.log), (name) => name.startsWith('program-'));
+}
+
 /** Plugins, registries and issuers of others, real where they can be built. */
 async function producers(): Promise<void> {
   process.env[producersVariable] = await buildProducers(console.log);
@@ -162,6 +167,7 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   shards,
   upstream,
   producers,
+  program,
 };
 const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;
 const { values } = readArguments();

@@ -122,14 +122,14 @@ export class ClusterProbe {
       signal: this.#signal,
       post,
     });
-    const { statusCode, message, body } = answer;
+    const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
       throw new StageFailure(
         `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})`,
         'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
       );
     }
-    if (body === undefined || statusCode >= 500) throw notAnApiServer(statusCode);
+    if ((body === undefined && !isNotFound) || statusCode >= 500) throw notAnApiServer(statusCode);
     if (userOf(answer)?.username === 'system:anonymous') {
       throw new StageFailure(
         'the cluster takes the requests for anonymous ones: it did not look at the credential',
@@ -140,14 +140,14 @@ export class ClusterProbe {
   }
 
   async identity(answer: Answer): Promise<Found<void>> {
-    const { statusCode, message } = answer;
+    const { statusCode, isNotFound, message } = answer;
     const user = userOf(answer);
     if (user) {
       const groups = user.groups.length === 0 ? '' : ` (${user.groups.join(', ')})`;
       return { message: printable(`${user.username}${groups}`, maxBytes), value: undefined };
     }
     // SelfSubjectReview came with Kubernetes 1.28.
-    if (statusCode === 404) return { message: 'the cluster cannot tell it', skipped: true, value: undefined };
+    if (isNotFound) return { message: 'the cluster cannot tell it', skipped: true, value: undefined };
     throw new StageFailure(
       `the cluster does not say who it is (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
       'bind the ClusterRole system:basic-user to the identity that the plugin gives',

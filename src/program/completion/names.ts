@@ -7,7 +7,7 @@ import { parseManifest, profilesOf } from '../profiles.ts';
 import { type Call, Options } from '../verb.ts';
 
 /** Milliseconds: nobody waits longer at a prompt. */
-const patienceMs = 3_000;
+const patienceMs = 10_000;
 
 /** What can be typed at a prompt without quotes, and writes nothing but itself. */
 const isPlain = (name: string) => /^[\w@:./-]+$/.test(name);

@@ -1,0 +1,151 @@
+// The program `clusterprofile`, as an operator calls it, on real API servers and under a real kubectl.
+import assert from 'node:assert/strict';
+import { chmod, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
+import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { profiles, registerCrd } from './crd.ts';
+import { kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { record } from './ledger.ts';
+import { kinds, startSpoke } from './spoke.ts';
+
+const conditions = [
+  {
+    type: 'ControlPlaneHealthy',
+    status: 'True',
+    reason: 'Probe',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  },
+];
+
+/** What a cluster manager writes. */
+async function publish(hub: ControlPlane, name: string, type: string, cluster: object): Promise<void> {
+  const custom = hub.admin.makeApiClient(CustomObjectsApi);
+  const key = { ...profiles, namespace: 'default', name };
+  const created = await custom.createNamespacedCustomObject({
+    ...key,
+    body: {
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: 'ClusterProfile',
+      metadata: { name, namespace: 'default', labels: { env: name < 'spoke-5' ? 'prod' : 'dev' } },
+      spec: { displayName: name, clusterManager: { name: 'test' } },
+    },
+  });
+  const status = { conditions, accessProviders: [{ name: type, cluster }] };
+  await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
+}
+
+const clusterOf = ({ server, certificateAuthorityData }: ControlPlane) => ({
+  server,
+  'certificate-authority-data': certificateAuthorityData,
+});
+
+/** A folder with kubectl's plugins, as an installation of the package has them in PATH. */
+async function installedFolder(t: TestContext): Promise<string> {
+  const folder = await temporaryFolder(t);
+  for (const name of ['clusterprofile', 'kubectl-clusterprofile', 'kubectl_complete-clusterprofile']) {
+    await symlink(programFile, join(folder, `${name}.js`));
+    await writeFile(join(folder, name), `#!/bin/sh\nexec '${process.execPath}' '${folder}/${name}.js' "$@"\n`);
+    await chmod(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+describe('an operator with a hub of ten clusters, of which four are broken in different ways', () => {
+  test('sees them with get and check, under kubectl too, and what the hub refuses', async (t) => {
+    const life = lifetimeOf(t);
+    const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startSpoke(life, 'spoke', kinds.token)]);
+    await registerCrd(hub);
+    const good = clusterOf(spoke.plane);
+    const foreign = Buffer.from(createCertificateAuthority().certificate).toString('base64');
+    const broken = await shellPlugin(t, 'echo "no such project" >&2; exit 3');
+    for (const number of [0, 1, 2, 4, 6, 8]) await publish(hub, `spoke-${number}`, 'google', good);
+    await publish(hub, 'spoke-3', 'azure', good);
+    await publish(hub, 'spoke-5', 'broken', good);
+    await publish(hub, 'spoke-7', 'google', { ...good, 'certificate-authority-data': foreign });
+    // Another cluster's API server, which does not know the spoke's service accounts.
+    await publish(hub, 'spoke-9', 'google', clusterOf(hub));
+    const execConfig = (command: string) => ({ apiVersion: 'client.authentication.k8s.io/v1', command });
+    const providerFile = await writeInput(t, 'providers.json', {
+      providers: [
+        { name: 'google', execConfig: execConfig(spoke.plugin.command) },
+        { name: 'broken', execConfig: execConfig(broken.command) },
+      ],
+    });
+    const operator = await serviceAccount(hub, 'operator');
+    const kubeconfig = await writeInput(t, 'hub', kubeconfigText(hub, { token: await operator.mint() }));
+    const env = { KUBECONFIG: kubeconfig };
+    const flags = ['--clusterprofile-provider-file', providerFile];
+
+    const listed = await runProgram(t, ['get', ...flags], { env });
+    assert.equal(listed.stderr, '');
+    assert.equal(listed.stdout.split('\n').length, 11);
+    assert.match(listed.stdout, /^default +spoke-0 +test +True +google +google$/m);
+    assert.match(listed.stdout, /^default +spoke-3 +test +True +azure +none \(NO_MATCHING_PROVIDER\)$/m);
+    const selected = await runProgram(t, ['get', '-l', 'env=dev', '-o', 'name'], { env });
+    assert.equal(selected.stdout.split('\n').length, 5);
+
+    const checked = await runProgram(t, ['check', '-o', 'json', ...flags], { env });
+    const { items } = JSON.parse(checked.stdout);
+    const failed = items.flatMap((item: { profile: string; failed?: string }) =>
+      item.failed === undefined ? [] : [`${item.profile} ${item.failed}`],
+    );
+    assert.deepEqual(failed, [
+      'default/spoke-3 provider',
+      'default/spoke-5 plugin',
+      'default/spoke-7 connection',
+      'default/spoke-9 authentication',
+    ]);
+    assert.equal(checked.exitCode, 11);
+    const [first] = items;
+    const found = Object.fromEntries(
+      first.stages.map(({ stage, message }: { stage: string; message: string }) => [stage, message]),
+    );
+    assert.match(found.connection, /^127\.0\.0\.1, certificate by .+ left$/);
+    assert.match(found.identity, /^system:serviceaccount:default:controller \(system:serviceaccounts, /);
+    assert.match(found.version, /^v1\.\d+\./);
+    record('the program: check on ten profiles of real API servers, of which four fail, each at its stage');
+
+    // kubectl finds its plugin in PATH, and asks it for completions.
+    const home = await temporaryFolder(t);
+    const bare = programEnvironment(home);
+    const PATH = [await installedFolder(t), bare.PATH].join(delimiter);
+    const kubectl = (...args: string[]) =>
+      execa(join(programs, 'kubectl'), args, { env: { ...bare, ...env, PATH }, extendEnv: false, reject: false });
+    const [asPlugin, completed, help] = await Promise.all([
+      kubectl('clusterprofile', 'get', ...flags),
+      kubectl('__complete', 'clusterprofile', 'get', 'spoke-0'),
+      kubectl('clusterprofile', 'get', '--help'),
+    ]);
+    assert.equal(asPlugin.stdout, listed.stdout);
+    assert.match(completed.stdout, /^spoke-0\b.*\n:4/m);
+    assert.match(help.stdout, /^Usage: kubectl clusterprofile get/);
+    record('the program: kubectl clusterprofile, and its completion, under kubectl');
+
+    const core = hub.admin.makeApiClient(CoreV1Api);
+    const nobody = { name: 'nobody', namespace: 'default' };
+    await core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name: 'nobody' } } });
+    const { status } = await core.createNamespacedServiceAccountToken({ ...nobody, body: { spec: { audiences: [] } } });
+    const unprivileged = await runProgram(t, ['get'], {
+      env: { KUBECONFIG: await writeInput(t, 'nobody', kubeconfigText(hub, { token: status?.token })) },
+    });
+    assert.match(
+      unprivileged.stderr,
+      /^error: the hub https:\S+ does not let you list clusterprofiles\.multicluster\.x-k8s\.io in namespace default: .*"system:serviceaccount:default:nobody" cannot list.*\nhint: {2}ask for the verb list on clusterprofiles/,
+    );
+    const theirs = await serviceAccount(spoke.plane, 'operator');
+    const notHub = await runProgram(t, ['get'], {
+      env: {
+        KUBECONFIG: await writeInput(t, 'spoke', kubeconfigText(spoke.plane, { token: await theirs.mint() })),
+      },
+    });
+    assert.match(notHub.stderr, /^error: the hub https:\S+ does not know clusterprofiles.*\nhint: .*kubectl apply -f /);
+    assert.deepEqual([unprivileged.exitCode, notHub.exitCode], [4, 4]);
+  });
+});
