@@ -97,7 +97,7 @@ async function fake(seed: number): Promise<void> {
 /** Real API servers. */
 async function clusters(): Promise<void> {
   const programs = await findPrograms(console.log);
-  await runFiles(programs, (name) => !/^(?:upstream|fleet|shards|producers)-/.test(name));
+  await runFiles(programs, (name) => !/^(?:upstream|fleet|shards|producers|program)-/.test(name));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
     return stdout[0];
