@@ -7,8 +7,8 @@ import { Process, World } from './world.ts';
 /** Clocks run at most so much too fast or too slow. */
 export const drift = 0.1;
 const faultsEndMs = 100_000;
-/** After the faults each cluster has an owner at the latest after this time. */
-const recoveryMs = 90_000;
+/** After the faults each cluster has an owner at the latest after this time: what is late comes, then the dead expire, then their shards. */
+const recoveryMs = 140_000;
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 const who = fc.nat(3);
