@@ -13,6 +13,7 @@ export const clusterProfiles: Resource = {
   plural: 'clusterprofiles',
 };
 
+export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 export const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps' };
 export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets' };
 

@@ -237,6 +237,22 @@ export const verbs: readonly Verb[] = [
     load: () => import('./verbs/exec.ts'),
   },
   {
+    name: 'shards',
+    arguments: '[FLEET]',
+    summary: 'show which replica of a controller works on which clusters',
+    description:
+      "Shows the shards of fleets whose controllers run in several replicas, from the Leases on the hub: owner, state, last renewal, and how many ClusterProfiles are in each. They are counted by NAMESPACE/NAME, as a fleet does it that has no identify of its own. Whether a Lease has expired is judged by this machine's clock.",
+    options: [
+      ...profileOptions.filter(({ flags }) => !/^-[lf],/.test(flags)),
+      ...outputOptions('json', 'yaml', 'wide'),
+    ],
+    examples: [
+      { what: 'the fleets whose Leases are in a namespace', args: 'shards -n fleet-system' },
+      { what: 'one of them, with the names of the clusters', args: 'shards fleet -n fleet-system -o wide' },
+    ],
+    load: () => import('./verbs/shards.ts'),
+  },
+  {
     name: 'completion',
     arguments: '<SHELL>',
     completes: 'shells',

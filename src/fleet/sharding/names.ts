@@ -14,6 +14,14 @@ export function leaseSelector(fleet: string): string {
   return `${fleetLabel}=${fleet}`;
 }
 
+/** Finds the Leases of all fleets. */
+export const anyLeaseSelector = fleetLabel;
+
+/** The fleet of a Lease, by its label. */
+export function fleetOf({ metadata }: Lease): string | undefined {
+  return metadata.labels?.[fleetLabel];
+}
+
 export function labelsOf(fleet: string, role: 'shard' | 'peer'): Readonly<Record<string, string>> {
   return { [fleetLabel]: fleet, [roleLabel]: role };
 }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  holderName,
+  labelsOf,
+  peerAnnotations,
+  peerLeaseName,
+  shardLeaseName,
+} from '../../../src/fleet/sharding/names.ts';
+import { assertDocumented } from '../../fixtures/golden.ts';
+import { startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { runProgram } from '../../fixtures/program.ts';
+
+test('clusterprofile shards shows who owns each shard, since when, and its clusters', async (t) => {
+  const { hub, env } = await startOperatedFleet(t);
+  const lease = (name: string, role: 'shard' | 'peer', spec: object, annotations = {}) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: 'fleet-system', name, labels: labelsOf('fleet', role), annotations },
+    spec: { leaseDurationSeconds: 30, leaseTransitions: 2, ...spec },
+  });
+  const held = (identity: string, renewTime: string) => ({ holderIdentity: holderName(identity, '0a1b'), renewTime });
+  const facts = peerAnnotations({ identity: 'fleet-0', shards: 4, weight: 1 });
+  hub.add([
+    lease(peerLeaseName('fleet', 'fleet-0'), 'peer', held('fleet-0', '2099-01-01T00:00:00.000000Z'), facts),
+    lease(shardLeaseName('fleet', 0), 'shard', held('fleet-0', '2099-01-01T00:00:00.000000Z')),
+    lease(shardLeaseName('fleet', 1), 'shard', held('fleet-1', '2026-01-01T00:00:00.000000Z')),
+    lease(shardLeaseName('fleet', 2), 'shard', { holderIdentity: '' }),
+  ]);
+  const [table, json, none, other] = await Promise.all([
+    runProgram(t, ['shards', '-n', 'fleet-system'], { env }),
+    runProgram(t, ['shards', 'fleet', '-A', '-o', 'json'], { env }),
+    runProgram(t, ['shards'], { env }),
+    runProgram(t, ['shards', 'flet', '-n', 'fleet-system'], { env }),
+  ]);
+  assert.equal(table.stderr, '');
+  assertDocumented('clusterprofile shards -n fleet-system', `${table.stdout}\n`);
+  const { items } = JSON.parse(json.stdout);
+  const states = items.map(({ owner = '', state }: { owner?: string; state: string }) => `${owner} ${state}`);
+  assert.deepEqual(states, ['fleet-0 held', 'fleet-1 expired', ' free', ' free']);
+  const clusters = items.flatMap((item: { clusters: string[] }) => item.clusters);
+  assert.equal(new Set(clusters).size, 10);
+  assert.match(none.stderr, /^error: there are no shards in namespace fleet\nhint: {2}give the namespace/);
+  assert.match(other.stderr, /^error: there is no fleet flet in namespace fleet-system\nhint: {2}there are fleet$/);
+  assert.deepEqual([none.exitCode, other.exitCode], [5, 5]);
+});
