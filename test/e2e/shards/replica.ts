@@ -1,0 +1,71 @@
+// Replicas of a sharded fleet, each a process.
+import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
+
+/** What a replica says of a shard; see `ShardChanged` of the fleet. */
+export interface ShardEvent {
+  readonly shard: number;
+  readonly change: 'taken' | 'taken_over' | 'handed_over' | 'lost';
+  readonly owner: string;
+  readonly unownedMs?: number;
+}
+
+export interface Replica {
+  readonly identity: string;
+  readonly events: readonly ShardEvent[];
+  /** What it has logged. */
+  readonly warnings: readonly string[];
+  /** The shards that it owns by its own word. */
+  readonly owned: ReadonlySet<number>;
+  signal(name: NodeJS.Signals): void;
+  readonly ended: Promise<unknown>;
+  readonly hasEnded: boolean;
+}
+
+export interface ReplicaOptions {
+  readonly kubeconfig: string;
+  readonly command: string;
+  readonly durationMs: number;
+}
+
+const program = fileURLToPath(new URL('./replica-process.ts', import.meta.url));
+
+export function startReplica(identity: string, { kubeconfig, command, durationMs }: ReplicaOptions): Replica {
+  const child = execa(process.execPath, [program, kubeconfig, command, identity, String(durationMs)], {
+    stdin: 'ignore',
+    stderr: 'inherit',
+    buffer: false,
+    reject: false,
+  });
+  const events: ShardEvent[] = [];
+  const warnings: string[] = [];
+  const owned = new Set<number>();
+  const read = async () => {
+    for await (const line of child.iterable()) {
+      // A process that is killed may leave half a line.
+      if (!String(line).endsWith('}')) continue;
+      const said = JSON.parse(String(line)) as ShardEvent | { readonly warning: string }; // the program above writes it
+      if ('warning' in said) {
+        warnings.push(said.warning);
+        continue;
+      }
+      events.push(said);
+      if (said.change === 'taken' || said.change === 'taken_over') owned.add(said.shard);
+      else owned.delete(said.shard);
+    }
+    await child;
+    hasEnded = true;
+  };
+  let hasEnded = false;
+  return {
+    identity,
+    events,
+    warnings,
+    owned,
+    signal: (name) => void child.kill(name),
+    ended: read(),
+    get hasEnded() {
+      return hasEnded;
+    },
+  };
+}
