@@ -181,6 +181,8 @@ export class Member {
     if (ready !== 'yes') {
       return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
     }
+    // Whose it is now will be told. Until then every attempt would end at once, without a wait before the next.
+    if (verdict.term?.isOver) return { do: 'wait' };
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
     return { do: 'engage', key: verdict.key, term: verdict.term };

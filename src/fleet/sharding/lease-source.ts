@@ -51,8 +51,9 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const response = await this.#server.get(`${this.path()}?${query}`, { signal });
     const what = `list Leases in ${this.namespace}`;
     if (response.statusCode !== 200) throw await refusalOf(response, what);
+    const text = await textOf(response.body, longestList);
     try {
-      const { items } = JSON.parse(await textOf(response.body, longestList));
+      const { items } = JSON.parse(text);
       return items.map((item: unknown) => readObject(item, { ...leaseKind, keepManagedFields: false }));
     } catch {
       throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no list`);

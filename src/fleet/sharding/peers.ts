@@ -23,7 +23,8 @@ export class Peers {
     this.#durationMs = durationMs;
   }
 
-  applied(lease: Lease): void {
+  /** Returns whether that is news. */
+  applied(lease: Lease): boolean {
     const { name } = lease.metadata;
     const known = this.#peers.get(name);
     const peer = known ?? {
@@ -32,9 +33,10 @@ export class Peers {
       confirmed: false,
     };
     this.#peers.set(name, peer);
-    if (!peer.view.observe(lease)) return;
+    if (!peer.view.observe(lease)) return false;
     peer.facts = peerFacts(lease);
     peer.confirmed = known !== undefined;
+    return true;
   }
 
   deleted(lease: Lease): void {

@@ -218,7 +218,8 @@ export class Sharding implements Ownership {
         this.#registration.lock.observe(lease);
         return;
       }
-      this.#peers.applied(lease);
+      // Who reads again and again until something has changed would not wait otherwise.
+      if (!this.#peers.applied(lease)) return;
       this.#registration.look();
       this.#assign();
     } else {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
+import { ApiServer } from '../../../src/fleet/api-server.ts';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
 import { ConfigurationError } from '../../../src/index.ts';
+import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
 import { engagedIn, fleetErrorOf, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -129,6 +131,27 @@ describe('replicas that share a fleet', () => {
     assert.equal(signal.aborted, false, 'by the request alone');
   });
 
+  test('wait for news where an attempt to engage ends after the deadline, and no timer has told them', async (t) => {
+    const { start } = await startReplicas(t, 1);
+    const { clock, fleet, run } = start('one');
+    let stopped = 0;
+    const uptime = clock.uptime.bind(clock);
+    clock.uptime = () => uptime() + stopped;
+    const gate = Promise.withResolvers<void>();
+    fleet.onEngage(async ({ config }) => {
+      await gate.promise;
+      await config.fetch('/version');
+    });
+    run();
+    await until(t, () => fleet.list().some(({ reason }) => reason === 'HANDLERS'));
+    stopped = 20_000;
+    gate.resolve();
+    // Who tried again and again without a wait would let no timer and no answer come.
+    await until(t, () => fleet.list().every(({ message }) => message !== 'onEngage functions are told'));
+    clock.advance(20_000);
+    await until(t, () => fleet.list().every(({ state }) => state === 'NotOwned'));
+  });
+
   test('replace one that is dead after the duration of its Leases', async (t) => {
     const { hub, start } = await startReplicas(t, clusters);
     const renewTime = '2026-01-01T00:00:00.000000Z';
@@ -191,6 +214,32 @@ describe('replicas that share a fleet', () => {
     });
     assert.equal(peers().length, 1);
     await shared(t, 2, one);
+  });
+
+  test('wait for a dead one that believes in another number of shards, without asking the hub all the time', async (t) => {
+    const { hub, start } = await startReplicas(t, 2);
+    const one = start('one');
+    one.run();
+    const isPeer = ({ metadata: { name } }: { readonly metadata: { readonly name: string } }) =>
+      name.includes('-peer-');
+    const peers = () => hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).filter(isPeer);
+    await shared(t, 2, one);
+    const [dead] = peers();
+    await one.leave();
+    assert.ok(dead);
+    const { namespace = '', name, labels = {}, annotations = {} } = dead.metadata;
+    hub.set({ ...dead, metadata: { namespace, name, labels, annotations } });
+    let lists = 0;
+    hub.onRequest = ({ method, url }) => {
+      if (method === 'GET' && /\/leases\?labelSelector=[^&]*$/.test(url)) lists += 1;
+    };
+    start('two', { shards: 16 }).run();
+    await until(t, () => lists > 0);
+    lists = 0;
+    // As many answers as these could have come for lists.
+    const other = new ApiServer(kubeConfigFor(hub, 'hub'));
+    for (let asked = 0; asked < 50; asked++) await (await other.get('/version', { signal: t.signal })).body.dump();
+    assert.ok(lists <= 2, `${lists} lists`);
   });
 
   test('follow a change of weight without a restart', async (t) => {
