@@ -18,7 +18,7 @@ import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
 import type { Term } from './ownership.ts';
-import { disengaged } from './status.ts';
+import { disengaged, shardLost } from './status.ts';
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
@@ -151,8 +151,7 @@ export class Engagement {
   }
 
   #lost(): FleetError {
-    const message = "its shard is not known to be this replica's any more: another one may work on it";
-    return disengaged(this.name, { state: 'NotOwned', reason: 'SHARD_LOST', message });
+    return disengaged(this.name, shardLost);
   }
 
   #enter(stage: Stage, message: string): void {

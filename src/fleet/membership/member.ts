@@ -15,7 +15,7 @@ import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import type { Term } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, isGivenUp, type Status, troublesOf } from './status.ts';
+import { again, disengaged, isGivenUp, type Status, shardLost, troublesOf } from './status.ts';
 import { watchCommand } from './watch-command.ts';
 
 /** What every member of a fleet has in common. */
@@ -182,7 +182,7 @@ export class Member {
       return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
     }
     // Whose it is now will be told. Until then every attempt would end at once, without a wait before the next.
-    if (verdict.term?.isOver) return { do: 'wait' };
+    if (verdict.term?.isOver) return { do: 'wait', status: shardLost };
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
     return { do: 'engage', key: verdict.key, term: verdict.term };

@@ -132,22 +132,31 @@ describe('replicas that share a fleet', () => {
   });
 
   test('wait for news where an attempt to engage ends after the deadline, and no timer has told them', async (t) => {
-    const { start } = await startReplicas(t, 1);
-    const { clock, fleet, run } = start('one');
+    const { start } = await startReplicas(t, 2);
+    const { clock, fleet, run } = start('one', { shards: 1 });
     let stopped = 0;
     const uptime = clock.uptime.bind(clock);
     clock.uptime = () => uptime() + stopped;
     const gate = Promise.withResolvers<void>();
-    fleet.onEngage(async ({ config }) => {
+    // The other one goes on: its shard is not left.
+    fleet.onEngage(async ({ name, config }) => {
+      if (name !== 'fleet/c0') return;
       await gate.promise;
       await config.fetch('/version');
     });
     run();
-    await until(t, () => fleet.list().some(({ reason }) => reason === 'HANDLERS'));
+    await until(
+      t,
+      () =>
+        fleet
+          .list()
+          .map(({ reason }) => reason)
+          .join() === 'HANDLERS,ENGAGED',
+    );
     stopped = 20_000;
     gate.resolve();
     // Who tried again and again without a wait would let no timer and no answer come.
-    await until(t, () => fleet.list().every(({ message }) => message !== 'onEngage functions are told'));
+    await until(t, () => fleet.list().every(({ reason }) => reason !== 'HANDLERS'));
     clock.advance(20_000);
     await until(t, () => fleet.list().every(({ state }) => state === 'NotOwned'));
   });
