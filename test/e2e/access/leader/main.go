@@ -59,6 +59,9 @@ func main() {
 			// client-go tells of a loss some time after it; a program that must be sure asks before each thing it does.
 			if elector.IsLeader() && elector.Check(deadline-lease) == nil {
 				fmt.Printf("beat %d %d\n", mine, now)
+			} else {
+				// It may have the Lease again before it has told of the loss: it led twice, with somebody else in between.
+				mine = term.Add(1)
 			}
 		}
 	}
