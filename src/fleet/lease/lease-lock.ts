@@ -106,7 +106,8 @@ export class LeaseLock {
       const start = clock.uptime();
       const { lease, holder, seenAt } = this.view;
       if (await this.#write(this.#heldSpec())) {
-        if (holder !== this.identity)
+        // Its own that it had lost is taken anew.
+        if (holder !== this.identity || start >= this.#heldUntil)
           this.#takenFrom = { holder, ...(lease && seenAt !== undefined ? { seenAt } : {}) };
         this.#heldUntil = start + deadlineMs;
         this.#changed();

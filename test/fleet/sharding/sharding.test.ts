@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
@@ -302,6 +303,28 @@ describe('replicas that share a fleet', () => {
     one.clock.advance(9_000);
     await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 8);
     assert.equal(await value('clusterprofile_fleet_shards_owned'), 0);
+  });
+
+  test('tell how long a shard had no owner, where who lost it takes it again', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const one = start('one', { shards: 1 });
+    const changes: { readonly change: string; readonly unownedMs?: number }[] = [];
+    const listen = (event: unknown) => changes.push(event as (typeof changes)[number]); // what the channel has
+    subscribe('clusterprofile-credentials:fleet-shard', listen);
+    t.after(() => unsubscribe('clusterprofile-credentials:fleet-shard', listen));
+    one.run();
+    await shared(t, 1, one);
+    let isAway = true;
+    hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+    await one.passUntil(() => changes.length === 2);
+    isAway = false;
+    await one.passUntil(() => changes.length === 3);
+    assert.deepEqual(
+      changes.map(({ change }) => change),
+      ['taken', 'lost', 'taken'],
+    );
+    const { unownedMs = 0 } = changes[2] ?? {};
+    assert.ok(unownedMs >= 20_000 && unownedMs < 60_000, `${unownedMs} ms`);
   });
 
   test('have options that are looked at when the fleet is made', async (t) => {
