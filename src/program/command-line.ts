@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../access/nearest.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 import type { OptionSpec, Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
@@ -79,7 +81,8 @@ function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
     }
     if (multiple) return [...(Array.isArray(before) ? before : []), value];
     if (before !== undefined && before !== value) {
-      throw new InvalidArgumentError(`is given as ${String(before)} too: give it once`);
+      // The values are not shown: they may be secrets.
+      throw new Failure(exitCodes.usage, `${option.long} is given twice, with two values`, 'give it once');
     }
     return value;
   });

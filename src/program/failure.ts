@@ -16,7 +16,7 @@ export class Failure extends Error {
 }
 
 /** Those that end the program. */
-export const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /** Why a call's signal aborts. */
 export class Interrupted extends Failure {

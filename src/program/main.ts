@@ -9,8 +9,8 @@ import { hasProviderFlags, normalizeArguments, splitArguments } from './argument
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure, Interrupted, signals } from './failure.ts';
-import { Terminal } from './terminal.ts';
-import { describe, type Told } from './told.ts';
+import { harmless, Terminal } from './terminal.ts';
+import { describe } from './told.ts';
 import { Options } from './verb.ts';
 import { verbs } from './verbs.ts';
 
@@ -28,7 +28,7 @@ export async function main(): Promise<void> {
   const argv = isCompletion(process.argv[1] ?? '') ? [completeVerb, ...process.argv.slice(2)] : process.argv.slice(2);
   const exitCode = await run(program, argv, terminal, stop).catch((error: unknown) =>
     // Whoever pressed Ctrl-C knows why it ends.
-    stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal, program),
+    stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal),
   );
   // Whatever a verb has left open must not keep a shell waiting.
   process.exit(stop.exitCode ?? exitCode);
@@ -62,7 +62,13 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const switches = new Set(
     verbs.flatMap(({ options }) => options.flatMap((spec) => /^(?:-\w, )?--([a-z-]+)$/.exec(spec.flags)?.[1] ?? [])),
   );
-  line.parse([...normalizeArguments(rest, switches)], { from: 'user' });
+  try {
+    line.parse([...normalizeArguments(rest, switches)], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return exitCodes.ok;
+    throw usage(error, program, rest);
+  }
   if (!parsed) return exitCodes.ok;
   const { verb, args, options } = parsed;
   if (flags.length > 0 && !verb.takesProviderFlags) {
@@ -98,24 +104,31 @@ async function withoutProviderFlags(
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;
 
 /** Says what is wrong and what to do, and nothing else: no stack, and no secret. */
-async function tell(error: unknown, terminal: Terminal, program: string): Promise<ExitCode> {
-  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
-  const { message, hint, exitCode } = error instanceof CommanderError ? usage(error, program) : await describe(error);
-  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${message}`);
-  if (hint !== undefined) await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${hint}`);
+async function tell(error: unknown, terminal: Terminal): Promise<ExitCode> {
+  const { message, hint, exitCode } = await describe(error);
+  // Both may quote what others wrote: fields of a profile, arguments.
+  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${harmless(message)}`);
+  if (hint !== undefined)
+    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${harmless(hint)}`);
   return exitCode;
 }
 
-function usage({ message }: CommanderError, program: string): Told {
-  const verb = verbs.find(({ name }) => process.argv.includes(name));
-  const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
+function usage({ code, message }: CommanderError, program: string, args: readonly string[]): Failure {
+  const words = args.filter((word) => !word.startsWith('-'));
+  const verb = verbs.find(({ name }) => name === words[0]);
+  // `help` of a verb that is not there.
+  const unknown = code === 'commander.help' ? `unknown command '${words[1] ?? ''}'` : undefined;
+  const [first = '', ...more] = (unknown ?? message).replace(/^error: /, '').split(/\n(?=\(Did you mean )/);
   const meant = more.map((line) => line.replace(/^\(D(.*)\)$/, 'd$1')).join(' ');
-  return {
-    // commander's own words are made for whoever wrote the program.
-    message: first.replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
-    hint: [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
-    exitCode: exitCodes.usage,
-  };
+  return new Failure(
+    exitCodes.usage,
+    first
+      // What stands behind `=` may be a secret.
+      .replace(/^(unknown \w+ '[^=]*)=.*'/s, "$1'")
+      // commander's own words are made for whoever wrote the program.
+      .replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
+    [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
+  );
 }
 
 interface Stop {
@@ -134,7 +147,7 @@ function stopOnSignals(): Stop {
     signal: controller.signal,
     mayTakeLong: false,
     get exitCode() {
-      return exitCode as ExitCode | undefined; // 129, 130 or 143
+      return exitCode as ExitCode | undefined; // 129, 130, 131 or 143
     },
   };
   for (const name of signals) {

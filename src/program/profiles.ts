@@ -13,6 +13,9 @@ import type { Call } from './verb.ts';
 /** A ClusterProfile as it stands on the hub or in a file: nothing of it is sure but that it is an object. */
 export type Profile = Partial<FleetProfile>;
 
+/** What is said where no ClusterProfile is there. */
+export const noProfiles = 'no ClusterProfiles are there; -A looks in all namespaces';
+
 /** In the order of their names. Throws a `Failure` for a name that is not there. */
 export async function profilesOf(call: Call): Promise<readonly Profile[]> {
   const { options, args } = call;

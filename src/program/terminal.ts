@@ -1,6 +1,7 @@
 /** Where a verb writes: a terminal, with colours, or a pipe, without. */
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { printable } from '../printable.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -29,6 +30,11 @@ export class Terminal {
     return writeTo(this.stderr, `${line}\n`);
   }
 
+  /** To either of them, as it is. */
+  copy(stream: 'stdout' | 'stderr', text: string): Promise<void> {
+    return writeTo(this[stream], text);
+  }
+
   /** In a style on a terminal, and plain elsewhere and with `NO_COLOR`. */
   paint(style: Style, text: string, stream: OutputStream = this.stdout): string {
     return styleText(style, text, { stream });
@@ -38,4 +44,9 @@ export class Terminal {
 function writeTo(stream: Writable, text: string): Promise<void> {
   // What fails is the stream's error event, which the frame listens to: `| head` ends the program.
   return new Promise((resolve) => void stream.write(text, () => resolve()));
+}
+
+/** Lines that write nothing but themselves: control and format characters become `\u001b` and the like. */
+export function harmless(text: string): string {
+  return text.replace(/[^\n\t]+/g, (line) => printable(line, Number.MAX_SAFE_INTEGER));
 }

@@ -213,7 +213,7 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'run a command once for each cluster, side by side',
     description:
-      'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal, twice kills them.',
+      'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal, twice kills them, and what is in their process group.',
     options: [
       ...profileOptions,
       ...providerOptions,

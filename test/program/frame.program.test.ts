@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { runProgram, writeInput } from '../fixtures/program.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -39,11 +40,10 @@ describe('clusterprofile', () => {
         '--output jsn: has to be one of json, yaml, wide, name',
         'did you mean json? see clusterprofile get --help',
       ],
-      [
-        ['get', '--context', 'a', '--context', 'b'],
-        '--context b: is given as a too: give it once',
-        'see clusterprofile get --help',
-      ],
+      [['get', '--context', 'a', '--context', 'b'], '--context is given twice, with two values', 'give it once'],
+      [['check', 'get', '--token=s3cret'], "unknown option '--token'", 'see clusterprofile check --help'],
+      [['token=s3cret'], "unknown command 'token'", 'see clusterprofile --help'],
+      [['help', 'nosuch'], "unknown command 'nosuch'", 'see clusterprofile --help'],
       [['resolve'], "missing required argument 'NAME'", 'see clusterprofile resolve --help'],
       [['get', '--', 'ls'], 'get takes no command after --', 'see clusterprofile get --help'],
       [['get', '-A', '-n', 'fleet'], '-A and -n contradict each other', 'give one of the two'],
@@ -56,6 +56,22 @@ describe('clusterprofile', () => {
       const { stdout, stderr, exitCode } = results[index] ?? {};
       assert.deepEqual([stdout, stderr, exitCode], ['', `error: ${message}\nhint:  ${hint}`, 2], args.join(' '));
     }
+  });
+
+  test('prints nothing that a terminal acts on, of arguments and of fields of profiles', async (t) => {
+    const name = 'a\u001b[2J\u009b1m\u202eb';
+    const input = JSON.stringify({ kind: 'ClusterProfile', metadata: { namespace: 'fleet', name } });
+    const results = await Promise.all([
+      ...['name', 'json', 'yaml', 'wide'].map((format) => runProgram(t, ['get', '-f', '-', '-o', format], { input })),
+      runProgram(t, ['get', '-f', '-', name.slice(0, -1)], { input }),
+      runProgram(t, [name]),
+    ]);
+    for (const { stdout, stderr } of results) {
+      assert.match(`${stdout}${stderr}`, /\\u202e|\\u009b/);
+      assert.doesNotMatch(`${stdout}${stderr}`, /\p{Cf}|(?!\n)\p{Cc}/u);
+    }
+    assert.equal(JSON.parse(results[1]?.stdout ?? '').items[0].name, name);
+    assert.equal(parse(results[2]?.stdout ?? '').items[0].name, name);
   });
 
   test("reads the controller's flags as the controller does, wherever they stand, and tells a misspelt one", async (t) => {

@@ -1,4 +1,5 @@
 /** What `check` prints: a block of lines for each cluster, and a summary. */
+import { printable } from '../../printable.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { type ClusterReport, failedStage, type Stage, type StageResult, stageNames } from './stages.ts';
 
@@ -13,7 +14,7 @@ const stageWidth = Math.max(...stageNames.map((name) => name.length));
 
 export function formatReport(report: ClusterReport, terminal: Pick<Terminal, 'paint'>): string {
   const failed = failedStage(report);
-  const heading = terminal.paint(failed ? ['bold', 'red'] : 'bold', report.profile);
+  const heading = terminal.paint(failed ? ['bold', 'red'] : 'bold', printable(report.profile, 1_024));
   return `${[heading, ...report.stages.flatMap((stage) => linesOf(stage, terminal))].join('\n')}\n`;
 }
 

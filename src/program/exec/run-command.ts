@@ -1,5 +1,7 @@
 /** One command for one cluster: its output goes out in lines, and how it ended comes back. */
-import { execa } from 'execa';
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { execa, type Subprocess } from 'execa';
 import { Interrupted } from '../failure.ts';
 import { LineCutter } from './lines.ts';
 
@@ -9,7 +11,9 @@ export interface CommandRun {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number | undefined;
-  /** Waits until the lines are written: a slow reader slows the command. */
+  /** A line that is too long to keep is cut into several. */
+  readonly breaksLongLines: boolean;
+  /** Lines with their ends. Waits until the lines are written: a slow reader slows the command. */
   readonly onLines: (stream: 'stdout' | 'stderr', lines: readonly string[]) => Promise<void>;
   /** Aborted: the command gets the signal that this program got. */
   readonly signal: AbortSignal;
@@ -24,8 +28,20 @@ export interface CommandEnd {
 
 /** Milliseconds between SIGTERM and SIGKILL after a time-out. */
 const graceMs = 5_000;
+/**
+ * How much is read of a pipe after the command has ended: what it wrote itself is there at once and fits into the pipe, and
+ * what comes later is of a process in a session of its own, which may hold the pipe for ever.
+ */
+const late = { ms: 500, bytes: 1024 * 1024 };
 
-export async function runCommand({ path, args, env, timeoutMs, onLines, signal }: CommandRun): Promise<CommandEnd> {
+/** The commands that run now. The process may end at once, at a second Ctrl-C: they end with it, and what is in their groups. */
+const running = new Set<Pick<Subprocess, 'kill'>>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+  const { path, args, env, timeoutMs, breaksLongLines, onLines, signal } = run;
   const began = performance.now();
   const child = execa(path, args, {
     env,
@@ -41,26 +57,21 @@ export async function runCommand({ path, args, env, timeoutMs, onLines, signal }
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
   });
   const interrupt = () => void child.kill(signal.reason instanceof Interrupted ? signal.reason.signal : 'SIGTERM');
-  // The process ends at once at a second Ctrl-C, and with it whatever is left.
-  const kill = () => void child.kill('SIGKILL');
   signal.addEventListener('abort', interrupt, { once: true });
-  process.once('exit', kill);
+  running.add(child);
   const copy = async (stream: 'stdout' | 'stderr') => {
-    const cutter = new LineCutter();
-    for await (const chunk of child[stream]) {
+    const cutter = new LineCutter({ breaksLongLines });
+    for await (const chunk of chunksOf(child[stream], child.nodeChildProcess)) {
       const lines = cutter.push(chunk);
       if (lines.length > 0) await onLines(stream, lines);
     }
     await onLines(stream, cutter.end());
   };
   try {
-    const [{ exitCode, signal: endedBy, timedOut, code, failed }] = await Promise.all([
-      child,
-      copy('stdout'),
-      copy('stderr'),
-    ]);
+    const [{ exitCode, signal: endedBy, timedOut, code }] = await Promise.all([child, copy('stdout'), copy('stderr')]);
     const durationMs = Math.round(performance.now() - began);
-    if (!failed) return { exitCode: 0, durationMs };
+    // A pipe that was left behind is no failure of the command's.
+    if (exitCode === 0 && !timedOut) return { exitCode: 0, durationMs };
     const failure = timedOut
       ? `was ended after ${timeoutMs} ms`
       : exitCode !== undefined
@@ -71,6 +82,50 @@ export async function runCommand({ path, args, env, timeoutMs, onLines, signal }
     return { failure, durationMs, ...(exitCode === undefined ? {} : { exitCode }) };
   } finally {
     signal.removeEventListener('abort', interrupt);
-    process.off('exit', kill);
+    running.delete(child);
+  }
+}
+
+/** What a stream of a process gives, until the process has ended and what else holds the stream is left behind. */
+async function* chunksOf(stream: Readable, child: Pick<ChildProcess, 'once' | 'off'>): AsyncGenerator<Buffer> {
+  let { ms, bytes } = late;
+  let hasEnded = false;
+  let isWaiting = true;
+  let isLeft = false;
+  let began = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const leave = () => {
+    isLeft = true;
+    stream.destroy();
+  };
+  // Only the time in which nothing comes counts: a slow reader of ours loses nothing.
+  const watch = () => {
+    if (!isWaiting || !hasEnded) return;
+    began = performance.now();
+    timer = setTimeout(leave, ms);
+  };
+  const onExit = () => {
+    hasEnded = true;
+    watch();
+  };
+  child.once('exit', onExit);
+  try {
+    for await (const chunk of stream) {
+      clearTimeout(timer);
+      isWaiting = false;
+      if (timer) {
+        ms = Math.max(0, ms - (performance.now() - began));
+        bytes -= chunk.length;
+      }
+      yield chunk;
+      if (bytes <= 0) return;
+      isWaiting = true;
+      watch();
+    }
+  } catch (error) {
+    if (!isLeft) throw error;
+  } finally {
+    clearTimeout(timer);
+    child.off('exit', onExit);
   }
 }

@@ -6,6 +6,7 @@ import { parseFlags, pickFlags } from '../../access/flags.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
+import { hideShapes } from '../../exec/secret-shapes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from '../verb.ts';
@@ -54,8 +55,10 @@ export function providerArguments(
 function refuseSecrets(flags: readonly string[]): void {
   const { values, problems } = pickFlags(flags);
   for (const { name, execConfig } of parseFlags(values, problems).providers) {
-    const secrets = [...secretsOfArguments(execConfig.args), ...secretsOfEnvironment(execConfig.env)];
-    if (secrets.length === 0) continue;
+    const { args, env } = execConfig;
+    const secrets = [...secretsOfArguments(args), ...secretsOfEnvironment(env)];
+    const texts = [...args, ...env.map(({ value }) => value)];
+    if (secrets.length === 0 && texts.every((text) => hideShapes(text) === text)) continue;
     const message = `the flags of provider ${name} have what looks like a secret, which would stand in the kubeconfig`;
     throw new Failure(
       exitCodes.configuration,

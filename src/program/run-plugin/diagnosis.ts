@@ -6,6 +6,7 @@ import type { ApiVersion } from '../../access/api-versions.ts';
 import { nearest } from '../../access/nearest.ts';
 import { type Credential, checkAnswer } from '../../exec/exec-credential.ts';
 import type { Ended } from '../../exec/process.ts';
+import { printable } from '../../printable.ts';
 
 /** `-o json` has the same names. */
 export interface Diagnosis {
@@ -120,7 +121,7 @@ function unknownOf(value: object, known: readonly string[], at: string): readonl
     const like = nearest(name, known);
     return like === undefined
       ? []
-      : [`it has the field ${at}${name}, which clients pass over: did you mean ${at}${like}?`];
+      : [`it has the field ${at}${printable(name, 256)}, which clients pass over: did you mean ${at}${like}?`];
   });
   const others = names.length - meant.length;
   const where = at === '' ? 'the answer' : 'its status';

@@ -6,7 +6,7 @@ import { type ClusterReport, exitCodeOf, failedStage } from '../check/stages.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { durationOf, numberOf } from '../option-values.ts';
 import { printData } from '../print.ts';
-import { profilesOf } from '../profiles.ts';
+import { noProfiles, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { sideBySide } from '../side-by-side.ts';
 import type { Call } from '../verb.ts';
@@ -21,6 +21,10 @@ export async function run(call: Call): Promise<ExitCode> {
   const providers = await requiredProvidersOf(call);
   const profiles = await profilesOf(call);
   const asData = options.text('output') !== undefined;
+  if (profiles.length === 0 && !asData) {
+    await terminal.say(noProfiles);
+    return exitCodes.ok;
+  }
   // Its plugin may ask something.
   const mayTalk = providers.providers.some(({ execConfig }) => execConfig.interactiveMode !== 'Never');
   const progress = new Progress(terminal, profiles.length, mayTalk);

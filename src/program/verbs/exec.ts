@@ -16,10 +16,10 @@ import {
 import { toEntry } from '../kubeconfig/entries.ts';
 import { mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { durationOf, numberOf } from '../option-values.ts';
-import { type Profile, profilesOf } from '../profiles.ts';
+import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { sideBySide } from '../side-by-side.ts';
-import type { Style } from '../terminal.ts';
+import { harmless, type Style } from '../terminal.ts';
 import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
 
@@ -41,11 +41,11 @@ export async function run(call: Call): Promise<ExitCode> {
   const after = [...hub.after, ...providerArguments(call, providers)];
   const profiles = await profilesOf(call);
   if (profiles.length === 0) {
-    await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
+    await terminal.say(noProfiles);
     return exitCodes.ok;
   }
   const folder = new PrivateFolder();
-  const width = Math.max(...profiles.map((profile) => profileName(profile).length));
+  const width = Math.max(...profiles.map((profile) => harmless(profileName(profile)).length));
   const runFor = async (profile: Profile, index: number): Promise<Outcome> => {
     const name = profileName(profile);
     const kubeconfig = tryToWrite(folder, profile, index, () => {
@@ -61,7 +61,8 @@ export async function run(call: Call): Promise<ExitCode> {
       CLUSTERPROFILE_NAMESPACE: profile.metadata?.namespace ?? '',
     };
     const onLines = linesOf(call, name, width, index);
-    const ended = await runCommand({ path, args, env, timeoutMs, onLines, signal });
+    const breaksLongLines = !options.has('no-prefix');
+    const ended = await runCommand({ path, args, env, timeoutMs, breaksLongLines, onLines, signal });
     return { profile: name, ...outcomeOf(ended) };
   };
   const outcomes: Outcome[] = [];
@@ -122,10 +123,10 @@ function linesOf({ terminal, options }: Call, name: string, width: number, index
   return async (stream: 'stdout' | 'stderr', lines: readonly string[]): Promise<void> => {
     if (lines.length === 0) return;
     const colour = colours[index % colours.length] ?? 'cyan';
-    const prefix = options.has('no-prefix') ? '' : `${terminal.paint(colour, name.padEnd(width), terminal[stream])} | `;
-    const text = lines.map((line) => `${prefix}${line}\n`).join('');
-    if (stream === 'stdout') await terminal.write(text);
-    else await terminal.say(text.slice(0, -1));
+    const prefix = options.has('no-prefix')
+      ? ''
+      : `${terminal.paint(colour, harmless(name).padEnd(width), terminal[stream])} | `;
+    await terminal.copy(stream, lines.map((line) => `${prefix}${line}`).join(''));
   };
 }
 
@@ -138,6 +139,6 @@ async function summarize({ terminal }: Call, outcomes: readonly Outcome[], count
   ];
   await terminal.say(`${count} ${count === 1 ? 'cluster' : 'clusters'}: ${counts.join(', ')}`);
   for (const { profile, failure } of failed) {
-    await terminal.say(`  ${terminal.paint('red', profile, terminal.stderr)}: ${failure}`);
+    await terminal.say(`  ${terminal.paint('red', harmless(profile), terminal.stderr)}: ${harmless(failure ?? '')}`);
   }
 }

@@ -4,10 +4,11 @@ import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
-import { printData } from '../print.ts';
-import { type Profile, profilesOf } from '../profiles.ts';
+import { jsonText, printData } from '../print.ts';
+import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import { type Column, formatTable } from '../table.ts';
+import { harmless } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */
@@ -68,7 +69,7 @@ async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promi
     return [];
   }
   if (rows.length === 0) {
-    await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
+    await terminal.say(noProfiles);
     return [];
   }
   const { text, widths } = formatTable(terminal, columns, rows, { ...tableOptions(call), widths: [] });
@@ -85,7 +86,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
   let headers = before.length === 0 && tableOptions(call).headers;
   return async (row) => {
     const format = options.text('output');
-    if (format === 'json') await terminal.write(`${JSON.stringify(row)}\n`);
+    if (format === 'json') await terminal.write(`${jsonText(row)}\n`);
     else if (format === 'yaml') await printData(call, () => row).then(() => terminal.write('---\n'));
     else if (format === 'name') await terminal.write(nameLine(row));
     else {
@@ -98,7 +99,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
 }
 
 const isData = ({ options }: Call) => ['json', 'yaml'].includes(options.text('output') ?? '');
-const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${name}\n`;
+const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${harmless(name)}\n`;
 const tableOptions = ({ options }: Call) => ({
   headers: !options.has('no-headers'),
   wide: options.text('output') === 'wide',

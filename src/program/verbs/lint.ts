@@ -9,6 +9,7 @@ import { type Finding, inOrder, lineOfFinding, type Severity, severities } from 
 import { lint } from '../lint/lint.ts';
 import type { KnownProvider } from '../lint/providers.ts';
 import { toSarif } from '../lint/sarif.ts';
+import { jsonText } from '../print.ts';
 import { readSource } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -31,8 +32,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const names = files.map(({ file }) => file);
   const findings = inOrder([...result.findings, ...unsafe.flat()], names);
   const format = options.text('output');
-  if (format === 'json') await terminal.write(`${JSON.stringify({ findings }, null, 2)}\n`);
-  else if (format === 'sarif') await terminal.write(`${JSON.stringify(toSarif(findings, version()), null, 2)}\n`);
+  if (format === 'json') await terminal.write(`${jsonText({ findings }, 2)}\n`);
+  else if (format === 'sarif') await terminal.write(`${jsonText(toSarif(findings, version()), 2)}\n`);
   else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
   await terminal.say(summaryOf(findings, names.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';

@@ -1,6 +1,8 @@
 /** `resolve NAME`: what `providers.resolve(profile)` says, for an operator. */
 import { printedWithoutValues } from '../../access/printed-access.ts';
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
+import { hideSecrets, secretsOfArguments } from '../../exec/known-secrets.ts';
+import { hideShapes } from '../../exec/secret-shapes.ts';
 import { printable } from '../../printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { printData } from '../print.ts';
@@ -14,11 +16,23 @@ export async function run(call: Call): Promise<ExitCode> {
   const profile = await profileOf(call);
   const access = resolve(profile, providers);
   const { terminal } = call;
-  // The values of variables may be secrets.
-  const shown: ResolvedAccess = JSON.parse(JSON.stringify(printedWithoutValues(access, { json: true })));
+  const shown = withoutSecrets(access);
   if (await printData(call, () => shown)) return exitCodes.ok;
   await terminal.write(describe(profileName(profile), shown, terminal));
   return exitCodes.ok;
+}
+
+/** The values of variables may be secrets, and so may parts of the arguments. */
+function withoutSecrets(access: ResolvedAccess): ResolvedAccess {
+  const { exec, cluster, ...rest }: ResolvedAccess = JSON.parse(
+    JSON.stringify(printedWithoutValues(access, { json: true })),
+  );
+  const secrets = secretsOfArguments(exec.args);
+  return {
+    ...rest,
+    exec: { ...exec, args: exec.args.map((argument) => hideShapes(hideSecrets(argument, secrets))) },
+    cluster: { ...cluster, ...(cluster.proxyUrl ? { proxyUrl: hideShapes(cluster.proxyUrl) } : {}) },
+  };
 }
 
 function describe(name: string, { provider, cluster, exec, ignored }: ResolvedAccess, terminal: Terminal): string {

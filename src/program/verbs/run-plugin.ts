@@ -180,7 +180,7 @@ function toVariable(text: string): EnvVar {
   const [, name = '', value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const problem = value === undefined ? 'has no "=": write NAME=VALUE' : envNameProblem(name);
   // The value is not shown: it may be a secret.
-  if (problem) throw new Failure(exitCodes.usage, `--env ${name || text}: ${problem}`);
+  if (problem) throw new Failure(exitCodes.usage, `${name === '' ? '--env' : `--env ${name}`}: ${problem}`);
   return { name, value: value ?? '' };
 }
 

@@ -76,6 +76,11 @@ describe("a plugin's answer", () => {
       /field status\.expirationTimeStamp, .* did you mean status\.expirationTimestamp\?/,
     ],
     [
+      'a misspelt field with an escape code',
+      answered({ token: secret, 'token\u001b': 'x', expirationTimestamp: '2030-01-01T01:00:00Z' }),
+      /field status\.token\\u001b, .* did you mean status\.token\?/,
+    ],
+    [
       'other fields, whose names are not shown',
       answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z', [secret]: 1 }),
       /^its status has 1 more field that clients pass over$/,

@@ -132,6 +132,12 @@ describe('clusterprofile check', () => {
     if (pid !== '') await ended(t, Number(pid));
   });
 
+  test('says so where no ClusterProfile is there to check', async (t) => {
+    const run = ['check', '-f', '-', '-n', 'empty', '--clusterprofile-access-provider=google=/plugin'];
+    const { stdout, stderr, exitCode } = await runProgram(t, run, { input: '{"kind":"ClusterProfile"}' });
+    assert.deepEqual([stdout, stderr, exitCode], ['', 'no ClusterProfiles are there; -A looks in all namespaces', 0]);
+  });
+
   test('needs providers, a time and a number that are such', async (t) => {
     const cases = [
       [[], /^error: check needs to know the controller's access providers/],

@@ -1,6 +1,6 @@
 // The verb exec as a process; with kubectl and three real clusters it is in test/e2e.
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
@@ -86,6 +86,39 @@ test('exec runs no more at once than --parallel says, ends what takes too long, 
   assert.deepEqual(await readdir(folder), []);
 });
 
+test('exec does not wait for what a command left behind in a session of its own, and leaves out no line', async (t) => {
+  const { args, env, folder } = await threeClusters(t);
+  const pid = join(folder, 'pid');
+  const daemon = `const { spawn } = require('node:child_process');
+    const child = spawn('sleep', ['300'], { detached: true, stdio: 'inherit' });
+    require('node:fs').writeFileSync(process.env.PID_FILE, String(child.pid));
+    child.unref();`;
+  for (const [more, end, expected] of [
+    [[], 'console.log("x".repeat(150_000))', { summary: '1 cluster: 1 ok', exitCode: 0, length: 150_000 }],
+    [
+      ['--timeout=1s'],
+      'setInterval(() => {}, 1_000)',
+      { summary: '1 cluster: 0 ok, 1 failed\n  fleet/a: was ended after 1000 ms', exitCode: 20, length: 0 },
+    ],
+  ] as const) {
+    const run = args('--no-prefix', ...more, 'fleet/a', '--', process.execPath, '-e', `${daemon} ${end}`);
+    const { stdout, stderr, exitCode } = await runProgram(t, run, { env: { ...env, PID_FILE: pid } });
+    process.kill(Number(await readFile(pid, 'utf8')), 'SIGKILL');
+    assert.deepEqual({ summary: stderr, exitCode, length: stdout.length }, expected);
+    await rm(pid);
+  }
+});
+
+test('exec warns of nothing with many commands at once', async (t) => {
+  const items = Array.from({ length: 14 }, (_, index) =>
+    profileOf(`p${index}`, 'google', { server: 'https://127.0.0.1:65533' }),
+  );
+  const file = await writeInput(t, 'many.json', { items });
+  const flags = ['--clusterprofile-access-provider=google=/plugin', '--parallel=14'];
+  const { stderr } = await runProgram(t, ['exec', '-f', file, ...flags, '--', 'sleep', '0.2']);
+  assert.equal(stderr, '14 clusters: 14 ok');
+});
+
 test('exec reaches the clusters with the credential of their own plugin', async (t) => {
   const { env, flags } = await startOperatedFleet(t);
   const program = `import('${new URL('../../../dist/index.js', import.meta.url)}').then(async ({ RestConfig }) => {
@@ -165,6 +198,14 @@ describe('Ctrl-C at exec', () => {
     assert.deepEqual(await left(), []);
     // In colours, on a terminal.
     assert.ok(program.shown().includes('\u001b[36mfleet/a '));
+  });
+
+  test('as SIGQUIT (Ctrl-\\) ends the commands, with the exit code of the signal, and leave no file', async (t) => {
+    const { program, pids, left } = await started(t, 'echo not yet');
+    program.type('\u001c');
+    assert.equal(await program.ended, 131);
+    for (const pid of pids) await ended(t, pid);
+    assert.deepEqual(await left(), []);
   });
 
   test('kills them when it comes twice', async (t) => {

@@ -135,6 +135,18 @@ describe('kubeconfig', () => {
       runProgram(t, ['kubeconfig', '-f', '-', flag, 'google=/plugin'], { input: await readFile(file, 'utf8') }),
       runProgram(t, ['kubeconfig', '-f', file]),
     ]);
+    for (const secret of ['https://me:hunter2@example.com/', 'AWS_SECRET_ACCESS_KEY=hunter2-aws']) {
+      const { stdout, stderr, exitCode } = await runProgram(t, [
+        'kubeconfig',
+        '-f',
+        file,
+        flag,
+        `google=/plugin ${secret}`,
+      ]);
+      assert.deepEqual([stdout, exitCode], ['', 3]);
+      assert.match(stderr, /have what looks like a secret/);
+      assert.ok(!stderr.includes('hunter2'));
+    }
     const said = all.map(({ stderr }) => stderr);
     assert.match(said[0] ?? '', /the command of provider google, \.\/plugin, is relative to the working directory/);
     assert.match(said[1] ?? '', /the flags of provider google have what looks like a secret/);

@@ -47,6 +47,27 @@ describe('clusterprofile resolve', () => {
     assert.deepEqual([provider, exec.env, ignored.length], ['google', [{ name: 'SECRET', value: '[redacted]' }], 1]);
   });
 
+  test('shows no secret of an argument', async (t) => {
+    const args = [
+      '--client-secret=s3cret-one',
+      '--password',
+      's3cret2',
+      '--header=Authorization: Bearer s3cret-three',
+      'https://me:s3cret4@example.com/',
+      '--audience=sts',
+    ];
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '/plugin', args };
+    const file = await writeInput(t, 'providers.json', { providers: [{ name: 'google', execConfig }] });
+    const run = ['resolve', 'spoke-1', '-f', '-', '--clusterprofile-provider-file', file];
+    for (const format of [[], ['-o', 'json'], ['-o', 'yaml']]) {
+      const { stdout, exitCode } = await runProgram(t, [...run, ...format], { input: profiles });
+      assert.equal(exitCode, 0);
+      assert.doesNotMatch(stdout, /s3cret/);
+      assert.match(stdout, /--client-secret=\[redacted\]/);
+      assert.match(stdout, /--audience=sts/);
+    }
+  });
+
   test('says why a profile is not served, which names there are, and what it needs to know', async (t) => {
     const flag = ['--clusterprofile-access-provider', 'google=/p'];
     for (const [args, expected, code] of [

@@ -121,6 +121,15 @@ test('run-plugin prints what docs/command-line.md says', async (t) => {
   assertDocumented('clusterprofile run-plugin -- ./plugin', printed);
 });
 
+test('run-plugin shows no value of an --env that cannot be used', async (t) => {
+  for (const given of ['=hunter2', 'hunter2']) {
+    const { stderr, exitCode } = await runProgram(t, ['run-plugin', '--env', given, '--', 'true']);
+    assert.match(stderr, /^error: --env/);
+    assert.ok(!stderr.includes('hunter2'), stderr);
+    assert.equal(exitCode, 2);
+  }
+});
+
 test('run-plugin shows nothing of stderr that the options or the environment say is secret', async (t) => {
   const given = 'hunter2-hunter2';
   const plugin = await shellPlugin(t, `echo "with $A and $API_TOKEN and $2" >&2\n${print({ token: secret })}`);
