@@ -104,16 +104,20 @@ function readDocument(
 /** As Kubernetes reads YAML, but for times and numbers of base 60, which it does not know. */
 export const kubernetesYaml = {
   version: '1.1',
-  customTags: (tags: unknown[]) =>
-    tags.filter(
-      (tag) =>
-        !(
-          typeof tag === 'object' &&
-          tag !== null &&
-          (Reflect.get(tag, 'format') === 'TIME' || Reflect.get(tag, 'tag') === 'tag:yaml.org,2002:timestamp')
-        ),
-    ),
+  customTags: kubernetesTags,
 } as const as { version: '1.1' }; // the library's type for tags is wider than what it hands over
+
+/** Of those of YAML 1.1. */
+export function kubernetesTags<Tag>(tags: readonly Tag[]): Tag[] {
+  return tags.filter(
+    (tag) =>
+      !(
+        typeof tag === 'object' &&
+        tag !== null &&
+        (Reflect.get(tag, 'format') === 'TIME' || Reflect.get(tag, 'tag') === 'tag:yaml.org,2002:timestamp')
+      ),
+  );
+}
 
 function notYaml(code: string): string {
   return `is neither JSON nor YAML (${code.toLowerCase().replaceAll('_', ' ')})`;

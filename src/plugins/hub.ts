@@ -1,8 +1,8 @@
 /** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. */
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ApiException, CoreV1Api, KubeConfig, type V1ObjectMeta, type V1Secret } from '@kubernetes/client-node';
+import { homeKubeconfig } from '../home.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -26,7 +26,7 @@ export function openHub(root = ''): Hub {
     process.env.KUBERNETES_SERVICE_HOST ??= 'kubernetes.default.svc';
     process.env.KUBERNETES_SERVICE_PORT ??= '443';
     config.loadFromCluster(root);
-  } else if (path || existsSync(join(homedir(), '.kube/config'))) {
+  } else if (path || existsSync(homeKubeconfig() ?? '')) {
     loadKubeconfig(config, path);
   } else {
     throw new Error(

@@ -85,22 +85,26 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file) })));
   const profiles = texts.flatMap(({ file, text }) => parseProfiles(text, file));
   const namespace = namespaceOf(call, undefined);
-  const inNamespace = profiles.filter(({ metadata }) => namespace === undefined || metadata?.namespace === namespace);
-  if (args.length === 0) return inNamespace.toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
-  return unique(args.flatMap((argument) => pick(readName(argument), inNamespace, call)));
+  if (args.length === 0)
+    return inNamespace(profiles, namespace).toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
+  const asked = args.map(readName).map((one) => ({ ...one, namespace: one.namespace ?? namespace }));
+  return unique(asked.flatMap((one) => pick(one, profiles, call)));
+}
+
+function inNamespace(profiles: readonly Profile[], namespace: string | undefined): readonly Profile[] {
+  return profiles.filter(({ metadata }) => namespace === undefined || metadata?.namespace === namespace);
 }
 
 /** The profiles that a name means. Throws a `Failure` where there is none. */
 function pick(asked: AskedName, profiles: readonly Profile[], call: Call): readonly Profile[] {
   const { name, namespace } = asked;
-  const found = profiles.filter(
-    ({ metadata }) => metadata?.name === name && (namespace === undefined || metadata.namespace === namespace),
-  );
+  const there = inNamespace(profiles, namespace);
+  const found = there.filter(({ metadata }) => metadata?.name === name);
   if (found.length > 0) return found;
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   const meant = nearest(
     name,
-    profiles.flatMap(({ metadata }) => metadata?.name ?? []),
+    there.flatMap(({ metadata }) => metadata?.name ?? []),
   );
   const list = `${call.program} get ${namespace === undefined || call.options.texts('filename').length > 0 ? '' : `-n ${namespace}`}`;
   throw new Failure(

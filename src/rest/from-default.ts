@@ -1,13 +1,13 @@
 /** Finds what kubectl would use where nobody says which kubeconfig: KUBECONFIG, ~/.kube/config, the pod's service account. */
 import { readFileSync, statSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { checkCluster, type ResolvedCluster } from '../access/cluster.ts';
 import { clusterSchema } from '../access/cluster-profile.ts';
 import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 import { mergeKubeconfigs } from '../access/kubeconfig-files.ts';
 import { ConfigurationError } from '../errors.ts';
+import { homeKubeconfig } from '../home.ts';
 import type { Logger } from '../logger.ts';
 import {
   type KubeconfigOptions,
@@ -21,22 +21,23 @@ import {
 /** Where it is looked for. */
 export interface DefaultPlaces {
   readonly env: NodeJS.ProcessEnv;
-  readonly home: string;
+  /** `~/.kube/config`, where there is a home. */
+  readonly kubeconfig: () => string | undefined;
   /** The folder that a pod's service account is mounted at. */
   readonly serviceAccount: string;
 }
 
 const processPlaces = (): DefaultPlaces => ({
   env: process.env,
-  home: homedir(),
+  kubeconfig: homeKubeconfig,
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 });
 
 /** Throws a `ConfigurationError`. */
 export function readDefault(options: KubeconfigOptions, places = processPlaces()): KubeconfigParts {
   const settings = parseKubeconfigOptions(options);
-  const { env, home } = places;
-  const paths = env.KUBECONFIG ? env.KUBECONFIG.split(delimiter) : [join(home, '.kube', 'config')];
+  const { env } = places;
+  const paths = env.KUBECONFIG ? env.KUBECONFIG.split(delimiter) : [places.kubeconfig() ?? []].flat();
   const texts = readFiles(paths);
   const kubeconfig = mergeKubeconfigs(texts);
   if (kubeconfig.hasProblems()) kubeconfig.giveUp();
@@ -49,8 +50,13 @@ export function readDefault(options: KubeconfigOptions, places = processPlaces()
     return toParts(readServiceAccount(places, settings.logger), settings);
   }
   if (texts.length === 0) {
-    const what = paths.length > 1 ? 'none of these exists' : 'does not exist';
-    const how = env.KUBECONFIG ? 'correct KUBECONFIG' : 'set KUBECONFIG, or write one there';
+    const what =
+      paths.length === 0 ? 'this user has no home' : paths.length > 1 ? 'none of these exists' : 'does not exist';
+    const how = env.KUBECONFIG
+      ? 'correct KUBECONFIG'
+      : paths.length === 0
+        ? 'set KUBECONFIG'
+        : 'set KUBECONFIG, or write one there';
     return unreadable(paths, `${what}${isPod ? '' : ', and this is no pod with a service account'}: ${how}`);
   }
   return toParts(readContext(kubeconfig, settings.context, readFileSync), settings);

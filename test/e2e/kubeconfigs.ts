@@ -70,7 +70,7 @@ async function ours({ files, env, context }: Machine, folder: string): Promise<O
   }
   const places = {
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, placed(value)])),
-    home: join(folder, 'home'),
+    kubeconfig: () => join(folder, 'home', '.kube', 'config'),
     serviceAccount: join(folder, 'serviceaccount'),
   };
   try {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { homeKubeconfig } from '../../src/home.ts';
 import { ConfigurationError, type KubeconfigOptions, RestConfig } from '../../src/index.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 import { startCluster } from '../fixtures/fleet.ts';
@@ -20,7 +21,10 @@ async function startMachine(t: TestContext) {
     return join(home, name);
   };
   const load = (env: NodeJS.ProcessEnv, options: KubeconfigOptions = {}) => {
-    const config = RestConfig.fromDefault({ logger, ...options }, { env, home, serviceAccount });
+    const config = RestConfig.fromDefault(
+      { logger, ...options },
+      { env, kubeconfig: () => join(home, '.kube', 'config'), serviceAccount },
+    );
     t.after(() => config.close());
     return config;
   };
@@ -107,6 +111,19 @@ describe('RestConfig.fromDefault', () => {
         return error.code === 'KUBECONFIG_UNREADABLE';
       },
     );
+  });
+
+  test('needs no home where KUBECONFIG is set, and says what to do where it is not', async (t) => {
+    const { serviceAccount, write } = await startMachine(t);
+    const kubeconfig = () =>
+      homeKubeconfig(() => {
+        throw new Error('ENOENT: no such user');
+      });
+    const load = (env: NodeJS.ProcessEnv) => RestConfig.fromDefault({}, { env, kubeconfig, serviceAccount });
+    const config = load({ KUBECONFIG: await write('config', 'https://named') });
+    t.after(() => config.close());
+    assert.equal(config.access.cluster.server, 'https://named');
+    assert.throws(() => load({}), /this user has no home, and this is no pod with a service account: set KUBECONFIG$/);
   });
 
   test('refuses what fromKubeConfig refuses', async (t) => {

@@ -1,7 +1,7 @@
 /** Names that a shell completes: of ClusterProfiles and namespaces on the hub, or in files, and of a kubeconfig's contexts. */
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter } from 'node:path';
+import { homeKubeconfig } from '../../home.ts';
 import { listAt, textAt } from '../fields.ts';
 import { parseManifest, profilesOf } from '../profiles.ts';
 import { type Call, Options } from '../verb.ts';
@@ -56,7 +56,7 @@ async function readNamespaces(call: Call): Promise<readonly string[]> {
 /** Of the files that kubectl would read; one that cannot be read has none. */
 function readContexts(path: string | undefined): readonly string[] {
   const { KUBECONFIG } = process.env;
-  const paths = path ? [path] : KUBECONFIG ? KUBECONFIG.split(delimiter) : [join(homedir(), '.kube', 'config')];
+  const paths = path ? [path] : KUBECONFIG ? KUBECONFIG.split(delimiter) : [homeKubeconfig() ?? []].flat();
   const names = paths.flatMap((file) => {
     try {
       return parseManifest(readFileSync(file, 'utf8'), file).flatMap((kubeconfig) =>

@@ -1,12 +1,12 @@
 /** How `clusterprofile credential` is called from elsewhere: another folder, another KUBECONFIG, another time. */
 import { existsSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
+import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import { parseFlags, pickFlags } from '../../access/flags.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
 import { hideShapes } from '../../exec/secret-shapes.ts';
+import { homeKubeconfig } from '../../home.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from '../verb.ts';
@@ -43,13 +43,17 @@ export function providerArguments(
   refuseSecrets(providerFlags);
   const pod = options.text('from-pod-args');
   const container = options.text('container');
-  const namespace = options.text('namespace');
   return [
     ...withAbsoluteFile(providerFlags),
-    ...(pod === undefined ? [] : ['--from-pod-args', existsSync(pod) ? resolve(pod) : pod]),
+    ...(pod === undefined ? [] : ['--from-pod-args', existsSync(pod) ? resolve(pod) : withNamespace(pod, options)]),
     ...(container === undefined ? [] : ['--container', container]),
-    ...(namespace === undefined || pod === undefined ? [] : ['--namespace', namespace]),
   ];
+}
+
+/** A workload of the hub, with the namespace that `-n` says: the option itself would be one for profiles too. */
+function withNamespace(workload: string, options: Call['options']): string {
+  const namespace = options.text('namespace');
+  return namespace === undefined || workload.split('/').length !== 2 ? workload : `${namespace}/${workload}`;
 }
 
 function refuseSecrets(flags: readonly string[]): void {
@@ -115,7 +119,7 @@ export function hubArguments({ options }: Call, context: string | undefined): Pi
 function kubeconfigFiles(given: string | undefined): readonly string[] {
   if (given !== undefined) return [resolve(given)];
   const { KUBECONFIG } = process.env;
-  const paths = KUBECONFIG ? KUBECONFIG.split(delimiter) : [join(homedir(), '.kube', 'config')];
+  const paths = KUBECONFIG ? KUBECONFIG.split(delimiter) : [homeKubeconfig() ?? []].flat();
   return [...new Set(paths.filter((path) => path !== '').map((path) => resolve(path)))].filter((path) =>
     existsSync(path),
   );

@@ -43,6 +43,19 @@ export function toEntry(
   return { name, profile, cluster: fields, user };
 }
 
+/** Where a user of ours reads its ClusterProfile: the files, or the hub by its kubeconfig and context. As options, sorted. */
+export function sourceOf(user: unknown): readonly string[] {
+  const { args, env }: { args?: unknown; env?: unknown } = Object(Object(user).exec);
+  const given: readonly unknown[] = Array.isArray(args) ? args : [];
+  const variables: readonly unknown[] = Array.isArray(env) ? env : [];
+  return [
+    ...given.flatMap((flag, index) =>
+      flag === '--filename' || flag === '--kubeconfig' || flag === '--context' ? `${flag} ${given[index + 1]}` : [],
+    ),
+    ...variables.flatMap((one) => (Object(one).name === 'KUBECONFIG' ? `KUBECONFIG=${Object(one).value}` : [])),
+  ].sort();
+}
+
 /** Whether a user of a kubeconfig, as it stands in the file, is one of ours for that profile. */
 export function isEntryOf(profile: string, user: unknown): boolean {
   const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);

@@ -65,7 +65,7 @@ export async function updateFile(
 function replace(file: string, update: (text: string | undefined) => string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats && !stats.isFile()) throw new FileProblem(`${file} is no file`);
-  const before = stats ? readFileSync(file, 'utf8') : undefined;
+  const before = stats ? textOf(readFileSync(file), file) : undefined;
   const text = update(before);
   if (text === before) return;
   const folder = dirname(file);
@@ -85,6 +85,15 @@ function replace(file: string, update: (text: string | undefined) => string): vo
     throw error;
   }
   syncFolder(folder);
+}
+
+/** Other bytes than those of UTF-8 could not be written back as they were. */
+function textOf(bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new FileProblem(`${file} is not UTF-8: write it anew in UTF-8`);
+  }
 }
 
 /** Root may write for others; whoever is not root can only write files of their own. */

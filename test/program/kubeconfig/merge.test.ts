@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { toEntry } from '../../../src/program/kubeconfig/entries.ts';
+import { type CredentialCommand, toEntry } from '../../../src/program/kubeconfig/entries.ts';
 import { MergeProblem, mergeKubeconfig } from '../../../src/program/kubeconfig/merge.ts';
 
 const access = (server: string) => ({
@@ -17,7 +17,12 @@ const access = (server: string) => ({
   },
   ignored: [],
 });
-const command = { command: 'clusterprofile', before: [], after: ['--context', 'hub'], env: [] };
+const command: CredentialCommand = {
+  command: 'clusterprofile',
+  before: [],
+  after: ['--context', 'hub'],
+  env: [],
+};
 const entry = (name: string, server = 'https://h:6443') => toEntry(`${name}@hub`, name, access(server), command);
 
 test('a new kubeconfig has a cluster, a user that execs this program, and a context for each entry', () => {
@@ -112,6 +117,61 @@ describe('an existing kubeconfig', () => {
       'command: vault',
     );
     assert.throws(() => mergeKubeconfig(foreign, [entry('fleet/a')]), MergeProblem);
+  });
+
+  for (const scalar of [
+    '0xABCDEF0123456789ABCDEF01',
+    '5034e9012345',
+    '0o17',
+    '007',
+    '1_000',
+    '+1.50',
+    '.Inf',
+    'Yes',
+    'NULL',
+    '~',
+    '!!float 1E400',
+    '12:30:00',
+  ]) {
+    test(`keeps the token ${scalar} as it is written`, () => {
+      const text = `users:\n- name: lab\n  user:\n    token: ${scalar} # of the lab\n    ${scalar}: key\n`;
+      assert.ok(mergeKubeconfig(text, [entry('fleet/a')]).text.includes(text));
+    });
+  }
+
+  test('is refused where an entry of that name, or a list, is behind an alias or <<', () => {
+    const own = mergeKubeconfig(undefined, [entry('fleet/a')]).text;
+    const anchored = own.replace('    server: ', '    server: &s ');
+    for (const text of [
+      'x: &b { name: fleet/a@hub, user: {} }\nusers: [ *b ]\n',
+      'x: &b { name: fleet/a@hub }\nusers:\n- <<: *b\n  user: {}\n',
+      'x: &n fleet/a@hub\nusers:\n- name: *n\n',
+      'x: &u []\nusers: *u\n',
+      'x: &u { users: [{ name: lab }] }\n<<: *u\n',
+      'users: [ *nothing ]\n',
+      `${anchored}x: *s\n`,
+    ])
+      assert.throws(() => mergeKubeconfig(text, [entry('fleet/a')]), MergeProblem, text);
+    const others = 'x: &b\n  name: lab\nusers:\n- *b\n';
+    assert.ok(mergeKubeconfig(others, [entry('fleet/a')]).text.startsWith(others));
+  });
+
+  test('is refused where the entry of that name reads another file or hub', () => {
+    const from = (after: readonly string[], env: CredentialCommand['env'] = []) =>
+      toEntry('fleet/a', 'fleet/a', access('https://h'), { ...command, after, env });
+    const flag = '--clusterprofile-access-provider=google=/plugin';
+    const { text } = mergeKubeconfig(undefined, [from(['--filename', '/a.yaml'])]);
+    for (const other of [
+      from(['--filename', '/prod.yaml']),
+      from(['--filename', '/a.yaml', '--filename', '/b.yaml']),
+      from(['--kubeconfig', '/hub', '--context', 'hub']),
+      from(['--filename', '/a.yaml'], [{ name: 'KUBECONFIG', value: '' }]),
+    ])
+      assert.throws(
+        () => mergeKubeconfig(text, [other]),
+        /has an entry fleet\/a of another source \(--filename \/a\.yaml, and now .*\): merge into another file, or remove it first/,
+      );
+    assert.deepEqual(mergeKubeconfig(text, [from(['--filename', '/a.yaml', flag])]).updated, ['fleet/a']);
   });
 
   for (const [what, text] of [

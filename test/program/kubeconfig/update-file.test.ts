@@ -78,6 +78,20 @@ describe('a file that is changed', () => {
   });
 });
 
+test('a file that is not UTF-8 is refused, and stays byte by byte; a byte order mark is kept', async (t) => {
+  const path = join(await temporaryFolder(t), 'config');
+  const latin1 = Buffer.from('# Gr\u00fc\u00dfe\n', 'latin1');
+  await writeFile(path, latin1);
+  await assert.rejects(
+    updateFile(path, signal, (text) => `${text}two\n`),
+    (error) => error instanceof FileProblem && error.message === `${path} is not UTF-8: write it anew in UTF-8`,
+  );
+  assert.deepEqual(await readFile(path), latin1);
+  await writeFile(path, '\ufeffone\n');
+  await updateFile(path, signal, (text) => `${text}two\n`);
+  assert.equal(await readFile(path, 'utf8'), '\ufeffone\ntwo\n');
+});
+
 describe("kubectl's lock", () => {
   test('is waited for, and the file is read after that', async (t) => {
     const path = join(await temporaryFolder(t), 'config');

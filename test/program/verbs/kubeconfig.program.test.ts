@@ -110,6 +110,28 @@ describe('kubeconfig', () => {
     assert.deepEqual(exec.env, [{ name: 'KUBECONFIG', value: `${kubeconfig}${delimiter}${other}` }]);
   });
 
+  test('names the namespace of a workload, and the profile keeps its own with -n', async (t) => {
+    const { env, flags, spoke } = await startOperatedFleet(t);
+    const file = await writeInput(t, 'p.json', profileOf('a', 'google', clusterOf(spoke)));
+    const manifest = await writeInput(t, 'controller.json', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { namespace: 'other', name: 'controller' },
+      spec: { template: { spec: { containers: [{ name: 'controller', args: flags }] } } },
+    });
+    const pod = ['--from-pod-args', manifest, '-n', 'other'];
+    const written = await runProgram(t, ['kubeconfig', 'fleet/a', '-f', file, ...pod], { env });
+    assert.deepEqual([written.stderr, written.exitCode], ['', 0]);
+    const [, ...args] = parse(written.stdout).users[0].user.exec.args;
+    assert.deepEqual(args, ['credential', 'fleet/a', '--filename', file, '--from-pod-args', manifest]);
+    const [credential, missing] = await Promise.all([
+      runProgram(t, args, { env }),
+      runProgram(t, ['get', 'a', '-f', file, '-n', 'other'], { env }),
+    ]);
+    assert.deepEqual([credential.stderr, credential.exitCode], ['', 0]);
+    assert.match(missing.stderr, /there is no ClusterProfile a in namespace other\n.*lists those that are there/);
+  });
+
   test('writes what docs/command-line.md says', async (t) => {
     const { flags, providerFile } = await startOperatedFleet(t);
     const file = await writeInput(t, 'p.json', profileOf('spoke-1', 'google', { server: 'https://spoke-1:6443' }));
