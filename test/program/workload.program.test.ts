@@ -43,6 +43,10 @@ describe('--from-pod-args', () => {
       get('--from-pod-args', 'default/deployment/controller'),
       get('--from-pod-args', '/none.yaml'),
     ]);
+    const written = ['kubeconfig', 'fleet/spoke-1', '--from-pod-args', 'deployment/controller', '-n', 'fleet'];
+    const { stdout: kubeconfig } = await runProgram(t, written, { env });
+    assert.match(kubeconfig, /- --from-pod-args\n +- fleet\/deployment\/controller\n/);
+    assert.doesNotMatch(kubeconfig, /--namespace/);
     for (const { stdout, stderr } of [onHub, named, inFile, instead]) {
       assert.equal(stderr, '');
       assert.match(stdout, /^fleet +spoke-1 +ocm +True +google +google$/);

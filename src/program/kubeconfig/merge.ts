@@ -94,9 +94,11 @@ function isScalarTag(tag: Tags[number]): tag is ScalarTag {
 }
 
 function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
-  return (item, ...rest) => {
+  return (item, context, ...rest) => {
     const source = item.type === 'PLAIN' && typeof item.value !== 'string' ? item.source : undefined;
-    return source ?? tag.stringify?.(item, ...rest) ?? String(item.value);
+    // Not every parser reads a value of no text in braces: that is written as null.
+    if (source === '' && context.inFlow) return 'null';
+    return source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
   };
 }
 

@@ -139,6 +139,10 @@ describe('an existing kubeconfig', () => {
     });
   }
 
+  test('with a value of no text in braces has null there', () => {
+    assert.match(mergeKubeconfig('x: {a: , b: 0xAB}\n', [entry('fleet/a')]).text, /^x: \{ a: null, b: 0xAB \}$/m);
+  });
+
   test('is refused where an entry of that name, or a list, is behind an alias or <<', () => {
     const own = mergeKubeconfig(undefined, [entry('fleet/a')]).text;
     const anchored = own.replace('    server: ', '    server: &s ');
