@@ -80,7 +80,7 @@ describe('clusterprofile resolve', () => {
       [['spok-1', ...flag], /^error: there is no ClusterProfile spok-1\nhint: {2}did you mean spoke-1\?$/, 5],
       [
         ['spoke-1', '-n', 'lab', ...flag],
-        /^error: there is no ClusterProfile spoke-1\nhint: {2}did you mean spoke-2\?$/,
+        /^error: there is no ClusterProfile spoke-1 in namespace lab\nhint: {2}did you mean spoke-2\?$/,
         5,
       ],
       [['spoke-1'], /^error: resolve needs to know .*\nhint: {2}give the flags that the controller runs with/, 3],
