@@ -167,6 +167,11 @@ export class LeaderElection {
         // Who is told to end while it asks does not begin.
         return !signal.aborted && this.#lock.hold();
       }, callbacks);
+      if (held && signal.aborted) {
+        // It was told to end while it took the Lease.
+        if (this.#settings.releaseOnCancel) await this.#release();
+        return false;
+      }
       if (held) return true;
       await sleep(clock, retryPeriodMs * (1 + jitter * Math.random()), signal).catch(() => undefined);
     }

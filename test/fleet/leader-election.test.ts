@@ -159,6 +159,31 @@ describe('a leader election', () => {
     assert.equal(spec().leaseTransitions, 1);
   });
 
+  test('does not begin where it is cancelled while it takes the Lease, and gives it away', async (t) => {
+    const { hub, contend, spec } = await startElection(t);
+    const one = contend('one');
+    hub.onRequest = ({ method }) => {
+      if (method === 'POST') one.stop.abort();
+    };
+    await one.run();
+    assert.ok(!one.events.includes('started'));
+    assert.equal(spec().holderIdentity, '');
+  });
+
+  test('says that the Lease could not be given away where others write it each time', async (t) => {
+    const { hub, contend } = await startElection(t);
+    const one = contend('one');
+    const running = one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.failNext(409, 1_000, ({ method }) => method === 'PUT');
+    one.stop.abort();
+    await running;
+    assert.match(
+      one.warnings.join(),
+      /^the Lease is not given away, so others wait .*: it was changed by others each time/,
+    );
+  });
+
   test('keeps the Lease after a cancel where it is told to', async (t) => {
     const { contend, spec } = await startElection(t);
     const one = contend('one', { releaseOnCancel: false });

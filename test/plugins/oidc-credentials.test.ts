@@ -169,6 +169,48 @@ describe('oidc-credentials', () => {
     );
     assert.match(await complaintOf(proof, { audience: 'x' }), /may name no audience/);
     assert.match(await complaintOf(pinned, { audience: ['x'] }), /audience must be text/);
+    // Without one the issuer's own default would be good for more than that cluster.
+    for (const config of [undefined, {}, { audience: '' }]) {
+      assert.match(await complaintOf(pinned, config), /the profile names no audience: its extension has to/);
+    }
+    for (const audience of ['https://evil.example https://a.example.dev', 'https://evil.example\n.example.dev']) {
+      assert.match(await complaintOf(pinned, { audience }), /an audience with spaces or control characters/);
+    }
+  });
+
+  test('never says a secret that the issuer repeats, as it is or as a form has it', async (t) => {
+    const { issuer, file, args } = await start(t, { controller: { secret: 'x' } });
+    const secret = 'hunter2-Very_Secret';
+    const proof = ['--client-id', 'controller', '--client-secret-file', await file('secret', secret)];
+    for (const said of [secret, 'hunter2%2DVery%5FSecret']) {
+      issuer.answer(400, { error: 'invalid_client', error_description: `no ${said} here` });
+      const { stderr, exitCode } = await run([...args, ...proof]);
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /answered 400 \(invalid_client: no .* here\)/);
+      assert.ok(!stderr.includes(said), stderr);
+    }
+  });
+
+  test('is told the name of its issuer, not where its metadata are', async (t) => {
+    const { args, issuer } = await start(t, {});
+    const [, , ...more] = args;
+    const url = `${issuer.url}/.well-known/openid-configuration`;
+    assert.match(
+      await complaintOf(['--issuer', url, ...more, '--client-id', 'x']).catch((error: Error) => error.message),
+      /--issuer must be the issuer's own name: leave out what begins with \/\.well-known\//,
+    );
+  });
+
+  test('says when a token ends, at once too, and not where no RFC 3339 time can say it', async (t) => {
+    const { issuer, file, args } = await start(t, {});
+    const proof = [...args, '--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];
+    const endOf = async (expires_in: number) => {
+      issuer.answer(200, { access_token: 'opaque', token_type: 'Bearer', expires_in });
+      return (await oidcCredentials(proof)(execCredential())).expirationTimestamp;
+    };
+    const end = await endOf(0);
+    assert.ok(end instanceof Date && end.getTime() <= Date.now());
+    assert.equal(await endOf(9e12), undefined);
   });
 
   test('gives the JWT of a file, such as a JWT-SVID, until it ends', async (t) => {

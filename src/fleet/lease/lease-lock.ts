@@ -36,6 +36,9 @@ export interface Taken {
   readonly seenAt?: number;
 }
 
+/** The field is an int32. */
+const maxTransitions = 2 ** 31 - 1;
+
 /** Methods that ask the server are called one at a time. */
 export class LeaseLock {
   readonly name: string;
@@ -120,7 +123,7 @@ export class LeaseLock {
 
   /**
    * Gives it away: it is not held from now on, and free for others as soon as the server has heard of it. Rejects with the
-   * failure of a request; others then wait until it has expired.
+   * failure of a request, or where others write it each time; others then wait until it has expired.
    */
   release(): Promise<void> {
     const now = microTime(this.#options.clock.now());
@@ -143,6 +146,8 @@ export class LeaseLock {
       if (!lease || this.holder !== this.identity || (await write(lease))) return;
       if (!isLast) await this.look();
     }
+    // Without a word the caller would take it for given away, or try again at once.
+    throw new Error(`Lease ${this.name}: it was changed by others each time that it was to be given away`);
   }
 
   #heldSpec(): LeaseSpec {
@@ -155,7 +160,7 @@ export class LeaseLock {
       leaseDurationSeconds: durationMs / 1_000,
       acquireTime: (isMine && lease?.spec?.acquireTime) || now,
       renewTime: now,
-      leaseTransitions: lease ? transitionsOf(lease) + (isMine ? 0 : 1) : 0,
+      leaseTransitions: lease ? Math.min(transitionsOf(lease) + (isMine ? 0 : 1), maxTransitions) : 0,
     };
   }
 

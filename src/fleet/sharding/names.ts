@@ -48,8 +48,14 @@ export function peerAnnotations({ identity, shards, weight }: PeerFacts): Readon
   return { [identityAnnotation]: identity, [shardsAnnotation]: String(shards), [weightAnnotation]: String(weight) };
 }
 
-export function isPeer({ metadata }: Lease): boolean {
-  return metadata.labels?.[roleLabel] === 'peer';
+/** By its name too: somebody may have given the Lease of a shard another label. */
+export function isPeer({ metadata: { name, labels } }: Lease): boolean {
+  return labels?.[roleLabel] === 'peer' && /-peer-[0-9a-z]+$/.test(name);
+}
+
+/** Whether it says how many shards its replica believes in. Somebody may have edited it by hand. */
+export function saysShards({ metadata }: Lease): boolean {
+  return /^[1-9]\d{0,5}$/.test(metadata.annotations?.[shardsAnnotation] ?? '');
 }
 
 /** Somebody may have edited it by hand: what is no number counts as nothing. */

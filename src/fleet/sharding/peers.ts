@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';
 import type { Candidate } from './assignment.ts';
-import { type PeerFacts, peerFacts } from './names.ts';
+import { type PeerFacts, peerFacts, saysShards } from './names.ts';
 
 interface Peer {
   readonly view: LeaseView;
@@ -26,6 +26,8 @@ export class Peers {
   /** Returns whether that is news. */
   applied(lease: Lease): boolean {
     const { name } = lease.metadata;
+    // A replica of ours writes that in each of its Leases; what does not is none, or is about to be written again.
+    if (!saysShards(lease)) return false;
     const known = this.#peers.get(name);
     const peer = known ?? {
       view: new LeaseView(this.#clock, this.#durationMs),

@@ -108,6 +108,7 @@ export class Shard {
   stop(): void {
     this.#isStopped = true;
     this.#end('lost');
+    this.#cancelDeadline();
     this.#wait.poke();
   }
 
@@ -150,7 +151,7 @@ export class Shard {
     if (clock.uptime() >= heldUntil) this.#end('lost');
     if (held) this.#attempts.renewed();
     else this.#attempts.failed();
-    if (!held) return;
+    if (!held || this.#isStopped) return;
     this.#cancelDeadline();
     this.#cancelDeadline = clock.after(this.lock.heldUntil - clock.uptime(), this.look);
   }

@@ -172,6 +172,10 @@ function readProof(one: (name: Name) => string | undefined): Proof {
 function urlOf(name: Name, text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
+  if (name === 'issuer' && url?.pathname.includes('/.well-known/')) {
+    // openid-client would not compare the issuer's name with it then.
+    throw new Error("--issuer must be the issuer's own name: leave out what begins with /.well-known/");
+  }
   if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url;
   throw new Error(`--${name} must be an https:// URL without user and password`);
 }

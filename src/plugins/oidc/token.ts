@@ -1,6 +1,7 @@
 /** A token of an issuer, or of a file, as the status of an ExecCredential. */
 import * as oidc from 'openid-client';
 import { createGlob } from '../../access/glob.ts';
+import { hide } from '../../plugin/answer.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { textField } from '../exec-config.ts';
@@ -23,16 +24,24 @@ export function oidcCredentials(args: readonly string[]): (credential: ExecCrede
 function tokenOfFile(file: string): CredentialStatus {
   const token = readText('--token-file', file);
   const endsAt = endOfJwt(token);
-  if (endsAt === undefined) throw new Error(`--token-file ${file} holds no JWT with an exp claim`);
+  if (endsAt === undefined)
+    throw new Error(`--token-file ${file} holds no JWT with an exp claim in seconds since 1970`);
   if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
   const ended = new Date(endsAt).toISOString();
   throw new Error(`--token-file ${file} holds a token that ended at ${ended}: see whether what writes it still runs`);
 }
 
 /** Whom the token is for: what the operator says, and where he lets the profile say it, what that says. */
-function audiencesOf({ audiences, profileAudiences }: IssuerSettings, config: unknown): readonly string[] {
+function audiencesOf(settings: IssuerSettings, config: unknown): readonly string[] {
+  const { audiences, profileAudiences, resources } = settings;
   const named = textField(config, 'audience');
-  if (named === undefined) return audiences;
+  if (named === undefined) {
+    if (profileAudiences.length === 0 || audiences.length > 0 || resources.length > 0) return audiences;
+    // The issuer's own default would be good for more than this cluster.
+    throw new Error('the profile names no audience: its extension has to (--profile-audience), or give --audience');
+  }
+  // Some issuers read a text with spaces as several audiences.
+  if (/[\s\p{C}]/u.test(named)) throw new Error('the profile names an audience with spaces or control characters');
   if (profileAudiences.some((pattern) => createGlob(pattern)(named))) return [...audiences, named];
   const allowed = profileAudiences.length === 0 ? 'no audience' : `only ${profileAudiences.join(', ')}`;
   throw new Error(`the profile names the audience ${named}, and may name ${allowed} (--profile-audience)`);
@@ -45,7 +54,7 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
   for (const audience of audiences) parameters.append('audience', audience);
   for (const resource of resources) parameters.append('resource', resource);
   if (subject) {
-    parameters.set('subject_token', readText('--subject-token-file', subject.file));
+    parameters.set('subject_token', readSecret('--subject-token-file', subject.file));
     parameters.set('subject_token_type', subject.type);
   }
   const proof = clientAuthentication(settings.proof);
@@ -58,7 +67,7 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
       : await oidc.clientCredentialsGrant(config, parameters);
     const token = wantsIdToken ? answer.id_token : answer.access_token;
     if (!token) throw new Error('the issuer gave no ID token: ask for --scope openid, or leave --id-token out');
-    const ends = [endOfJwt(token), wantsIdToken || !answer.expires_in ? undefined : asked + answer.expires_in * 1_000];
+    const ends = [endOfJwt(token), wantsIdToken ? undefined : endAfter(asked, answer.expires_in)];
     const first = Math.min(...ends.filter((end) => end !== undefined));
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
@@ -86,12 +95,12 @@ function clientAuthentication(proof: Proof): oidc.ClientAuth {
     case 'none':
       return oidc.None();
     case 'secret': {
-      const secret = readText('--client-secret-file', proof.file);
+      const secret = readSecret('--client-secret-file', proof.file);
       const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
       return (server, ...rest) => (takesBasic(server) ? basic : post)(server, ...rest);
     }
     case 'assertion': {
-      const assertion = readText('--client-assertion-file', proof.file);
+      const assertion = readSecret('--client-assertion-file', proof.file);
       return (_server, client, body) => {
         body.set('client_id', client.client_id);
         body.set('client_assertion_type', jwtAssertion);
@@ -115,13 +124,35 @@ function takesBasic({ token_endpoint_auth_methods_supported: methods }: oidc.Ser
   return !methods?.includes('client_secret_post') || methods.includes('client_secret_basic');
 }
 
+/** Without what cannot be written as RFC 3339, such as milliseconds that were taken for seconds. */
+function timeOf(ms: number): number | undefined {
+  return ms >= 0 && ms < Date.UTC(10_000, 0) ? ms : undefined;
+}
+
+function endAfter(asked: number, seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : timeOf(asked + seconds * 1_000);
+}
+
+/** What is sent to the issuer, which may repeat it in an error, as it is or as a form has it: it is never said. */
+function readSecret(option: string, file: string): string {
+  const secret = readText(option, file);
+  hide(secret);
+  const toHex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  hide(
+    encodeURIComponent(secret)
+      .replace(/[-_.!~*'()]/g, toHex)
+      .replaceAll('%20', '+'),
+  );
+  return secret;
+}
+
 /** When a JWT ends, in milliseconds since 1970; `undefined` for what is none, or does not say. It is the API server that verifies it. */
 function endOfJwt(token: string): number | undefined {
   const [, payload = '', signature, more] = token.split('.');
   if (signature === undefined || more !== undefined) return undefined;
   try {
     const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1_000 : undefined;
+    return typeof exp === 'number' ? timeOf(exp * 1_000) : undefined;
   } catch {
     return undefined;
   }

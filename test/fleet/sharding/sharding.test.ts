@@ -5,6 +5,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { ApiServer } from '../../../src/fleet/api-server.ts';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
+import { labelsOf } from '../../../src/fleet/sharding/names.ts';
 import { ConfigurationError } from '../../../src/index.ts';
 import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
 import { engagedIn, fleetErrorOf, shared, startReplicas } from '../../fixtures/replicas.ts';
@@ -224,6 +225,38 @@ describe('replicas that share a fleet', () => {
     });
     assert.equal(peers().length, 1);
     await shared(t, 2, one);
+  });
+
+  test('pass over a Lease that looks like a replica and says nothing of shards', async (t) => {
+    const { hub, start } = await startReplicas(t, 2);
+    const one = start('one');
+    const odd = (renewTime: string) =>
+      hub.set({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: {
+          namespace: 'default',
+          name: 'shared-peer-0123456789abcdef',
+          labels: labelsOf('shared', 'peer'),
+        },
+        spec: { holderIdentity: 'x', leaseDurationSeconds: 3_600, renewTime },
+      });
+    odd('2026-01-01T00:00:00.000000Z');
+    one.run();
+    odd('2026-01-01T00:00:01.000000Z');
+    await shared(t, 2, one);
+  });
+
+  test('wait before they give a shard away again whose Lease others write each time, and say so', async (t) => {
+    const { hub, start } = await startReplicas(t, 2);
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const one = start('one', {}, { logger });
+    one.run();
+    await shared(t, 2, one);
+    hub.failNext(409, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
+    start('two').run();
+    await until(t, () => warnings.some((line) => /it was changed by others each time/.test(line)));
   });
 
   test('wait for a dead one that believes in another number of shards, without asking the hub all the time', async (t) => {
