@@ -3,7 +3,7 @@
  * should be is looked at again after each.
  */
 import type { Clock } from '../clock.ts';
-import type { LeaseLock } from '../lease/lease-lock.ts';
+import type { LeaseLock, Taken } from '../lease/lease-lock.ts';
 import type { Term } from '../membership/ownership.ts';
 import { Wait } from '../wait.ts';
 import { Attempts } from './attempts.ts';
@@ -61,6 +61,8 @@ export class Shard {
   readonly #attempts: Attempts;
   #term: ShardTerm | undefined;
   #cancelDeadline = () => {};
+  /** When its last term ended, and with which taking of the Lease that was. */
+  #ended: { readonly taking: Taken; readonly at: number } | undefined;
   #isAsking = false;
   #isStopped = false;
 
@@ -80,6 +82,12 @@ export class Shard {
   /** It is this replica's, perhaps on its way to another one. */
   get isOwned(): boolean {
     return this.#term !== undefined;
+  }
+
+  /** Whom it was taken from: this process itself, where it had lost its place for a while and the Lease was nobody else's since. */
+  get takenFrom(): Taken {
+    const { takenFrom, identity } = this.lock;
+    return this.#ended?.taking === takenFrom ? { holder: identity, seenAt: this.#ended.at } : takenFrom;
   }
 
   /** Nothing is left to give away. */
@@ -175,6 +183,7 @@ export class Shard {
     const term = this.#term;
     if (!term) return;
     this.#term = undefined;
+    this.#ended = { taking: this.lock.takenFrom, at: this.#context.clock.uptime() };
     term.end();
     this.#context.ended(this, how);
     this.#context.changed(this);

@@ -285,9 +285,9 @@ export class Sharding implements Ownership {
     guard(logger, {}, 'sharding', () => this.#listener?.changed((key) => changes.has(shardOf(key, shards))));
   }
 
-  #began({ index, lock }: Shard): void {
+  #began({ index, lock, takenFrom }: Shard): void {
     const { clock, identity, name } = this.#options;
-    const { holder, seenAt } = lock.takenFrom;
+    const { holder, seenAt } = takenFrom;
     const isAgain = holder === lock.identity;
     emit(this.#options.observer, 'shard', {
       fleet: name,
