@@ -4,17 +4,16 @@ import type { buildConnector, Dispatcher } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors.ts';
 import { type CredentialSupply, Rejections, type SourceOptions } from '../../exec/credential-source.ts';
-import type { Credential, KeyPair } from '../../exec/exec-credential.ts';
+import type { Credential } from '../../exec/exec-credential.ts';
 import type { CredentialMetrics } from '../../metrics.ts';
-import { printable } from '../../printable.ts';
-import { emit, isObserved, type PoolChanged } from '../../telemetry.ts';
+import { emit, isObserved } from '../../telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
-import { type ConnectorOptions, createConnector } from './connector.ts';
 import type { Destination, Impersonation } from './destination.ts';
 import { hasHeader, withHeaders } from './headers.ts';
 import { heldBy, keepUntilClosed } from './held-socket.ts';
+import { IdentityPools } from './identity-pools.ts';
 import type { ProxyServer } from './proxy.ts';
-import { RequestPool } from './request-pool.ts';
+import type { RequestPool } from './request-pool.ts';
 import { RequestReport } from './request-report.ts';
 
 /** What one connection takes from those of all. */
@@ -36,12 +35,6 @@ export interface ConnectionsOptions extends Omit<SourceOptions, 'troubles'> {
   readonly drainTimeoutMs: number;
 }
 
-const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
-  opened: 'was opened',
-  retired: 'takes no more requests, and closes when those under way have ended',
-  closed: 'was closed',
-};
-
 /** What ends with a connection. */
 interface Endable {
   end(reason: Error): void;
@@ -59,11 +52,7 @@ export class Connection {
   readonly provider: string;
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
-  /** For tokens, and for requests that bring a credential of their own. */
-  #bare: RequestPool | undefined;
-  #certified: { readonly identity: string; readonly pool: RequestPool } | undefined;
-  /** Pools of earlier certificates, while their last requests go on. */
-  readonly #retired = new Set<RequestPool>();
+  readonly #pools: IdentityPools;
   /** Requests under way, sockets that were upgraded, and configs that hold a lease. */
   #holders = 0;
   /** Requests under way, wherever they are: before a credential, in a pool, on the wire. */
@@ -73,10 +62,7 @@ export class Connection {
   /** Why nothing goes out any more. */
   #closed: RequestError | undefined;
   #idleSince = 0;
-  readonly #proxy: ProxyServer | undefined;
   readonly #options: ConnectionOptions;
-  /** Of the cluster that it was made for: others with the same server may share it. */
-  readonly #log: ClusterLog;
   readonly #end = new AbortController();
 
   constructor(
@@ -86,16 +72,17 @@ export class Connection {
     options: ConnectionOptions,
     log: ClusterLog,
   ) {
-    this.#log = log;
     this.cluster = cluster;
     this.impersonation = impersonation;
     this.provider = provider;
-    this.#proxy = proxy;
     this.source = source;
     const { origin, pathname } = new URL(cluster.server);
     this.origin = origin;
     this.basePath = pathname;
     this.#options = options;
+    // The log is of the cluster that this was made for: others with the same server may share it.
+    const target = { cluster, origin, proxy, impersonation, provider, ended: this.ended };
+    this.#pools = new IdentityPools(target, options, log);
   }
 
   /** Aborted by `destroy()`. */
@@ -138,82 +125,15 @@ export class Connection {
     return this.#holders > 0 ? 0 : now - this.#idleSince;
   }
 
-  /**
-   * The pool for a credential, or for a request that brings its own. A new client certificate gets a pool, and so a TLS state,
-   * of its own (a resumed session would keep the old identity), and the old one closes when its requests have ended. A new
-   * token needs neither. Throws a `RequestError` once this connection has been closed.
-   */
+  /** The pool for a credential, or for a request that brings its own. Throws a `RequestError` once this connection has been closed. */
   poolFor(credential: Credential | undefined): RequestPool {
     if (this.#closed) throw this.#closed;
-    const keyPair = credential?.keyPair;
-    if (!keyPair) {
-      this.#bare ??= this.#createPool(undefined);
-      return this.#bare;
-    }
-    if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
-    const before = this.#certified;
-    this.#certified = { identity: keyPair.identity, pool: this.#createPool(keyPair) };
-    if (before) this.#retire(before.pool, true);
-    return this.#certified.pool;
-  }
-
-  #createPool(keyPair: KeyPair | undefined): RequestPool {
-    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
-    const repeated = Object.values(this.impersonation).some((values) => values.length > 1);
-    const connector = (allowH2: boolean) =>
-      this.#logged(createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(allowH2)));
-    this.#tell('opened', keyPair !== undefined);
-    const { connectTimeoutMs } = this.#options;
-    return new RequestPool(this.origin, connector, { allowH2: !repeated, connectTimeoutMs });
-  }
-
-  /** Lets a pool's requests end by themselves, for a while. */
-  #retire(pool: RequestPool, hasCertificate: boolean): void {
-    this.#retired.add(pool);
-    this.#tell('retired', hasCertificate);
-    const tooLong = () =>
-      pool.destroy(
-        new RequestError('CONFIG_CLOSED', 'its connection was replaced, and its time to end is over: send it again'),
-      );
-    const timer = setTimeout(tooLong, this.#options.drainTimeoutMs).unref();
-    pool.retire().then(() => {
-      clearTimeout(timer);
-      this.#retired.delete(pool);
-      this.#tell('closed', hasCertificate);
-    });
-  }
-
-  #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
-    const { provider, origin } = this;
-    emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
-    this.#log.debug(
-      `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
-    );
-  }
-
-  /** Tells of each socket that is opened and closed. */
-  #logged(connect: buildConnector.connector): buildConnector.connector {
-    if (!this.#options.logger.debug) return connect;
-    return (options, callback) =>
-      connect(options, (...result) => {
-        const [error, socket] = result;
-        if (socket) {
-          this.#log.debug(`a connection was opened${this.#proxy ? ` through proxy ${this.#proxy}` : ''}`);
-          socket.once('close', () => this.#log.debug('a connection was closed'));
-        } else {
-          this.#log.debug(`a connection could not be opened: ${printable(String(error?.message), 1_024)}`);
-        }
-        callback(...result);
-      });
+    return this.#pools.poolFor(credential?.keyPair);
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
   webSocketConnector({ keyPair }: Credential): buildConnector.connector {
-    return heldBy(this, createConnector(this.cluster, keyPair, this.#proxy, this.#connectorOptions(false)));
-  }
-
-  #connectorOptions(allowH2: boolean): ConnectorOptions {
-    return { allowH2, signal: this.ended, timeoutMs: this.#options.connectTimeoutMs };
+    return heldBy(this, this.#pools.connector(keyPair, false));
   }
 
   /** The headers of a request, with those that this connection adds. */
@@ -281,7 +201,7 @@ export class Connection {
 
   /** Nobody holds it, and nothing of it goes on. */
   get drained(): boolean {
-    return this.#holders === 0 && this.#retired.size === 0;
+    return this.#holders === 0 && this.#pools.drained;
   }
 
   /**
@@ -292,10 +212,7 @@ export class Connection {
     this.#retiring = true;
     this.#onLastLetGo ??= onLastLetGo;
     if (this.#holders === 0) onLastLetGo?.();
-    if (this.#bare) this.#retire(this.#bare, false);
-    if (this.#certified) this.#retire(this.#certified.pool, true);
-    this.#bare = undefined;
-    this.#certified = undefined;
+    this.#pools.retire();
   }
 
   /** Ends every request and every socket; nothing goes out afterwards. */
@@ -303,12 +220,6 @@ export class Connection {
     this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     this.#end.abort(this.#closed);
     for (const request of this.#requests) request.end(this.#closed);
-    const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
-    if (this.#bare) this.#tell('closed', false);
-    if (this.#certified) this.#tell('closed', true);
-    this.#retired.clear();
-    this.#bare = undefined;
-    this.#certified = undefined;
-    for (const pool of pools) pool?.destroy(this.#closed);
+    this.#pools.destroy(this.#closed);
   }
 }

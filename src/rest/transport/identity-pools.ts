@@ -1,0 +1,151 @@
+import type { buildConnector } from 'undici';
+import type { ResolvedCluster } from '../../access/cluster.ts';
+import { RequestError } from '../../errors.ts';
+import type { KeyPair } from '../../exec/exec-credential.ts';
+import { printable } from '../../printable.ts';
+import { emit, type PoolChanged } from '../../telemetry.ts';
+import type { ClusterLog, LogOptions } from './cluster-log.ts';
+import { createConnector } from './connector.ts';
+import type { Impersonation } from './destination.ts';
+import type { ProxyServer } from './proxy.ts';
+import { RequestPool } from './request-pool.ts';
+
+/** Where the sockets lead. */
+export interface PoolsTarget {
+  readonly cluster: ResolvedCluster;
+  readonly origin: string;
+  readonly proxy: ProxyServer | undefined;
+  readonly impersonation: Impersonation;
+  /** The access type, for events. */
+  readonly provider: string;
+  /** Aborted: what is being opened is given up. */
+  readonly ended: AbortSignal;
+}
+
+export interface IdentityPoolsOptions extends Pick<LogOptions, 'logger' | 'observer'> {
+  /** Milliseconds until a connection that does not stand is given up. */
+  readonly connectTimeoutMs: number;
+  /** Milliseconds that the streams of an earlier certificate may go on. */
+  readonly drainTimeoutMs: number;
+}
+
+const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
+  opened: 'was opened',
+  retired: 'takes no more requests, and closes when those under way have ended',
+  closed: 'was closed',
+};
+
+/**
+ * The pools of one cluster, one for each client certificate. A new certificate gets a new pool, and so a new TLS state (a resumed
+ * session would keep the old identity); the old pool closes when its requests have ended. A new token needs neither.
+ */
+export class IdentityPools {
+  readonly #target: PoolsTarget;
+  readonly #options: IdentityPoolsOptions;
+  readonly #log: ClusterLog;
+  /** For tokens, and for requests that bring their own credential. */
+  #bare: RequestPool | undefined;
+  #certified: { readonly identity: string; readonly pool: RequestPool } | undefined;
+  /** Pools of earlier certificates, while their last requests go on. */
+  readonly #retired = new Set<RequestPool>();
+
+  constructor(target: PoolsTarget, options: IdentityPoolsOptions, log: ClusterLog) {
+    this.#target = target;
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /** The pool for a client certificate, or for none. */
+  poolFor(keyPair: KeyPair | undefined): RequestPool {
+    if (!keyPair) {
+      this.#bare ??= this.#create(undefined);
+      return this.#bare;
+    }
+    if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
+    const before = this.#certified;
+    this.#certified = { identity: keyPair.identity, pool: this.#create(keyPair) };
+    if (before) this.#retire(before.pool, true);
+    return this.#certified.pool;
+  }
+
+  /** Opens sockets that are in no pool. */
+  connector(keyPair: KeyPair | undefined, allowH2: boolean): buildConnector.connector {
+    const { cluster, proxy, ended: signal } = this.#target;
+    return createConnector(cluster, keyPair, proxy, { allowH2, signal, timeoutMs: this.#options.connectTimeoutMs });
+  }
+
+  /** No request of an earlier pool goes on. */
+  get drained(): boolean {
+    return this.#retired.size === 0;
+  }
+
+  /** Lets the requests of every pool end by themselves. */
+  retire(): void {
+    if (this.#bare) this.#retire(this.#bare, false);
+    if (this.#certified) this.#retire(this.#certified.pool, true);
+    this.#bare = undefined;
+    this.#certified = undefined;
+  }
+
+  /** Ends every request and every socket. */
+  destroy(error: Error): void {
+    const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
+    if (this.#bare) this.#tell('closed', false);
+    if (this.#certified) this.#tell('closed', true);
+    this.#retired.clear();
+    this.#bare = undefined;
+    this.#certified = undefined;
+    for (const pool of pools) pool?.destroy(error);
+  }
+
+  #create(keyPair: KeyPair | undefined): RequestPool {
+    const { impersonation, origin } = this.#target;
+    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
+    const repeated = Object.values(impersonation).some((values) => values.length > 1);
+    const connector = (allowH2: boolean) => this.#logged(this.connector(keyPair, allowH2));
+    this.#tell('opened', keyPair !== undefined);
+    const { connectTimeoutMs } = this.#options;
+    return new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs });
+  }
+
+  /** Lets a pool's requests end by themselves, for a while. */
+  #retire(pool: RequestPool, hasCertificate: boolean): void {
+    this.#retired.add(pool);
+    this.#tell('retired', hasCertificate);
+    const tooLong = () =>
+      pool.destroy(
+        new RequestError('CONFIG_CLOSED', 'its connection was replaced, and its time to end is over: send it again'),
+      );
+    const timer = setTimeout(tooLong, this.#options.drainTimeoutMs).unref();
+    pool.retire().then(() => {
+      clearTimeout(timer);
+      this.#retired.delete(pool);
+      this.#tell('closed', hasCertificate);
+    });
+  }
+
+  #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
+    const { provider, origin } = this.#target;
+    emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
+    this.#log.debug(
+      `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
+    );
+  }
+
+  /** Tells of each socket that is opened and closed. */
+  #logged(connect: buildConnector.connector): buildConnector.connector {
+    if (!this.#options.logger.debug) return connect;
+    const { proxy } = this.#target;
+    return (options, callback) =>
+      connect(options, (...result) => {
+        const [error, socket] = result;
+        if (socket) {
+          this.#log.debug(`a connection was opened${proxy ? ` through proxy ${proxy}` : ''}`);
+          socket.once('close', () => this.#log.debug('a connection was closed'));
+        } else {
+          this.#log.debug(`a connection could not be opened: ${printable(String(error?.message), 1_024)}`);
+        }
+        callback(...result);
+      });
+  }
+}
