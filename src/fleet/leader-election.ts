@@ -118,7 +118,7 @@ export class LeaderElection {
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
     this.#lock = new LeaseLock({
-      leases: new ApiLeases(new ApiServer(hub), namespace),
+      leases: new ApiLeases(new ApiServer(hub), { namespace, verbs: 'get, create and update' }),
       name,
       identity: this.identity,
       durationMs: leaseDurationMs,

@@ -302,7 +302,10 @@ describe('a leader election', () => {
     const one = contend('one');
     one.run();
     await until(t, () => one.warnings.length > 0);
-    assert.match(one.warnings.join(), /leases\.coordination\.k8s\.io in namespace default$/);
+    assert.match(
+      one.warnings.join(),
+      /: allow the verbs get, create and update on leases\.coordination\.k8s\.io in namespace default$/,
+    );
   });
 
   test('tells a metric who leads', async (t) => {

@@ -20,13 +20,21 @@ export interface Leases {
 /** The longest Lease in bytes that is read. */
 const longestLease = 1024 * 1024;
 
+export interface ApiLeasesOptions {
+  readonly namespace: string;
+  /** What the caller has to be allowed to do with Leases, for the advice where it is not. */
+  readonly verbs: string;
+}
+
 export class ApiLeases implements Leases {
   readonly namespace: string;
   readonly #server: ApiServer;
+  readonly #verbs: string;
 
-  constructor(server: ApiServer, namespace: string) {
+  constructor(server: ApiServer, { namespace, verbs }: ApiLeasesOptions) {
     this.#server = server;
     this.namespace = namespace;
+    this.#verbs = verbs;
   }
 
   async get(name: string, signal: AbortSignal): Promise<Lease | undefined> {
@@ -54,7 +62,7 @@ export class ApiLeases implements Leases {
       await response.body.dump();
       return gone;
     }
-    throw await this.#refusal(response, `DELETE Lease ${this.namespace}/${name}`);
+    throw await this.refusal(response, `DELETE Lease ${this.namespace}/${name}`);
   }
 
   async #read(
@@ -69,7 +77,7 @@ export class ApiLeases implements Leases {
       if (/namespaces? |because it is being terminated/.test(refusal.message)) throw refusal;
       return undefined;
     }
-    if (response.statusCode !== expected) throw await this.#refusal(response, what);
+    if (response.statusCode !== expected) throw await this.refusal(response, what);
     const text = await textOf(response.body, longestLease);
     try {
       return readObject(JSON.parse(text), { ...leaseKind, keepManagedFields: false });
@@ -78,10 +86,15 @@ export class ApiLeases implements Leases {
     }
   }
 
-  async #refusal(response: ApiResponse, what: string): Promise<FleetError> {
+  /** Which permission is missing, for an operator. */
+  protected get advice(): string {
+    return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.namespace}`;
+  }
+
+  protected async refusal(response: ApiResponse, what: string): Promise<FleetError> {
     const refusal = await refusalOf(response, what);
     if (response.statusCode !== 403) return refusal;
-    const message = `${refusal.message}: allow the verbs get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace ${this.namespace}`;
+    const message = `${refusal.message}: ${this.advice}`;
     return new FleetError('API_STATUS', message, { statusCode: 403, reason: refusal.reason ?? 'Forbidden' });
   }
 

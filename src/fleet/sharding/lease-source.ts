@@ -1,7 +1,7 @@
 /** The Leases of one fleet on the hub: read at once, and watched. */
 import { FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { type ApiServer, refusalOf, textOf } from '../api-server.ts';
+import { type ApiServer, textOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
 import { Informer } from '../informer/informer.ts';
@@ -40,7 +40,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
   readonly #options: HubLeasesOptions;
 
   constructor(server: ApiServer, options: HubLeasesOptions) {
-    super(server, options.namespace);
+    super(server, { namespace: options.namespace, verbs: 'get, list, watch, create, update and delete' });
     this.#server = server;
     this.#options = options;
   }
@@ -50,7 +50,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const query = new URLSearchParams({ labelSelector: this.#options.selector });
     const response = await this.#server.get(`${this.path()}?${query}`, { signal });
     const what = `list Leases in ${this.namespace}`;
-    if (response.statusCode !== 200) throw await refusalOf(response, what);
+    if (response.statusCode !== 200) throw await this.refusal(response, what);
     const text = await textOf(response.body, longestList);
     try {
       const { items } = JSON.parse(text);
@@ -64,11 +64,10 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const { namespace, selector, clock, logger, observer } = this.#options;
     const server = this.#server;
     const discovery = new Discovery(server, clock);
-    const advice = () => `allow the verbs get, list and watch on leases.coordination.k8s.io in namespace ${namespace}`;
     const context = { server, discovery, clock, logger, fields: { hub: server.url }, random: Math.random };
     const informer = new Informer<Lease>(
       { ...leaseKind, namespace, labelSelector: selector },
-      { ...context, advice: ({ reason }) => (reason === 'forbidden' ? advice() : '') },
+      { ...context, advice: ({ reason }) => (reason === 'forbidden' ? this.advice : '') },
       signal,
       ({ reason, afterMs }) => emit(observer, 'restart', { cluster: undefined, ...leaseKind, reason, afterMs }),
     );

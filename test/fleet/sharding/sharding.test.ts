@@ -360,6 +360,28 @@ describe('replicas that share a fleet', () => {
     assert.ok(unownedMs !== undefined && unownedMs < 60_000, `${unownedMs} ms`);
   });
 
+  test('say which permission they lack, whatever they are refused', async (t) => {
+    const requests = {
+      GET: /\/leases\/shared-peer-/,
+      list: /\/leases\?labelSelector=[^&]*$/,
+      watch: /\/leases\?.*watch=/,
+      PUT: /\/leases\/shared-shard-/,
+      POST: /\/leases$/,
+    };
+    for (const [what, path] of Object.entries(requests)) {
+      const { hub, start } = await startReplicas(t, 1);
+      const warnings: string[] = [];
+      const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+      const one = start('one', { shards: 1 }, { logger });
+      const method = what === what.toUpperCase() ? what : 'GET';
+      hub.failNext(403, 1_000_000, (request) => request.method === method && path.test(request.url));
+      one.run();
+      const advice =
+        'allow the verbs get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace default';
+      await one.passUntil(() => warnings.some((line) => line.includes(advice)));
+    }
+  });
+
   test('have options that are looked at when the fleet is made', async (t) => {
     const { start } = await startReplicas(t, 0);
     const problemsOf = (sharding: object) => {
