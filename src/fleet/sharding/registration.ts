@@ -30,7 +30,6 @@ export interface RegistrationContext {
   /** Another process has the same identity. */
   duplicated(holder: string): void;
   failed(error: unknown): void;
-  succeeded(): void;
   /** After each renewal. */
   renewed(): Promise<void>;
 }
@@ -104,7 +103,7 @@ export class Registration {
   }
 
   async #renew(): Promise<void> {
-    const { clock, failed, succeeded, duplicated, renewed } = this.#context;
+    const { clock, failed, duplicated, renewed } = this.#context;
     const { heldUntil } = this.#lock;
     const facts = this.#facts;
     try {
@@ -112,7 +111,6 @@ export class Registration {
       if (!held) this.#attempts.failed();
       else if (this.isLeaving && facts.weight > 0) this.#attempts.reset();
       else this.#attempts.renewed();
-      succeeded();
       const { holder, identity } = this.#lock;
       if (!held && holder !== undefined && holder !== identity) duplicated(holder);
     } catch (error) {

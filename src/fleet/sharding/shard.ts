@@ -26,8 +26,7 @@ export interface ShardContext {
   began(shard: Shard): void;
   /** It was this replica's: given away on purpose, or lost. */
   ended(shard: Shard, how: 'handed_over' | 'lost'): void;
-  failed(shard: Shard, error: unknown): void;
-  succeeded(): void;
+  failed(error: unknown): void;
 }
 
 /** The time in which a shard is this replica's, from its taking to its end. */
@@ -140,10 +139,9 @@ export class Shard {
     try {
       if (what === 'hold') await this.#hold();
       else await this.#release();
-      this.#context.succeeded();
     } catch (error) {
       this.#attempts.failed();
-      this.#context.failed(this, error);
+      this.#context.failed(error);
     } finally {
       this.#isAsking = false;
     }

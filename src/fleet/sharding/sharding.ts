@@ -64,7 +64,8 @@ export class Sharding implements Ownership {
   #changes = new Set<number>();
   #listener: OwnershipListener | undefined;
   #cancelExpiry = () => {};
-  #isTroubled = false;
+  /** The clock's uptime in which a request for a Lease failed last. */
+  #failedAt = Number.NEGATIVE_INFINITY;
   #warnedOf: string | undefined;
   readonly #stop = new AbortController();
 
@@ -74,12 +75,7 @@ export class Sharding implements Ownership {
     this.#timing = timingOf(options.leaseDurationMs);
     this.#holder = holderName(identity, nonce);
     this.#peers = new Peers(clock, this.#timing.durationMs);
-    const common = {
-      clock,
-      timing: this.#timing,
-      random,
-      succeeded: () => this.#succeeded(),
-    };
+    const common = { clock, timing: this.#timing, random };
     this.#registration = new Registration(
       {
         ...common,
@@ -111,7 +107,7 @@ export class Sharding implements Ownership {
       changed: (shard) => this.#changed(shard),
       began: (shard) => this.#began(shard),
       ended: (shard, change) => this.#ended(shard, change),
-      failed: (_shard, error) => this.#failed('shard', error),
+      failed: (error) => this.#failed('shard', error),
     };
     this.#shards = Array.from(
       { length: shards },
@@ -309,20 +305,16 @@ export class Sharding implements Ownership {
     else this.#say(`shard ${index} is lost: its Lease could not be renewed in time`);
   }
 
-  /** One line for all Leases: what keeps one of them from being renewed keeps the others too. */
+  /** Warns once for all Leases. The trouble is over when no request has failed for a whole duration: retries come sooner. */
   #failed(lease: 'peer' | 'shard', error: unknown): void {
-    const { observer, logger, name } = this.#options;
+    const { observer, logger, name, clock } = this.#options;
+    const say = clock.uptime() - this.#failedAt > this.#timing.durationMs ? warn : debug;
+    this.#failedAt = clock.uptime();
     const message = reasonOf(error);
     emit(observer, 'lease-failure', { fleet: name, lease, message });
     const deadline = `${this.#timing.deadlineMs / 1_000} s`;
     const line = `a Lease of fleet ${name} cannot be written or read at the moment (its shards are let go after ${deadline}): ${message}`;
-    if (this.#isTroubled) debug(logger, this.#fields, line);
-    else warn(logger, this.#fields, line);
-    this.#isTroubled = true;
-  }
-
-  #succeeded(): void {
-    this.#isTroubled = false;
+    say(logger, this.#fields, line);
   }
 
   #duplicated(holder: string): void {

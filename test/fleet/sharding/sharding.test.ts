@@ -338,6 +338,27 @@ describe('replicas that share a fleet', () => {
     assert.equal(await value('clusterprofile_fleet_shards_owned'), 0);
   });
 
+  test('warn once where the Leases of shards cannot be written and their own can, and again when that had passed', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const one = start('one', {}, { logger });
+    const [clock, lines] = [one.clock, () => warnings.filter((line) => line.startsWith('a Lease of fleet shared'))];
+    one.run();
+    await shared(t, 1, one);
+    let isAway = true;
+    hub.failNext(503, 1_000_000, ({ method, url }) => isAway && method === 'PUT' && url.includes('/shared-shard-'));
+    const began = clock.uptime();
+    await one.passUntil(() => clock.uptime() - began > 90_000);
+    assert.equal(lines().length, 1, lines().join('\n'));
+    isAway = false;
+    const passed = clock.uptime();
+    await one.passUntil(() => clock.uptime() - passed > 45_000);
+    assert.equal(lines().length, 1, lines().join('\n'));
+    isAway = true;
+    await one.passUntil(() => lines().length === 2);
+  });
+
   test('tell how long a shard had no owner, where who lost it takes it again', async (t) => {
     const { hub, start } = await startReplicas(t, 1);
     const one = start('one', { shards: 1 });
