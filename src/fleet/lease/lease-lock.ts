@@ -16,6 +16,8 @@ export interface LeaseLockOptions {
   readonly identity: string;
   /** Milliseconds, whole seconds, for which others wait after the last change that they saw. */
   readonly durationMs: number;
+  /** Milliseconds for which a Lease of others is theirs, by what it says itself. Default: what it says, else `durationMs`. */
+  readonly lasts?: (saidMs: number | undefined) => number;
   /** Milliseconds for which the lock is held after the start of the last successful request. Less than `durationMs`. */
   readonly deadlineMs: number;
   /** Milliseconds after which a request is given up. */
@@ -49,10 +51,10 @@ export class LeaseLock {
   #takenFrom: Taken = {};
 
   constructor(options: LeaseLockOptions) {
-    const { name, identity, clock, durationMs } = options;
+    const { name, identity, clock, durationMs, lasts = (saidMs = durationMs) => saidMs } = options;
     this.name = name;
     this.identity = identity;
-    this.view = new LeaseView(clock, durationMs);
+    this.view = new LeaseView(clock, lasts);
     this.#options = options;
   }
 

@@ -18,13 +18,13 @@ interface Observation {
 
 export class LeaseView {
   readonly #clock: Clock;
-  /** For a Lease that does not say it. */
-  readonly #durationMs: number;
+  readonly #lasts: (saidMs: number | undefined) => number;
   #observation: Observation | undefined;
 
-  constructor(clock: Clock, durationMs: number) {
+  /** `lasts`: the milliseconds for which a Lease is its holder's, by what it says itself. */
+  constructor(clock: Clock, lasts: (saidMs: number | undefined) => number) {
     this.#clock = clock;
-    this.#durationMs = durationMs;
+    this.#lasts = lasts;
   }
 
   /** Whether anything is known of it. */
@@ -73,7 +73,7 @@ export class LeaseView {
     const known = this.#observation?.lease?.metadata;
     const { uid, resourceVersion } = lease.metadata;
     if (known && known.uid === uid && known.resourceVersion === resourceVersion) return false;
-    const durationMs = durationOf(lease) ?? this.#durationMs;
+    const durationMs = this.#lasts(durationOf(lease));
     this.#observation = { lease, holder: holderOf(lease), at: this.#clock.uptime(), durationMs };
     return true;
   }
@@ -82,7 +82,7 @@ export class LeaseView {
   acceptAbsence(): boolean {
     const before = this.#observation;
     if (before && !before.lease) return false;
-    const { holder, durationMs = this.#durationMs } = before ?? {};
+    const { holder, durationMs = this.#lasts(undefined) } = before ?? {};
     this.#observation = { lease: undefined, holder, durationMs, at: this.#clock.uptime() };
     return true;
   }

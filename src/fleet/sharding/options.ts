@@ -1,7 +1,6 @@
 /** How a fleet is told to share its clusters with other replicas. */
 import { z } from 'zod';
 import { isFunction } from '../../argument.ts';
-import { milliseconds } from '../../option-schemas.ts';
 import { ApiServer } from '../api-server.ts';
 import { ask } from '../guard.ts';
 import { processName } from '../lease/identity.ts';
@@ -11,6 +10,7 @@ import type { FleetSettings } from '../options.ts';
 import { HubLeases } from './lease-source.ts';
 import { leaseSelector, maxWeight } from './names.ts';
 import { Sharding } from './sharding.ts';
+import { longestLeaseMs } from './timing.ts';
 
 /** Several replicas share a fleet: each works on a part of the clusters, and no two on the same one. */
 export interface FleetShardingOptions {
@@ -24,12 +24,14 @@ export interface FleetShardingOptions {
   readonly weight?: number | (() => number);
   /** How many parts the fleet has, the same for all replicas, and for ever. Default: 64. */
   readonly shards?: number;
-  /** Milliseconds, whole seconds, after which a replica that is dead is replaced. Default: 30_000. */
+  /** Milliseconds, whole seconds, after which a replica that is dead is replaced; 600_000 at most. Default: 30_000. */
   readonly leaseDurationMs?: number;
 }
 
 const isWeight = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxWeight;
-const whole = 'must be whole seconds in milliseconds, 3_000 at least: 30_000 for 30 s';
+const whole = 'must be whole seconds in milliseconds, from 3_000 to 600_000: 30_000 for 30 s';
+const isDuration = (value: unknown) =>
+  typeof value === 'number' && value % 1_000 === 0 && value >= 3_000 && value <= longestLeaseMs;
 
 /** @internal */
 export const shardingSchema = z
@@ -52,7 +54,7 @@ export const shardingSchema = z
         .min(1, { error: 'must be a whole number from 1 to 4096' })
         .max(4_096, { error: 'must be a whole number from 1 to 4096' })
         .default(64),
-      leaseDurationMs: milliseconds(3_000).multipleOf(1_000, { error: whole }).default(30_000),
+      leaseDurationMs: z.custom<number>(isDuration, { error: whole }).default(30_000),
     },
     { error: 'must be an object with namespace and name' },
   )

@@ -4,6 +4,7 @@ import type { Lease } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';
 import type { Candidate } from './assignment.ts';
 import { type PeerFacts, peerFacts, saysShards } from './names.ts';
+import { believedMs } from './timing.ts';
 
 interface Peer {
   readonly view: LeaseView;
@@ -30,7 +31,7 @@ export class Peers {
     if (!saysShards(lease)) return false;
     const known = this.#peers.get(name);
     const peer = known ?? {
-      view: new LeaseView(this.#clock, this.#durationMs),
+      view: new LeaseView(this.#clock, (saidMs) => believedMs(saidMs, this.#durationMs)),
       facts: peerFacts(lease),
       confirmed: false,
     };

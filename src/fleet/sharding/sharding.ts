@@ -28,7 +28,7 @@ import {
 import { Peers } from './peers.ts';
 import { otherProcess, Registration } from './registration.ts';
 import { Shard, type ShardContext } from './shard.ts';
-import { type Timing, timingOf } from './timing.ts';
+import { believedMs, type Timing, timingOf } from './timing.ts';
 
 export interface ShardingOptions {
   readonly leases: LeaseSource;
@@ -352,6 +352,7 @@ export class Sharding implements Ownership {
   get #lockOptions() {
     const { leases, clock } = this.#options;
     const { durationMs, deadlineMs, requestTimeoutMs } = this.#timing;
-    return { leases, clock, identity: this.#holder, durationMs, deadlineMs, requestTimeoutMs };
+    const lasts = (saidMs: number | undefined) => believedMs(saidMs, durationMs);
+    return { leases, clock, identity: this.#holder, durationMs, lasts, deadlineMs, requestTimeoutMs };
   }
 }

@@ -1,4 +1,17 @@
-/** How long things take, all of it from the duration of a Lease. */
+/** How long things take, all of it from the duration of a Lease. Pure. */
+
+/** No replica has Leases that last longer: this many milliseconds. */
+export const longestLeaseMs = 600_000;
+
+/**
+ * For how many milliseconds others wait for the holder of a Lease, which says a number of them or none. Replicas may have
+ * different durations, and nobody may begin before the longest is over. What is shorter than the own duration, or longer than
+ * any replica can have, was written by somebody else.
+ */
+export function believedMs(said: number | undefined, ownMs: number): number {
+  return Math.min(Math.max(said ?? ownMs, ownMs), longestLeaseMs);
+}
+
 export interface Timing {
   /** Others wait so long after the last sign of an owner. */
   readonly durationMs: number;
