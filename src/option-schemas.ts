@@ -43,14 +43,32 @@ export const sharedOptions = {
 export function parseOptionsWith<T extends z.ZodObject>(schema: T, options: unknown): z.output<T> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const known = Object.keys(schema.shape);
   const problems = parsed.error.issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
+    const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => {
       const meant = nearest(key, known);
-      const hint = meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`;
-      return { path: key, message: `is not an option${hint}` };
+      const hint = meant ? ` (did you mean ${meant}?)` : known.length > 0 ? `; known are ${known.join(', ')}` : '';
+      return { path: [...issue.path, key].join('.'), message: `is not an option${hint}` };
     });
   });
-  throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+  // Two checks of one value may say the same.
+  const distinct = new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem]));
+  throw new ConfigurationError('OPTION_INVALID', 'options', [...distinct.values()]);
+}
+
+/** The options that an object of options, or one inside it, can have. */
+function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): readonly string[] {
+  const found = withoutDefault(path.reduce<unknown>(inside, schema));
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+}
+
+function inside(schema: unknown, key: PropertyKey): unknown {
+  const outer = withoutDefault(schema);
+  if (outer instanceof z.ZodObject) return outer.shape[String(key)];
+  return outer instanceof z.ZodArray ? outer.element : undefined;
+}
+
+function withoutDefault(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? withoutDefault(schema.unwrap()) : schema;
 }

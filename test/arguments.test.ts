@@ -4,7 +4,14 @@ import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
-import { Fleet, FleetMetrics, reflect } from '../src/fleet/index.ts';
+import {
+  Fleet,
+  FleetMetrics,
+  type FleetShardingOptions,
+  LeaderElection,
+  type LeaderElectionOptions,
+  reflect,
+} from '../src/fleet/index.ts';
 import {
   ImageCredentialMetrics,
   ImageCredentialProviders,
@@ -68,6 +75,32 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const flag = (name: string) => (value: unknown) => fromFlags({ [`clusterprofile-${name}`]: value });
   const fromKubeConfig = untyped(RestConfig, 'fromKubeConfig');
   const fetch = untyped(config, 'fetch');
+  const lease = { hub, namespace: 'x', name: 'x' };
+  const election = new LeaderElection(lease);
+  const run = untyped(election, 'run');
+  const sharding = { namespace: 'x', name: 'x' };
+  const option = (name: string) => new RegExp(`options: (?:\\d problems:\\s+)?${name}: must be `);
+  const electionOptions: Readonly<Record<keyof LeaderElectionOptions, readonly Kind[]>> = {
+    hub: [],
+    namespace: ['text'],
+    name: ['text'],
+    identity: ['undefined', 'text'],
+    leaseDurationMs: ['undefined'],
+    renewDeadlineMs: ['undefined', 'number'],
+    retryPeriodMs: ['undefined', 'number'],
+    releaseOnCancel: ['undefined', 'true'],
+    logger: ['undefined'],
+    metrics: ['undefined'],
+    clock: ['undefined'],
+  };
+  const shardingOptions: Readonly<Record<keyof FleetShardingOptions, readonly Kind[]>> = {
+    namespace: ['text'],
+    name: ['text'],
+    identity: ['undefined', 'text'],
+    weight: ['undefined', 'number', 'function'],
+    shards: ['undefined', 'number'],
+    leaseDurationMs: ['undefined'],
+  };
   const fromConfigFile = untyped(ImageCredentialProviders, 'fromConfigFile');
   return {
     'new CredentialProviders(value)': [(value) => make(CredentialProviders, value), /providers/, ['array']],
@@ -150,6 +183,44 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     'fleet.onEngage(value)': [untyped(fleet, 'onEngage'), /fleet.onEngage: handler/, ['function']],
     'fleet.get(value)': [untyped(fleet, 'get'), /fleet.get: name: must be the name|hunter2 is/],
     'fleet.controller(value)': [untyped(fleet, 'controller'), /options/],
+    'new Fleet({ sharding: value })': [
+      (value) => make(Fleet, { hub, providers, sharding: value }),
+      /options: (?:\d problems:\s+)?sharding[.:]/,
+      ['undefined'],
+    ],
+    ...Object.fromEntries(
+      Object.entries(shardingOptions).map(([name, right]): [string, Row] => [
+        `new Fleet({ sharding: { ${name}: value } })`,
+        [
+          (value) => make(Fleet, { hub, providers, sharding: { ...sharding, [name]: value } }),
+          option(`sharding\\.${name}`),
+          right,
+        ],
+      ]),
+    ),
+    'new LeaderElection(value)': [(value) => make(LeaderElection, value), /options/],
+    ...Object.fromEntries(
+      Object.entries(electionOptions).map(([name, right]): [string, Row] => [
+        `new LeaderElection({ ${name}: value })`,
+        [(value) => make(LeaderElection, { ...lease, [name]: value }), option(name), right],
+      ]),
+    ),
+    'election.run(value)': [run, /options/],
+    'election.run({ onStartedLeading: value })': [
+      (onStartedLeading) => run({ onStartedLeading }),
+      option('onStartedLeading'),
+      ['function'],
+    ],
+    ...Object.fromEntries(
+      ['signal', 'onStoppedLeading', 'onNewLeader'].map((name): [string, Row] => [
+        `election.run({ ${name}: value })`,
+        [
+          (value) => run({ onStartedLeading: () => {}, [name]: value }),
+          option(name),
+          name === 'signal' ? ['undefined'] : ['undefined', 'function'],
+        ],
+      ]),
+    ),
     'reflect(value, {})': [
       (value) => Reflect.apply(reflect, undefined, [value, { apiVersion: 'v1', kind: 'Pod' }]).next(),
       /reflect: config: must be a KubeConfig/,
@@ -272,5 +343,12 @@ test('a signal of another realm, and a registry with a label for clusters, are t
     removeEventListener: () => undefined,
   });
   await config.ready({ signal: foreign });
+  const hub = new KubeConfig();
+  hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
+  const run = untyped(new LeaderElection({ hub, namespace: 'x', name: 'x' }), 'run');
+  await assert.rejects(
+    async () => run({ signal: foreign, onStartedLeading: 1 }),
+    /^[^:]+: options: onStartedLeading: [^:]+$/,
+  );
   assert.ok(new FleetMetrics({ registry: new Registry(), clusterLabel: true }));
 });

@@ -1,6 +1,7 @@
 /** client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { isSignal } from '../argument.ts';
 import { reasonOf } from '../callbacks.ts';
 import { FleetError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -81,7 +82,7 @@ const schema = z
   });
 
 const runSchema = z.strictObject({
-  signal: z.instanceof(AbortSignal, { error: 'must be an AbortSignal' }).optional(),
+  signal: z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional(),
   onStartedLeading: functionOf<(signal: AbortSignal) => unknown>('that does the work of a leader'),
   onStoppedLeading: functionOf<() => unknown>('').optional(),
   onNewLeader: functionOf<(identity: string) => unknown>('that takes an identity').optional(),

@@ -152,6 +152,7 @@ describe('a fleet', () => {
       unhealthyGraceMs: Number.NaN,
       select: true,
       selekt: 1,
+      sharding: { namespace: [], name: 'x', wieght: 1, verbose: true },
     } as object;
     assert.throws(
       () => fleet(wrong),
@@ -163,9 +164,12 @@ describe('a fleet', () => {
           'unhealthyGraceMs: must be',
           'select: must be a function',
           'selekt: is not an option (did you mean select?)',
+          'sharding.wieght: is not an option (did you mean weight?)',
+          'sharding.verbose: is not an option; known are namespace, name, identity, weight, shards, leaseDurationMs',
         ]) {
           assert.ok(error.message.includes(path), `${path} in ${error.message}`);
         }
+        assert.equal(error.message.split('sharding.namespace').length, 2, 'each problem once');
         return true;
       },
     );
