@@ -1,5 +1,5 @@
 /** What a verb ends with where it cannot do what it was asked for. */
-import { type ExitCode, exitCodes } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
 
 /** Shown as `error: message` and a line of advice; no stack. */
 export class Failure extends Error {
@@ -12,18 +12,5 @@ export class Failure extends Error {
     super(message, options);
     this.exitCode = exitCode;
     this.hint = hint;
-  }
-}
-
-/** Those that end the program. */
-export const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
-
-/** Why a call's signal aborts. */
-export class Interrupted extends Failure {
-  readonly signal: (typeof signals)[number];
-
-  constructor(signal: (typeof signals)[number]) {
-    super(exitCodes.interrupted, 'interrupted');
-    this.signal = signal;
   }
 }

@@ -8,6 +8,7 @@ import { type Answer, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
+import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
@@ -32,11 +33,12 @@ export class Hub {
     this.#signal = signal;
   }
 
-  /** By `--kubeconfig` and `--context`; else what kubectl would use. Throws a `ConfigurationError`. */
-  static open({ options, signal }: Pick<Call, 'options' | 'signal'>): Hub {
+  /** By `--kubeconfig` and `--context`; else what kubectl would use. Rejects with a `ConfigurationError`. */
+  static async open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
     const [path, context] = [options.text('kubeconfig'), options.text('context')];
     const settings: KubeconfigOptions = { context, logger: silent };
-    const parts = path === undefined ? readDefault(settings) : readKubeconfig({ path }, settings);
+    const read = () => (path === undefined ? readDefault(settings) : readKubeconfig({ path }, settings));
+    const parts = await endedBySignals(signal, read);
     return new Hub(new ClusterClient(parts.connections, parts.destination), parts, signal);
   }
 

@@ -2,20 +2,17 @@
  * The frame of the program: arguments come in, a verb is loaded and called, an exit code goes out. Errors, signals and a reader
  * who goes away are handled here, once, and in no verb.
  */
-import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
 import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure, Interrupted, signals } from './failure.ts';
+import { Failure } from './failure.ts';
+import { type Stop, stopOnSignals } from './signals.ts';
 import { harmless, Terminal } from './terminal.ts';
 import { describe } from './told.ts';
 import { Options } from './verb.ts';
 import { verbs } from './verbs.ts';
-
-/** Milliseconds that a verb has to end its children and to clean up after Ctrl-C. */
-const graceMs = 3_000;
 
 /** Runs the program, and ends the process. */
 export async function main(): Promise<void> {
@@ -129,38 +126,4 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
       .replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
     [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
   );
-}
-
-interface Stop {
-  readonly signal: AbortSignal;
-  /** What to end with, once there was a signal. */
-  readonly exitCode: ExitCode | undefined;
-  /** Whether the verb waits for commands of the user's, which end in their own time. */
-  mayTakeLong: boolean;
-}
-
-/** Ctrl-C asks the verb to end; a second one, or a verb that takes too long, ends the process. */
-function stopOnSignals(): Stop {
-  const controller = new AbortController();
-  let exitCode: number | undefined;
-  const stop = {
-    signal: controller.signal,
-    mayTakeLong: false,
-    get exitCode() {
-      return exitCode as ExitCode | undefined; // 129, 130, 131 or 143
-    },
-  };
-  for (const name of signals) {
-    process.on(name, () => {
-      const code = 128 + constants.signals[name];
-      if (exitCode !== undefined) process.exit(code);
-      exitCode = code;
-      const end = () => {
-        if (!stop.mayTakeLong) process.exit(code);
-      };
-      setTimeout(end, graceMs).unref();
-      controller.abort(new Interrupted(name));
-    });
-  }
-  return stop;
 }

@@ -1,12 +1,11 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
-import { readFileSync } from 'node:fs';
-import { text as textOf } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
 import { nearest } from '../access/nearest.ts';
 import { profileName } from '../access/resolve.ts';
 import type { FleetProfile } from '../fleet/profile.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import { readSource } from './input.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
@@ -49,7 +48,7 @@ export function namespaceOf({ options }: Call, otherwise: string | undefined): s
 async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
   // Files need none of it.
   const { Hub } = await import('./hub.ts');
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   try {
     const namespace = namespaceOf(call, hub.namespace ?? 'default');
     if (call.args.length === 0) {
@@ -82,7 +81,7 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
     const why = `--${selector} is for the hub, and -f reads files instead of it`;
     throw new Failure(exitCodes.usage, why, 'give one of the two');
   }
-  const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file) })));
+  const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
   const profiles = texts.flatMap(({ file, text }) => parseProfiles(text, file));
   const namespace = namespaceOf(call, undefined);
   if (args.length === 0)
@@ -133,18 +132,6 @@ export function readName(argument: string): AskedName {
 
 /** Each once, whatever was asked for twice. */
 const unique = (profiles: readonly Profile[]) => [...new Map(profiles.map((one) => [profileName(one), one])).values()];
-
-/** The text of a file, or of stdin for `-`. */
-export async function readSource(file: string): Promise<string> {
-  if (file === '-') return textOf(process.stdin);
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new Failure(exitCodes.configuration, `${file} ${why}`, 'correct the path');
-  }
-}
 
 /** The objects of a manifest: several documents, and lists of objects. Throws a `Failure` that names file and line. */
 export function parseManifest(text: string, file: string): readonly object[] {

@@ -4,6 +4,7 @@ import type { ConfiguredProvider } from '../access/provider.ts';
 import { checkHardened, joinProviders, readProviderFile } from '../configured-providers.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
 import type { FoundContainer } from './workload.ts';
 
@@ -24,8 +25,10 @@ export async function providersOf(call: Call): Promise<CallProviders> {
   const pod = found && pickFlags(found.container.args);
   const values = { ...pod?.values, ...own.values };
   const { providers: flagged, providerFile, options } = parseFlags(values, [...(pod?.problems ?? []), ...own.problems]);
-  const readFile = own.values['clusterprofile-provider-file'] === undefined ? found?.readFile : undefined;
-  const file = providerFile === undefined ? undefined : await (readFile ?? readProviderFile)(providerFile);
+  const isOfPod = own.values['clusterprofile-provider-file'] === undefined;
+  const readHere = (path: string) => endedBySignals(call.signal, () => readProviderFile(path));
+  const readFile = (isOfPod && found?.readFile) || readHere;
+  const file = providerFile === undefined ? undefined : await readFile(providerFile);
   const providers = joinProviders(flagged, file);
   if (options.hardened) checkHardened(providers, file ? `provider file ${file.path}` : 'flags');
   return { providers, options };

@@ -18,7 +18,7 @@ export interface ProfileChange {
 /** Goes on until the call's signal aborts. What is wrong in the meantime is said on stderr, and waited out. */
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { options, signal, terminal, args } = call;
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   const home = namespaceOf(call, hub.namespace ?? 'default');
   const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
   // Names may be in several namespaces.

@@ -4,10 +4,12 @@ import { type ProviderFile, readProviderFile } from '../configured-providers.ts'
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { textAt } from './fields.ts';
+import { readSource } from './input.ts';
 import { type Container, containerOf, mountedAt, textOf } from './pod-args.ts';
 import { isWorkload } from './pod-specs.ts';
-import { parseManifest, readSource } from './profiles.ts';
+import { parseManifest } from './profiles.ts';
 import { configMaps, secrets, workloads } from './resources.ts';
+import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
 
 /** A container, and how to read a file that it sees. */
@@ -22,9 +24,9 @@ type FindObject = (kind: 'ConfigMap' | 'Secret', name: string) => Promise<object
 /** `workload` is what was given: `NAMESPACE/deployment/NAME`, `deployment/NAME`, or a manifest file. Throws a `Failure`. */
 export async function findContainer(call: Call, workload: string): Promise<FoundContainer> {
   const { object, findObject, where } =
-    existsSync(workload) || workload === '-' ? await fromManifest(workload) : await fromHub(call, workload);
+    existsSync(workload) || workload === '-' ? await fromManifest(call, workload) : await fromHub(call, workload);
   const container = containerOf(object, call.options.text('container'));
-  return { container, readFile: (path) => readMounted(path, container, findObject, where) };
+  return { container, readFile: (path) => readMounted(call, path, container, findObject, where) };
 }
 
 interface FoundWorkload {
@@ -34,8 +36,8 @@ interface FoundWorkload {
   readonly where: string;
 }
 
-async function fromManifest(file: string): Promise<FoundWorkload> {
-  const objects = parseManifest(await readSource(file), file);
+async function fromManifest({ signal }: Call, file: string): Promise<FoundWorkload> {
+  const objects = parseManifest(await readSource(file, signal), file);
   const [object, second] = objects.filter((one) => isWorkload(textAt(one, 'kind') ?? ''));
   if (!object) {
     const hint = 'give the manifest of a Deployment, or deployment/NAME for one on the hub';
@@ -63,7 +65,7 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
     );
   }
   const { Hub } = await import('./hub.ts');
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   const namespace = before[0] ?? call.options.text('namespace') ?? hub.namespace ?? 'default';
   const object = await hub.find(resource, namespace, name);
   if (typeof object !== 'object' || object === null) {
@@ -84,6 +86,7 @@ const singular = (plural: string) =>
 
 /** A file as the container sees it: from a ConfigMap or a Secret, else from this machine. */
 async function readMounted(
+  { signal }: Call,
   path: string,
   container: Container,
   findObject: FindObject,
@@ -100,7 +103,7 @@ async function readMounted(
     const names = mounted.map(({ kind, name, key }) => `${kind} ${name} with the key ${key}`).join(' or ');
     throw new Failure(exitCodes.configuration, `provider file ${path} is in ${names}, and ${where} has none`, instead);
   }
-  if (existsSync(path)) return readProviderFile(path);
+  if (existsSync(path)) return endedBySignals(signal, () => readProviderFile(path));
   const message = `provider file ${path} is in the image of container ${container.name}, or in a volume that cannot be read here`;
   throw new Failure(exitCodes.configuration, message, instead);
 }

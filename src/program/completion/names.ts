@@ -1,8 +1,7 @@
 /** Names that a shell completes: of ClusterProfiles and namespaces on the hub, or in files, and of a kubeconfig's contexts. */
 import { readFileSync } from 'node:fs';
-import { delimiter } from 'node:path';
-import { homeKubeconfig } from '../../home.ts';
 import { listAt, textAt } from '../fields.ts';
+import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import { parseManifest, profilesOf } from '../profiles.ts';
 import { type Call, Options } from '../verb.ts';
 
@@ -18,7 +17,10 @@ export async function readNames(
   start: string,
   given: Call,
 ): Promise<readonly string[]> {
-  if (what === 'contexts') return readContexts(given.options.text('kubeconfig')).filter(isPlain);
+  const { options } = given;
+  // A read of stdin or of a pipe would hold the prompt up, and take from the command what it is to read.
+  if ([...options.texts('filename'), ...kubeconfigPaths(options.text('kubeconfig'))].some(isReadOnce)) return [];
+  if (what === 'contexts') return readContexts(options.text('kubeconfig')).filter(isPlain);
   const call = { ...given, signal: AbortSignal.any([given.signal, AbortSignal.timeout(patienceMs)]) };
   const names = what === 'namespaces' ? await readNamespaces(call) : await readProfiles(call, start);
   return names.filter(isPlain).sort();
@@ -48,16 +50,14 @@ async function readProfiles(call: Call, start: string): Promise<readonly string[
 
 async function readNamespaces(call: Call): Promise<readonly string[]> {
   const { Hub } = await import('../hub.ts');
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   const namespaces = await hub.list({ group: '', version: 'v1', plural: 'namespaces' }, undefined);
   return namespaces.flatMap((one) => textAt(one, 'metadata', 'name') ?? []);
 }
 
 /** Of the files that kubectl would read; one that cannot be read has none. */
 function readContexts(path: string | undefined): readonly string[] {
-  const { KUBECONFIG } = process.env;
-  const paths = path ? [path] : KUBECONFIG ? KUBECONFIG.split(delimiter) : [homeKubeconfig() ?? []].flat();
-  const names = paths.flatMap((file) => {
+  const names = kubeconfigPaths(path).flatMap((file) => {
     try {
       return parseManifest(readFileSync(file, 'utf8'), file).flatMap((kubeconfig) =>
         listAt(kubeconfig, 'contexts').flatMap((context) => textAt(context, 'name') ?? []),

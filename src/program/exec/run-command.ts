@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { execa, type Subprocess } from 'execa';
-import { Interrupted } from '../failure.ts';
+import { Interrupted } from '../signals.ts';
 import { LineCutter } from './lines.ts';
 
 export interface CommandRun {

@@ -6,9 +6,9 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
 import { hideShapes } from '../../exec/secret-shapes.ts';
-import { homeKubeconfig } from '../../home.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
 
@@ -23,6 +23,24 @@ export async function installedProgram(): Promise<Pick<CredentialCommand, 'comma
   const found = await findExecutable(basename(script), process.env.PATH ?? '');
   const isThis = !('problem' in found) && realpathSync(found.path) === realpathSync(script);
   return isThis ? { command: basename(script), before: [] } : thisProgram();
+}
+
+/**
+ * Throws a `Failure` where stdin or a pipe is among the files that the kubeconfig's users will read each time. `files` are those
+ * of the ClusterProfiles.
+ */
+export function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean): void {
+  const { options, providerFlags } = call;
+  const all = [
+    ...files,
+    options.text('from-pod-args') ?? [],
+    pickFlags(providerFlags).values['clusterprofile-provider-file'] ?? [],
+    ...(readsHub ? kubeconfigFiles(options.text('kubeconfig')) : []),
+  ].flat();
+  const found = all.find(isReadOnce);
+  if (found === undefined) return;
+  const how = 'write what is read into a file, and name the file';
+  throw new Failure(exitCodes.usage, `a kubeconfig cannot read ${found === '-' ? 'stdin' : found} again`, how);
 }
 
 /** The flags of the providers. Throws a `Failure` for what would mean something else elsewhere, or is a secret. */
@@ -90,18 +108,14 @@ export function readsPodOfHub({ options }: Call): boolean {
 /** The context of the hub that is the current one now. */
 export async function contextOf(call: Call): Promise<string> {
   const { Hub } = await import('../hub.ts');
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   await hub.close();
   return hub.context;
 }
 
 /** The files that ClusterProfiles are read from, where it is not the hub. */
 export function fileArguments({ options }: Call): readonly string[] {
-  const files = options.texts('filename');
-  const isStdin = files.includes('-') || options.text('from-pod-args') === '-';
-  if (!isStdin) return files.flatMap((file) => ['--filename', resolve(file)]);
-  const how = 'write what is read into a file, and name the file';
-  throw new Failure(exitCodes.usage, 'a kubeconfig cannot read stdin again', how);
+  return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
 }
 
 /** The hub, by its files and its context: whatever KUBECONFIG is where the kubeconfig is used. `undefined` where none is needed. */
@@ -118,9 +132,5 @@ export function hubArguments({ options }: Call, context: string | undefined): Pi
 
 function kubeconfigFiles(given: string | undefined): readonly string[] {
   if (given !== undefined) return [resolve(given)];
-  const { KUBECONFIG } = process.env;
-  const paths = KUBECONFIG ? KUBECONFIG.split(delimiter) : [homeKubeconfig() ?? []].flat();
-  return [...new Set(paths.filter((path) => path !== '').map((path) => resolve(path)))].filter((path) =>
-    existsSync(path),
-  );
+  return [...new Set(kubeconfigPaths(given).map((path) => resolve(path)))].filter((path) => existsSync(path));
 }

@@ -15,6 +15,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { kubernetesTags, kubernetesYaml } from '../../access/yaml-text.ts';
+import { escapeInJson, escapeInYaml, quoteActive } from '../print.ts';
 import { isEntryOf, type KubeconfigEntry, sourceOf } from './entries.ts';
 
 export interface Merged {
@@ -54,7 +55,8 @@ export function mergeKubeconfig(text: string | undefined, entries: readonly Kube
     (isThere ? updated : added).push(name);
   }
   const [only, second] = entries;
-  if (only && !second && !content['current-context']) document.set('current-context', only.name);
+  if (only && !second && !content['current-context'])
+    document.set('current-context', quoteActive(document.createNode(only.name)));
   return { text: textOf(document, text ?? ''), added, updated };
 }
 
@@ -69,7 +71,7 @@ function refuseOtherSource(name: string, before: readonly string[], now: readonl
 }
 
 function readKubeconfig(text: string): Document {
-  if (text.trim() === '') return new Document({ apiVersion: 'v1', kind: 'Config' }, { version: '1.1' });
+  if (text.trim() === '') return new Document({ apiVersion: 'v1', kind: 'Config' }, asWritten);
   const options = { ...asWritten, intAsBigInt: true, prettyErrors: true, logLevel: 'error' } as const;
   const document = parseDocument(text, options) as Document; // its contents may become others
   const [error] = document.errors;
@@ -98,7 +100,9 @@ function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
     const source = item.type === 'PLAIN' && typeof item.value !== 'string' ? item.source : undefined;
     // Not every parser reads a value of no text in braces: that is written as null.
     if (source === '' && context.inFlow) return 'null';
-    return source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
+    const text = source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
+    if (item.type !== 'QUOTE_DOUBLE') return text;
+    return context.options.doubleQuotedAsJSON ? escapeInJson(text) : escapeInYaml(text);
   };
 }
 
@@ -152,7 +156,7 @@ function itemNamed(document: Document, list: YAMLSeq, name: string): YAMLMap | u
 function put(document: Document, list: YAMLSeq, name: string, field: string, value: object): void {
   const item = itemNamed(document, list, name);
   if (!item) {
-    list.add(document.createNode({ [field]: value, name }));
+    list.add(quoteActive(document.createNode({ [field]: value, name })));
     return;
   }
   // An alias elsewhere would mean something else, or nothing.
@@ -161,13 +165,19 @@ function put(document: Document, list: YAMLSeq, name: string, field: string, val
       if ('anchor' in node && node.anchor) throw aliasProblem(`the entry ${name}`);
     },
   });
-  item.set(field, document.createNode(value));
+  item.set(field, quoteActive(document.createNode(value)));
 }
 
 /** How the file is written already: JSON, or YAML with lists that are moved in or not; kubectl does not. */
 function formOf(text: string): ToStringOptions {
   if (/^\s*\{/.test(text)) {
-    return { collectionStyle: 'flow', defaultKeyType: 'QUOTE_DOUBLE', defaultStringType: 'QUOTE_DOUBLE', lineWidth: 0 };
+    return {
+      collectionStyle: 'flow',
+      defaultKeyType: 'QUOTE_DOUBLE',
+      defaultStringType: 'QUOTE_DOUBLE',
+      doubleQuotedAsJSON: true,
+      lineWidth: 0,
+    };
   }
   return { lineWidth: 0, indentSeq: /^(?:clusters|users|contexts):[^\S\n]*\n+[^\S\n]+- /m.test(text) };
 }

@@ -11,6 +11,7 @@ import {
   hubArguments,
   providerArguments,
   readsPodOfHub,
+  refuseReadOnce,
   thisProgram,
 } from '../kubeconfig/credential-command.ts';
 import { toEntry } from '../kubeconfig/entries.ts';
@@ -36,8 +37,10 @@ export async function run(call: Call): Promise<ExitCode> {
   const timeout = options.text('timeout');
   const timeoutMs = timeout === undefined ? undefined : durationOf('--timeout', timeout);
   const atOnce = numberOf('--parallel', options.text('parallel') ?? '10');
+  const readsHub = readsPodOfHub(call);
+  refuseReadOnce(call, [], readsHub);
   const { providers } = await requiredProvidersOf(call);
-  const hub = hubArguments(call, readsPodOfHub(call) ? await contextOf(call) : undefined);
+  const hub = hubArguments(call, readsHub ? await contextOf(call) : undefined);
   const after = [...hub.after, ...providerArguments(call, providers)];
   const profiles = await profilesOf(call);
   if (profiles.length === 0) {

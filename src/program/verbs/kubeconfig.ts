@@ -11,25 +11,35 @@ import {
   installedProgram,
   providerArguments,
   readsPodOfHub,
+  refuseReadOnce,
 } from '../kubeconfig/credential-command.ts';
 import { type KubeconfigEntry, toEntry } from '../kubeconfig/entries.ts';
 import { MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
+import { jsonText } from '../print.ts';
 import { profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
+import { harmless } from '../terminal.ts';
 import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
-  const { entries, refused } = await entriesOf(call);
   const file = options.text('merge');
+  if (file === '-') {
+    throw new Failure(
+      exitCodes.usage,
+      '--merge cannot merge into stdout',
+      'leave --merge out to print the kubeconfig, or name a file',
+    );
+  }
+  const { entries, refused } = await entriesOf(call);
   if (entries.length > 0 && file !== undefined) await merge(call, file, entries);
   else if (entries.length > 0) {
     const { text } = mergeKubeconfig(undefined, entries);
-    await terminal.write(options.text('output') === 'json' ? `${JSON.stringify(parse(text), null, 2)}\n` : text);
+    await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
   }
-  for (const { message } of refused) await terminal.say(`left out: ${message}`);
+  for (const { message } of refused) await terminal.say(`left out: ${harmless(message)}`);
   if (entries.length + refused.length === 0)
     await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
   const [first] = refused;
@@ -40,9 +50,12 @@ export async function run(call: Call): Promise<ExitCode> {
 async function entriesOf(
   call: Call,
 ): Promise<{ readonly entries: readonly KubeconfigEntry[]; readonly refused: readonly ProfileError[] }> {
+  const files = call.options.texts('filename');
+  const readsFiles = files.length > 0;
+  const readsHub = !readsFiles || readsPodOfHub(call);
+  refuseReadOnce(call, files, readsHub);
   const { providers } = await requiredProvidersOf(call);
-  const readsFiles = call.options.texts('filename').length > 0;
-  const context = readsFiles && !readsPodOfHub(call) ? undefined : await contextOf(call);
+  const context = readsHub ? await contextOf(call) : undefined;
   const { after, env } = hubArguments(call, context);
   const program = await installedProgram();
   const command = { ...program, after: [...fileArguments(call), ...after, ...providerArguments(call, providers)], env };

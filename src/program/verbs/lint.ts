@@ -5,12 +5,12 @@ import { pluginFileProblem } from '../../exec/plugin-file.ts';
 import { version } from '../command-line.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { readSource } from '../input.ts';
 import { type Finding, inOrder, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
 import { lint } from '../lint/lint.ts';
 import type { KnownProvider } from '../lint/providers.ts';
 import { toSarif } from '../lint/sarif.ts';
 import { jsonText } from '../print.ts';
-import { readSource } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 
@@ -25,7 +25,7 @@ export async function run(call: Call): Promise<ExitCode> {
   }
   const { providers: configured } = await providersOf(call);
   const files = await Promise.all(
-    args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file) })),
+    args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file, call.signal) })),
   );
   const result = lint(files, configured);
   const unsafe = await Promise.all(result.providers.map(unsafePlugin));

@@ -1,5 +1,4 @@
 /** `run-plugin -- COMMAND`: runs a plugin as a client would, and says what is wrong with its answer. */
-import { readFileSync } from 'node:fs';
 import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
 import { checkCluster } from '../../access/cluster.ts';
 import { clusterSchema } from '../../access/cluster-profile.ts';
@@ -15,11 +14,12 @@ import type { Ended } from '../../exec/process.ts';
 import { RunHistory } from '../../exec/run-limit.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { readInput } from '../input.ts';
 import { durationOf } from '../option-values.ts';
 import { silentPluginOptions } from '../plugin-options.ts';
 import { printData } from '../print.ts';
 import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
-import type { Call, Options } from '../verb.ts';
+import type { Call } from '../verb.ts';
 
 /** What is told of a run; `-o json` has the same names. */
 interface Report extends Diagnosis {
@@ -38,7 +38,7 @@ interface Report extends Diagnosis {
 }
 
 export async function run(call: Call): Promise<ExitCode> {
-  const pluginCall = toPluginCall(call);
+  const pluginCall = await toPluginCall(call);
   const report = await runAndJudge(call, pluginCall);
   if (!(await printData(call, () => report))) await call.terminal.write(textOf(call, report));
   return report.errors.length > 0 ? exitCodes.plugin : exitCodes.ok;
@@ -152,8 +152,10 @@ function spanOf(seconds: number): string {
   return `${Math.floor(seconds / length)} ${unit}`;
 }
 
-/** What a client would run it with. Throws a `Failure` for an option that cannot be used. */
-function toPluginCall({ options, command: [command, ...args], program }: Call): PluginCall {
+/** What a client would run it with. Rejects with a `Failure` for an option that cannot be used. */
+async function toPluginCall(call: Call): Promise<PluginCall> {
+  const { options, program } = call;
+  const [command, ...args] = call.command;
   if (!command) {
     throw new Failure(
       exitCodes.usage,
@@ -163,7 +165,7 @@ function toPluginCall({ options, command: [command, ...args], program }: Call): 
   }
   const given = options.text('api-version') ?? 'v1';
   const apiVersion = apiVersions.find((version) => version.endsWith(`/${given}`)) ?? apiVersions[0];
-  const cluster = clusterOf(options);
+  const cluster = await clusterOf(call);
   const mode = options.text('interactive-mode');
   const exec = {
     apiVersion,
@@ -185,7 +187,7 @@ function toVariable(text: string): EnvVar {
 }
 
 /** `spec.cluster`, where an option says something of it. */
-function clusterOf(options: Options): ExecCluster | undefined {
+async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undefined> {
   const authority = options.text('certificate-authority');
   const fields = {
     server: options.text('server'),
@@ -193,7 +195,9 @@ function clusterOf(options: Options): ExecCluster | undefined {
     'proxy-url': options.text('proxy-url'),
     'insecure-skip-tls-verify': options.has('insecure-skip-tls-verify'),
     'certificate-authority-data':
-      authority === undefined ? undefined : readInput('--certificate-authority', authority).toString('base64'),
+      authority === undefined
+        ? undefined
+        : (await readFileOf('--certificate-authority', authority, signal)).toString('base64'),
   };
   const config = options.text('config');
   const isGiven = config !== undefined || Object.values(fields).some((value) => value !== undefined && value !== false);
@@ -206,13 +210,13 @@ function clusterOf(options: Options): ExecCluster | undefined {
     return refuse('', fieldPath(parsed.error.issues[0]?.path ?? []), parsed.error.issues[0]?.message ?? '');
   return toExecCluster(
     checkCluster(parsed.data, 'cluster', refuse),
-    config === undefined ? undefined : readConfig(config),
+    config === undefined ? undefined : await readConfig(config, signal),
   );
 }
 
 /** JSON, or `@file` of it. */
-function readConfig(given: string): Json {
-  const text = given.startsWith('@') ? readInput('--config', given.slice(1)).toString('utf8') : given;
+async function readConfig(given: string, signal: AbortSignal): Promise<Json> {
+  const text = given.startsWith('@') ? (await readFileOf('--config', given.slice(1), signal)).toString('utf8') : given;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -228,11 +232,6 @@ function readConfig(given: string): Json {
   });
 }
 
-function readInput(option: string, path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new Failure(exitCodes.usage, `${option} ${path} cannot be read (${code})`, 'correct the path');
-  }
+function readFileOf(option: string, path: string, signal: AbortSignal): Promise<Buffer> {
+  return readInput(`${option} ${path}`, path, exitCodes.usage, signal);
 }

@@ -28,7 +28,7 @@ interface Row {
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
-  const hub = Hub.open(call);
+  const hub = await Hub.open(call);
   const namespace = options.has('all-namespaces')
     ? undefined
     : (options.text('namespace') ?? hub.namespace ?? 'default');

@@ -156,6 +156,7 @@ describe('kubeconfig', () => {
       runProgram(t, ['kubeconfig', '-f', file, flag, 'google=/plugin --client-secret hunter2-hunter2']),
       runProgram(t, ['kubeconfig', '-f', '-', flag, 'google=/plugin'], { input: await readFile(file, 'utf8') }),
       runProgram(t, ['kubeconfig', '-f', file]),
+      runProgram(t, ['kubeconfig', '-f', file, '--merge', '-', flag, 'google=/plugin']),
     ]);
     for (const secret of ['https://me:hunter2@example.com/', 'AWS_SECRET_ACCESS_KEY=hunter2-aws']) {
       const { stdout, stderr, exitCode } = await runProgram(t, [
@@ -174,6 +175,7 @@ describe('kubeconfig', () => {
     assert.match(said[1] ?? '', /the flags of provider google have what looks like a secret/);
     assert.ok(!said[1]?.includes('hunter2'));
     assert.match(said[2] ?? '', /cannot read stdin again/);
+    assert.match(said[4] ?? '', /--merge cannot merge into stdout\nhint: {2}leave --merge out to print the kubeconfig/);
     assert.match(said[3] ?? '', /kubeconfig needs to know the controller's access providers/);
     assert.deepEqual(
       all.map(({ exitCode, stdout }) => [exitCode, stdout]),
@@ -182,6 +184,7 @@ describe('kubeconfig', () => {
         [3, ''],
         [2, ''],
         [3, ''],
+        [2, ''],
       ],
     );
   });

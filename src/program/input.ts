@@ -1,0 +1,53 @@
+/** What a user names as input: files, pipes and stdin. */
+import { readFileSync, type Stats, statSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { abortable } from '../abortable.ts';
+import { homeKubeconfig } from '../home.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+import { endedBySignals } from './signals.ts';
+
+let stdin: Promise<string> | undefined;
+
+/** The text of a file, or of stdin for `-`: however many options name stdin, it is read once. Rejects with a `Failure`. */
+export async function readSource(file: string, signal: AbortSignal): Promise<string> {
+  if (file === '-') return abortable(() => (stdin ??= text(process.stdin)), signal);
+  return (await readInput(file, file, exitCodes.configuration, signal)).toString('utf8');
+}
+
+/** What a file or a pipe holds. `what` stands before the reason in the message. Rejects with a `Failure`. */
+export async function readInput(what: string, file: string, exitCode: ExitCode, signal: AbortSignal): Promise<Buffer> {
+  return endedBySignals(signal, () => {
+    try {
+      return readFileSync(file);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+      throw new Failure(exitCode, `${what} ${why}`, 'correct the path');
+    }
+  });
+}
+
+/** Where the hub's kubeconfig is read from: `--kubeconfig`, else the files that kubectl would read. They may be missing. */
+export function kubeconfigPaths(given: string | undefined): readonly string[] {
+  if (given !== undefined) return [given];
+  const { KUBECONFIG } = process.env;
+  return KUBECONFIG ? KUBECONFIG.split(delimiter).filter((path) => path !== '') : [homeKubeconfig() ?? []].flat();
+}
+
+/** Whether a path can be read once only, or by this process only: `-`, a pipe, `<(command)`, /dev/stdin. */
+export function isReadOnce(file: string): boolean {
+  if (file === '-' || /^\/(?:dev\/(?:fd\/|stdin$|tty)|proc\/)/.test(resolve(file))) return true;
+  const stats = statsOf(file);
+  return stats !== undefined && (stats.isFIFO() || stats.isSocket());
+}
+
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file);
+  } catch {
+    // Whoever reads it says why it cannot be read.
+    return undefined;
+  }
+}

@@ -1,0 +1,161 @@
+// What the program reads: files, pipes and stdin, and how it ends while it waits for them.
+import assert from 'node:assert/strict';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { execa } from 'execa';
+import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const profile = { kind: 'ClusterProfile', metadata: { namespace: 'fleet', name: 'spoke-1' } };
+const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '/plugin', interactiveMode: 'Never' };
+const providers = { providers: [{ name: 'google', execConfig }] };
+
+async function makeFifo(t: TestContext): Promise<string> {
+  const path = join(await temporaryFolder(t), 'fifo');
+  await execa('mkfifo', [path]);
+  return path;
+}
+
+function start(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = execa(process.execPath, [programFile, ...args], {
+    env: { ...programEnvironment('/nowhere'), ...env },
+    extendEnv: false,
+    reject: false,
+    stdin: 'pipe',
+  });
+  t.after(() => child.kill('SIGKILL'));
+  return child;
+}
+
+/** Opens a FIFO for writing, which waits until the program has begun to read. */
+async function writerOf(fifo: string, child: ReturnType<typeof start>) {
+  // Where it ends without reading, somebody else has to let the writer in.
+  const release = async () => (await open(fifo, 'r+')).close();
+  void child.then(release).catch(() => {});
+  return open(fifo, 'w');
+}
+
+/** Where a pipe can be named, and what comes out of it. */
+const places: Readonly<Record<string, (fifo: string, file: string) => readonly string[]>> = {
+  'get -f': (fifo) => ['get', '-f', fifo],
+  'get --clusterprofile-provider-file': (fifo, file) => ['get', '-f', file, '--clusterprofile-provider-file', fifo],
+  'get --from-pod-args': (fifo, file) => ['get', '-f', file, '--from-pod-args', fifo],
+  'get --kubeconfig': (fifo) => ['get', '--kubeconfig', fifo],
+  lint: (fifo) => ['lint', fifo],
+  'exec -f': (fifo) => ['exec', '-f', fifo, '--clusterprofile-access-provider=google=/plugin', '--', 'true'],
+  'run-plugin --certificate-authority': (fifo) => ['run-plugin', '--certificate-authority', fifo, '--', 'true'],
+  'run-plugin --config': (fifo) => ['run-plugin', '--server', 'https://h', '--config', `@${fifo}`, '--', 'true'],
+};
+
+describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
+  for (const [place, argsOf] of Object.entries(places)) {
+    test(place, async (t) => {
+      const file = await writeInput(t, 'profile.json', profile);
+      await Promise.all(
+        (['SIGINT', 'SIGTERM'] as const).map(async (signal) => {
+          const fifo = await makeFifo(t);
+          const child = start(t, argsOf(fifo, file));
+          const writer = await writerOf(fifo, child);
+          child.kill(signal);
+          const { signal: endedBy, stderr } = await child;
+          assert.deepEqual([endedBy, stderr], [signal, '']);
+          await writer.close();
+        }),
+      );
+    });
+  }
+
+  test('in KUBECONFIG', async (t) => {
+    const fifo = await makeFifo(t);
+    const child = start(t, ['get'], { KUBECONFIG: fifo });
+    const writer = await writerOf(fifo, child);
+    child.kill('SIGTERM');
+    assert.equal((await child).signal, 'SIGTERM');
+    await writer.close();
+  });
+
+  test('that nobody has opened for writing', async (t) => {
+    const child = start(t, ['get', '-f', await makeFifo(t)]);
+    child.kill('SIGINT');
+    const { signal, exitCode } = await child;
+    // By its own handler, where the signal came before the read.
+    assert.ok(signal === 'SIGINT' || exitCode === 130);
+  });
+
+  test('that is stdin, with commands of the user to follow too', async (t) => {
+    const flag = '--clusterprofile-access-provider=google=/plugin';
+    for (const args of [
+      ['get', '-f', '-'],
+      ['lint', '-'],
+      ['exec', '-f', '-', flag, '--', 'true'],
+    ]) {
+      const child = start(t, args);
+      // More than a pipe holds: it has begun to read when all is taken.
+      await new Promise<void>((resolve) => child.stdin.write('#'.repeat(1_000_000), () => resolve()));
+      child.kill('SIGINT');
+      const { exitCode, stderr } = await child;
+      assert.deepEqual([exitCode, stderr], [130, ''], args.join(' '));
+    }
+  });
+});
+
+test('a FIFO and <(command) are read to their end, as a file is', async (t) => {
+  const file = await writeInput(t, 'profile.json', profile);
+  const fifo = await makeFifo(t);
+  const child = start(t, ['get', '-f', fifo, '-o', 'name']);
+  const writer = await writerOf(fifo, child);
+  await writer.writeFile(JSON.stringify(profile));
+  await writer.close();
+  assert.equal((await child).stdout, 'clusterprofile.multicluster.x-k8s.io/spoke-1');
+  const providerFile = await writeInput(t, 'providers.json', providers);
+  const script = `"$0" "$1" get -f <(cat "$2") --clusterprofile-provider-file <(cat "$3") -o json`;
+  const { stdout } = await execa('bash', ['-c', script, process.execPath, programFile, file, providerFile]);
+  assert.equal(JSON.parse(stdout).items[0].error.code, 'NO_MATCHING_PROVIDER');
+});
+
+test('stdin that two options name is read once', async (t) => {
+  const args = ['--clusterprofile-access-provider=google=/plugin'];
+  const workload = { kind: 'Pod', metadata: { name: 'c' }, spec: { containers: [{ name: 'c', args }] } };
+  const input = JSON.stringify({ kind: 'List', items: [profile, workload] });
+  const { stdout, stderr } = await runProgram(t, ['get', '-f', '-', '--from-pod-args', '-', '-o', 'name'], { input });
+  assert.deepEqual([stdout, stderr], ['clusterprofile.multicluster.x-k8s.io/spoke-1', '']);
+});
+
+test('what can be read once only is refused where it would be needed again, and nothing is read', async (t) => {
+  const file = await writeInput(t, 'profile.json', profile);
+  const providerFile = await writeInput(t, 'providers.json', providers);
+  const fifo = await makeFifo(t);
+  const flags = ['--clusterprofile-provider-file', providerFile];
+  for (const [args, what] of [
+    [['kubeconfig', '-f', '-', ...flags], 'stdin'],
+    [['kubeconfig', '-f', file, '-f', fifo, ...flags], fifo],
+    [['kubeconfig', '-f', '/dev/fd/63', ...flags], '/dev/fd/63'],
+    [['kubeconfig', '-f', '/dev/stdin', ...flags], '/dev/stdin'],
+    [['kubeconfig', '-f', file, `--clusterprofile-provider-file=${fifo}`], fifo],
+    [['kubeconfig', '--kubeconfig', fifo, ...flags], fifo],
+    [['kubeconfig', '-f', file, '--from-pod-args', '-'], 'stdin'],
+    [['exec', '-f', '-', '--from-pod-args', '-', '--', 'true'], 'stdin'],
+    [['exec', '-f', file, '--clusterprofile-provider-file', fifo, '--', 'true'], fifo],
+    [['exec', '-f', file, '--from-pod-args', 'deployment/x', '--kubeconfig', fifo, '--', 'true'], fifo],
+  ] as const) {
+    const { stdout, stderr, exitCode } = await runProgram(t, args, { input: JSON.stringify(profile) });
+    const hint = 'write what is read into a file, and name the file';
+    assert.deepEqual(
+      [stdout, stderr, exitCode],
+      ['', `error: a kubeconfig cannot read ${what} again\nhint:  ${hint}`, 2],
+    );
+  }
+});
+
+test('completion reads neither stdin nor a pipe', async (t) => {
+  const fifo = await makeFifo(t);
+  for (const words of [
+    ['get', '-f', fifo, ''],
+    ['get', '-f', '-', ''],
+    ['get', '--kubeconfig', fifo, '--context', ''],
+  ]) {
+    const child = start(t, ['__complete', ...words]);
+    assert.equal((await child).stdout, ':4', words.join(' '));
+  }
+});
