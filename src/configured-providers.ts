@@ -1,8 +1,10 @@
 /** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
+
 import { readFileSync } from 'node:fs';
 import { hardeningProblems } from './access/hardened.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
+import { errnoOf } from './errno.ts';
 import { ConfigurationError } from './errors.ts';
 
 /** A provider file, as it was read. */
@@ -60,10 +62,7 @@ export function readProviderFile(path: string): ProviderFile {
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {
-    throw unreadableProviderFile(
-      path,
-      error instanceof Error && 'code' in error ? String(error.code) : 'unknown error',
-    );
+    throw unreadableProviderFile(path, errnoOf(error));
   }
 }
 

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import { errnoOf } from './errno.ts';
 
 /** Milliseconds between looks at a file: what two of them find the same has been still for as long. */
 const lookMs = 1_000;
@@ -75,7 +76,7 @@ async function lookAt(path: string): Promise<Look> {
       await file.close();
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = errnoOf(error);
     return { reading: { code }, stamp: '' };
   }
 }

@@ -1,8 +1,9 @@
+import { isObject } from '../argument.ts';
 import type { ProfileErrorCode } from '../errors.ts';
 import { argRule, envVarRule } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
 import { checkCount, checkItem } from './limits.ts';
-import { type ConfiguredProvider, type EnvVar, envNameProblem } from './provider.ts';
+import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 
 /** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
 export const extensionNames = {
@@ -73,7 +74,8 @@ export function applyExtensions(
         ignored.push({ path: value, reason: `profileSourcedEnvVarsPolicy of provider ${provider.name} is Ignore` });
       } else {
         const added = allowedEnvs(readEnvs(extension, value, refuse), provider, value, ignored, refuse);
-        env = mergeEnv(env, added);
+        // Configured variables keep their order, added ones follow, sorted.
+        env = lastOfEachName([...env, ...added]);
         if (provider.profileSourcedEnvVarsPolicy === 'AppendIfNotExists') {
           appendIfNotExists = added.map((variable) => variable.name);
         }
@@ -106,7 +108,7 @@ function readArgs(
 }
 
 function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly EnvVar[] {
-  if (typeof extension !== 'object' || extension === null || Array.isArray(extension)) {
+  if (!isObject(extension)) {
     return refuse('ENV_INVALID', path, 'must be an object that maps names of environment variables to values');
   }
   const variables = Object.entries(extension);
@@ -168,10 +170,4 @@ function allowedEnvs(
     if (refusal) refuse('ENV_NOT_ALLOWED', at, refusal);
     return true;
   });
-}
-
-/** KEP-5339: each name once. Configured variables keep their order, added ones follow, sorted. */
-function mergeEnv(configured: readonly EnvVar[], added: readonly EnvVar[]): readonly EnvVar[] {
-  const merged = new Map([...configured, ...added].map(({ name, value }) => [name, value]));
-  return [...merged].map(([name, value]) => ({ name, value }));
 }

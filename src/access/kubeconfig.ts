@@ -2,7 +2,9 @@
  * Kubeconfigs come in, the access of one context goes out, with the other credentials of its user.
  * Pure but for `readFile`: it must not know of plugins that run or of the network.
  */
+
 import type { z } from 'zod';
+import { errnoOf } from '../errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
 import { extensionNames, type Ignored, type Refuse } from './extensions.ts';
@@ -209,7 +211,7 @@ function readCertificateAuthority(
   try {
     return { 'certificate-authority-data': readFile(path).toString('base64') };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const code = errnoOf(error);
     file.report(field, `${path} cannot be read (${code})`);
     return { 'certificate-authority-data': undefined };
   }

@@ -2,6 +2,7 @@
  * A ClusterProfile and the operator's providers come in, a ResolvedAccess goes out: everything needed to connect.
  * Pure: it must not know of plugins that run, of files, or of the network.
  */
+import { isObject } from '../argument.ts';
 import { ProfileError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import type { ApiVersion } from './api-versions.ts';
@@ -221,10 +222,6 @@ function readList(value: unknown, path: string, refuse: Refuse): readonly Access
 
 function isEntry(value: unknown): value is AccessProvider {
   return isObject(value) && typeof Reflect.get(value, 'name') === 'string';
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function readCluster(

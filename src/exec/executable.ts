@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { errnoOf } from '../errno.ts';
 
 /** Where a command's executable is, or why it cannot be run. */
 export type Executable = { readonly path: string } | { readonly problem: ExecutableProblem; readonly path: string };
@@ -27,8 +28,7 @@ async function check(path: string): Promise<Executable> {
   try {
     if ((await stat(path)).isDirectory()) return { path, problem: 'a directory' };
   } catch (error) {
-    const denied = error instanceof Error && 'code' in error && error.code === 'EACCES';
-    return { path, problem: denied ? 'out of reach' : 'missing' };
+    return { path, problem: errnoOf(error) === 'EACCES' ? 'out of reach' : 'missing' };
   }
   try {
     await access(path, constants.X_OK);

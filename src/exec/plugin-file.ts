@@ -1,7 +1,8 @@
 /** Whether somebody else could put another program in a plugin's place. */
 import { lstat, readFile, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { errnoOf, isPassing } from './start-problem.ts';
+import { errnoOf } from '../errno.ts';
+import { isPassing } from './start-problem.ts';
 
 const longestChain = 40;
 const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];

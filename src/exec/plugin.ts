@@ -6,6 +6,8 @@ import { isatty } from 'node:tty';
 import { abortable } from '../abortable.ts';
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
+import { errnoOf } from '../errno.ts';
+import { openingOf } from '../errors/cluster-of-error.ts';
 import { type ClusterOfError, PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { emit, type Observer, type RunEnd, type RunReason, stateOf } from '../telemetry.ts';
@@ -28,7 +30,7 @@ import { type PluginPolicy, permissionFor } from './plugin-policy.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 import { redact } from './redact.ts';
 import { RunHistory, withinRunLimit } from './run-limit.ts';
-import { errnoOf, isPassing, machineProblem, startProblem } from './start-problem.ts';
+import { isPassing, machineProblem, startProblem } from './start-problem.ts';
 
 /** Everything that can change a plugin's answer, and whose it is. */
 export interface PluginCall {
@@ -175,7 +177,7 @@ function fieldsOf({ provider, exec }: PluginCall, { cluster }: Pick<Previous, 'c
 }
 
 function lineOf({ origin, exec }: PluginCall, { cluster }: Pick<Previous, 'cluster'>, message: string): string {
-  return `${cluster ? `${cluster.name}, ${cluster.server}: ` : ''}${origin}: plugin ${exec.command}: ${message}`;
+  return `${openingOf(cluster)}${origin}: plugin ${exec.command}: ${message}`;
 }
 
 async function run(

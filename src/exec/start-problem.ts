@@ -49,11 +49,6 @@ export function machineProblem(errno: string): StartProblem {
     : { code: 'PLUGIN_NOT_EXECUTABLE', reason: `could not be started (${errno})` };
 }
 
-/** The code of an operating system's error. Its message may quote arguments. */
-export function errnoOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
-}
-
 /** Whether a machine's code says nothing of the plugin. */
 export function isPassing(errno: string): boolean {
   return Object.hasOwn(passing, errno);

@@ -2,9 +2,11 @@
  * What a kubeconfig's user has without a plugin: a token, a token file, a user name, a certificate with its key, or nothing.
  * Takes the place of a CredentialSource. Files are read again from time to time, as client-go does it, and after a 401.
  */
+
 import { readFile } from 'node:fs/promises';
 import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
+import { errnoOf } from '../errno.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Hold } from './backoff.ts';
 import {
@@ -179,7 +181,7 @@ export class StaticCredentials implements CredentialSupply {
     try {
       return await readFile(path, 'utf8');
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const code = errnoOf(error);
       throw this.#invalid(field, `${path} cannot be read (${code}): correct the path, or mount the file`);
     }
   }

@@ -3,6 +3,7 @@
  * PluginError. It must not know of caches.
  */
 import { callSafely } from '../callbacks.ts';
+import { errnoOf } from '../errno.ts';
 import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
 import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
 import { findExecutable } from '../exec/executable.ts';
@@ -12,7 +13,7 @@ import { environmentOf } from '../exec/plugin-input.ts';
 import { type Ended, runProcess } from '../exec/process.ts';
 import { redact } from '../exec/redact.ts';
 import { RunHistory, withinRunLimit } from '../exec/run-limit.ts';
-import { errnoOf, machineProblem, startProblem } from '../exec/start-problem.ts';
+import { machineProblem, startProblem } from '../exec/start-problem.ts';
 import { warnOnStderr } from '../logger.ts';
 import type { Troubles } from '../troubles.ts';
 import type { ImageProvider } from './config.ts';

@@ -3,6 +3,7 @@ import { readFileSync, type Stats, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { abortable } from '../abortable.ts';
+import { errnoOf } from '../errno.ts';
 import { homeKubeconfig } from '../home.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -22,7 +23,7 @@ export async function readInput(what: string, file: string, exitCode: ExitCode, 
     try {
       return readFileSync(file);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const code = errnoOf(error);
       const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
       throw new Failure(exitCode, `${what} ${why}`, 'correct the path');
     }

@@ -1,4 +1,5 @@
 /** Kubeconfigs and options come in, the parts of a RestConfig go out: where to connect, and whose credential. */
+
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
@@ -6,6 +7,7 @@ import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { checkArgument, isObject } from '../argument.ts';
+import { errnoOf } from '../errno.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
@@ -154,7 +156,7 @@ export function readFiles(paths: readonly string[]): readonly KubeconfigText[] {
     try {
       return [{ text: readFileSync(path, 'utf8'), directory: dirname(path), path }];
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      const code = errnoOf(error);
       return code === 'ENOENT' ? [] : unreadable([path], `cannot be read (${code})`);
     }
   });
