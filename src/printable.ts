@@ -11,6 +11,11 @@ export function printable(text: string, maxBytes: number): string {
   return shortened(near.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped), maxBytes);
 }
 
+/** The same for each line of a text, whole: line breaks and tabs stay as they are. */
+export function printableLines(text: string): string {
+  return text.replace(/[^\n\t]+/g, (line) => printable(line, Number.MAX_SAFE_INTEGER));
+}
+
 function escaped(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;

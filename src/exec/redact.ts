@@ -1,5 +1,6 @@
 /** What may be shown of a text that a plugin wrote. */
 import { stripVTControlCharacters } from 'node:util';
+import { printableLines } from '../printable.ts';
 import { hideSecrets } from './known-secrets.ts';
 import { hideShapes } from './secret-shapes.ts';
 
@@ -19,12 +20,7 @@ export function redact(text: string, secrets: readonly string[] = [], { isCut = 
   const kept = stripVTControlCharacters(cut ? text.slice(-longest) : text);
   const hidden = hideSecrets(kept, secrets);
   const shown = hideShapes(cut ? hidden.replace(/^\S+/, '…') : hidden);
-  return lastBytes(shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeControl).trim());
-}
-
-function escapeControl(character: string): string {
-  if (character === '\n' || character === '\t') return character;
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+  return lastBytes(printableLines(shown).trim());
 }
 
 function lastBytes(text: string): string {

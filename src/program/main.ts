@@ -4,12 +4,13 @@
  */
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
+import { printableLines } from '../printable.ts';
 import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
-import { harmless, Terminal } from './terminal.ts';
+import { Terminal } from './terminal.ts';
 import { describe } from './told.ts';
 import { Options } from './verb.ts';
 import { verbs } from './verbs.ts';
@@ -104,9 +105,9 @@ const helpHint = (program: string, verb: string) => `see ${program} ${verb} --he
 async function tell(error: unknown, terminal: Terminal): Promise<ExitCode> {
   const { message, hint, exitCode } = await describe(error);
   // Both may quote what others wrote: fields of a profile, arguments.
-  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${harmless(message)}`);
+  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${printableLines(message)}`);
   if (hint !== undefined)
-    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${harmless(hint)}`);
+    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${printableLines(hint)}`);
   return exitCode;
 }
 

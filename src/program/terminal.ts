@@ -1,7 +1,6 @@
 /** Where a verb writes: a terminal, with colours, or a pipe, without. */
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { printable } from '../printable.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -44,9 +43,4 @@ export class Terminal {
 function writeTo(stream: Writable, text: string): Promise<void> {
   // What fails is the stream's error event, which the frame listens to: `| head` ends the program.
   return new Promise((resolve) => void stream.write(text, () => resolve()));
-}
-
-/** Lines that write nothing but themselves: control and format characters become `\u001b` and the like. */
-export function harmless(text: string): string {
-  return text.replace(/[^\n\t]+/g, (line) => printable(line, Number.MAX_SAFE_INTEGER));
 }

@@ -117,6 +117,10 @@ describe('an ordinary diagnosis', () => {
   }
 });
 
+test('what could write to a terminal, or is half a character, is written as an escape; line breaks and tabs stay', () => {
+  assert.equal(redact('a\tb\n\u202ec\u{e0041}\ud800'), 'a\tb\n\\u202ec\\u{e0041}\\ud800');
+});
+
 describe('a known secret', () => {
   const token = `start-${opaque}-${'0123456789abcdef'.repeat(4)}-end`;
 

@@ -2,6 +2,7 @@
 import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
 import { findExecutable } from '../../exec/executable.ts';
+import { printableLines } from '../../printable.ts';
 import { PrivateFolder } from '../exec/private-folder.ts';
 import { type CommandEnd, runCommand } from '../exec/run-command.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
@@ -20,7 +21,7 @@ import { durationOf, numberOf } from '../option-values.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { sideBySide } from '../side-by-side.ts';
-import { harmless, type Style } from '../terminal.ts';
+import type { Style } from '../terminal.ts';
 import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
 
@@ -48,7 +49,7 @@ export async function run(call: Call): Promise<ExitCode> {
     return exitCodes.ok;
   }
   const folder = new PrivateFolder();
-  const width = Math.max(...profiles.map((profile) => harmless(profileName(profile)).length));
+  const width = Math.max(...profiles.map((profile) => printableLines(profileName(profile)).length));
   const runFor = async (profile: Profile, index: number): Promise<Outcome> => {
     const name = profileName(profile);
     const kubeconfig = tryToWrite(folder, profile, index, () => {
@@ -128,7 +129,7 @@ function linesOf({ terminal, options }: Call, name: string, width: number, index
     const colour = colours[index % colours.length] ?? 'cyan';
     const prefix = options.has('no-prefix')
       ? ''
-      : `${terminal.paint(colour, harmless(name).padEnd(width), terminal[stream])} | `;
+      : `${terminal.paint(colour, printableLines(name).padEnd(width), terminal[stream])} | `;
     await terminal.copy(stream, lines.map((line) => `${prefix}${line}`).join(''));
   };
 }
@@ -142,6 +143,8 @@ async function summarize({ terminal }: Call, outcomes: readonly Outcome[], count
   ];
   await terminal.say(`${count} ${count === 1 ? 'cluster' : 'clusters'}: ${counts.join(', ')}`);
   for (const { profile, failure } of failed) {
-    await terminal.say(`  ${terminal.paint('red', harmless(profile), terminal.stderr)}: ${harmless(failure ?? '')}`);
+    await terminal.say(
+      `  ${terminal.paint('red', printableLines(profile), terminal.stderr)}: ${printableLines(failure ?? '')}`,
+    );
   }
 }

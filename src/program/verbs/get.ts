@@ -2,13 +2,13 @@
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
+import { printableLines } from '../../printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { jsonText, printData } from '../print.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import { type Column, formatTable } from '../table.ts';
-import { harmless } from '../terminal.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */
@@ -99,7 +99,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
 }
 
 const isData = ({ options }: Call) => ['json', 'yaml'].includes(options.text('output') ?? '');
-const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${harmless(name)}\n`;
+const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${printableLines(name)}\n`;
 const tableOptions = ({ options }: Call) => ({
   headers: !options.has('no-headers'),
   wide: options.text('output') === 'wide',
