@@ -175,36 +175,25 @@ describe('the time that it takes to redact', () => {
     '\u001b[',
   ];
   // Eight times the text: a square would take eight times as long as eight goes at the text.
-  const [length, factor, most] = [1_024, 8, 3];
+  const limits = { length: 1_024, factor: 8, most: 3 };
 
   test('grows with the secrets, also where they and the text repeat themselves', () => {
     for (const piece of ['a', 'ab', 'abc=', `${opaque} `]) {
-      const ratio = growth(
-        (size) => {
-          const text = `x ${piece.repeat(size / piece.length)}`;
-          const secrets = [`${piece.repeat((4 * size) / piece.length)}.`];
-          return () => redact(text, secrets);
-        },
-        length,
-        factor,
-      );
-      assert.ok(ratio < most, `${piece}: ${ratio.toFixed(1)} times what is linear`);
+      const ratio = growth((size) => {
+        const text = `x ${piece.repeat(size / piece.length)}`;
+        const secrets = [`${piece.repeat((4 * size) / piece.length)}.`];
+        return () => redact(text, secrets);
+      }, limits);
+      assert.ok(ratio < limits.most, `${piece}: ${ratio.toFixed(1)} times what is linear`);
     }
   });
   test('grows with the secrets and the text, not with their product: V8 searches for one as long as that', () => {
-    const ratio = growth(
-      (size) => {
-        const text = 'x'.repeat(size);
-        const secrets = Array.from(
-          { length: size / 128 },
-          (_, i) => `aZ${String(i).padStart(4, '0')}${'x'.repeat(194)}`,
-        );
-        return () => redact(text, secrets);
-      },
-      length,
-      factor,
-    );
-    assert.ok(ratio < most, `${ratio.toFixed(1)} times what is linear`);
+    const ratio = growth((size) => {
+      const text = 'x'.repeat(size);
+      const secrets = Array.from({ length: size / 128 }, (_, i) => `aZ${String(i).padStart(4, '0')}${'x'.repeat(194)}`);
+      return () => redact(text, secrets);
+    }, limits);
+    assert.ok(ratio < limits.most, `${ratio.toFixed(1)} times what is linear`);
   });
 
   test('has an end: of a text with more secrets than can be looked for nothing is shown', () => {
@@ -217,15 +206,11 @@ describe('the time that it takes to redact', () => {
   for (const [index, one] of pieces.entries()) {
     test(`grows with the text and not with its square, where it repeats ${JSON.stringify(one)} and another`, () => {
       for (const two of [...pieces, ...pieces].slice(index, index + 4)) {
-        const ratio = growth(
-          (size) => {
-            const text = (one + two).repeat(size / (one.length + two.length));
-            return () => redact(text);
-          },
-          length,
-          factor,
-        );
-        assert.ok(ratio < most, `${JSON.stringify(two)}: ${ratio.toFixed(1)} times what is linear`);
+        const ratio = growth((size) => {
+          const text = (one + two).repeat(size / (one.length + two.length));
+          return () => redact(text);
+        }, limits);
+        assert.ok(ratio < limits.most, `${JSON.stringify(two)}: ${ratio.toFixed(1)} times what is linear`);
       }
     });
   }

@@ -74,7 +74,7 @@ describe('matchImage', () => {
         const [pattern = '', image = ''] = make(length);
         return () => matchImage(pattern, image);
       };
-      const ratio = growth(match, 5_000, 8);
+      const ratio = growth(match, { length: 5_000, factor: 8, most: 3 });
       // A square would be 8.
       assert.ok(ratio < 3, `${make(4)}: 8 times the length takes 8 times ${ratio.toFixed(1)} as long`);
     }
