@@ -123,9 +123,9 @@ function hideWhole(text: string, secrets: readonly string[], hidden: Uint8Array)
 
 /** Marks what a text and a secret have in common: pieces of one length, each looked up once. */
 function hidePieces(text: string, secrets: readonly string[], hidden: Uint8Array): void {
+  if (secrets.length === 0) return;
   const pieces = new Map<string, boolean>();
   for (let at = 0; at + pieceLength <= text.length; at++) pieces.set(text.slice(at, at + pieceLength), false);
-  if (pieces.size === 0) return;
   for (const secret of secrets) {
     for (let at = 0; at + pieceLength <= secret.length; at++) {
       const piece = secret.slice(at, at + pieceLength);
