@@ -63,24 +63,26 @@ export interface TestPlugin {
 /** Text that a shell takes as it is. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Every run leaves its arguments and environment beside it; the answer lies in files, so no token is in the script. */
+/**
+ * Every run leaves its arguments and environment beside it; the answer lies in files, so no token is in the script. It starts few
+ * processes: tests run it hundreds of times. `cd -P` reads the link once, so a run sees the whole of one answer.
+ */
 const script = (directory: string) => `#!/bin/sh
 cd ${quoted(directory)} || exit 70
 printf 'x' >> runs
-{ for argument in "$@"; do printf '%s\\0' "$argument"; done; } > "args.$$" && mv "args.$$" args
-env -0 > "environment.$$" && mv "environment.$$" environment
-answer=$(readlink answer)
-. "./$answer/behaviour"
-cat "$answer/stderr" >&2
-cat "$answer/stdout"
+{ printf '%s\\0' "$#" "$@" && env -0; } > "given.$$" && mv "given.$$" given
+cd -P ./answer || exit 70
+. ./behaviour
+[ ! -s stderr ] || cat stderr >&2
+[ ! -s stdout ] || cat stdout
 exit "$exit_code"
 `;
 
-/** Sourced by the script: the file named \`input\` is there where the run has read its stdin. */
+/** Sourced by the script, in the answer's folder: the file `input` is there where the run has read its stdin. */
 const behaviour = ({ exitCode = 0, delayMs = 0, ...answer }: PluginAnswer) =>
   [
     `exit_code=${exitCode}`,
-    readsStdin(answer) ? 'cat > "input.$$" && mv "input.$$" input' : 'rm -f input',
+    readsStdin(answer) ? 'cat > "../input.$$" && mv "../input.$$" ../input' : '[ ! -e ../input ] || rm -f ../input',
     ...(delayMs > 0 ? [`sleep ${(delayMs / 1_000).toFixed(3)}`] : []),
     '',
   ].join('\n');
@@ -171,10 +173,14 @@ export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace 
   const directory = folder === undefined ? bin : resolve(folder);
   const command = join(directory, name);
   const read = (name: string) => readFile(join(state, name), 'utf8').catch(() => '');
-  const list = async (name: string) => (await read(name)).split('\0').slice(0, -1);
+  /** What the last run was given: how many arguments, these, and its environment. */
+  const given = async () => {
+    const [count, ...list] = (await read('given')).split('\0').slice(0, -1);
+    return { args: list.slice(0, Number(count)), environment: list.slice(Number(count)) };
+  };
   const lastEnvironment = async () => {
     const environment: Record<string, string> = Object.create(null);
-    for (const entry of await list('environment')) {
+    for (const entry of (await given()).environment) {
       const equals = entry.indexOf('=');
       environment[entry.slice(0, equals)] = entry.slice(equals + 1);
     }
@@ -190,7 +196,7 @@ export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace 
       const input = await read('input');
       return JSON.parse(input === '' ? ((await lastEnvironment()).KUBERNETES_EXEC_INFO ?? 'null') : input);
     },
-    lastArgs: () => list('args'),
+    lastArgs: async () => (await given()).args,
     lastEnvironment,
     answer: async (answer) => {
       check(answer);
@@ -201,7 +207,7 @@ export async function writePlugin(answer: PluginAnswer = {}, place: PluginPlace 
       await writeFile(file('stderr'), answer.stderr ?? '');
       await writeFile(file('stdout'), answer.stdout ?? response(answer));
       await writeFile(file('behaviour'), behaviour(answer));
-      // A run sees the whole of one answer: it reads the link once, and the link changes at once.
+      // The link changes at once: no run sees a half of an answer.
       await symlink(folder, join(state, 'answer.new'));
       await rename(join(state, 'answer.new'), join(state, 'answer'));
     },
