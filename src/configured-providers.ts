@@ -1,5 +1,4 @@
 /** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
-
 import { readFileSync } from 'node:fs';
 import { hardeningProblems } from './access/hardened.ts';
 import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';

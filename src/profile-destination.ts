@@ -3,7 +3,7 @@ import type { ConfiguredProvider } from './access/provider.ts';
 import type { ResolvedAccess } from './access/resolve.ts';
 import { pathBounds } from './access/url-pattern.ts';
 import { toExecCluster } from './exec/exec-credential.ts';
-import type { PluginCall } from './exec/plugin.ts';
+import type { PluginCall } from './exec/plugin-call.ts';
 import type { Destination } from './rest/transport/destination.ts';
 
 /** `profile` is `namespace/name`; `configured` is the provider that the access was resolved with. */

@@ -2,7 +2,6 @@
  * Kubeconfigs come in, the access of one context goes out, with the other credentials of its user.
  * Pure but for `readFile`: it must not know of plugins that run or of the network.
  */
-
 import type { z } from 'zod';
 import { errnoOf } from '../errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';

@@ -2,92 +2,21 @@
  * The one place that runs a plugin for one distinct plugin input: caches, refreshes and shares what it returns.
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
-import { type ClusterOfError, PluginError } from '../errors.ts';
+import { PluginError } from '../errors.ts';
 import type { HeldCredential } from '../metrics.ts';
 import { emit, type RunReason } from '../telemetry.ts';
-import type { Trouble } from '../troubles.ts';
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
+import { type Asker, type CredentialSupply, noTroubles, type SupplyTrouble } from './credential-supply.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
-import { describeCredential, type PluginCall, type PluginOptions, runPlugin } from './plugin.ts';
-import { RunHistory } from './run-limit.ts';
+import { describeCredential, runPlugin } from './plugin.ts';
+import type { PluginCall, PluginOptions } from './plugin-call.ts';
+import type { Rejections } from './rejections.ts';
+import { RunHistory } from './run-history.ts';
 
 export interface SourceOptions extends PluginOptions {
   /** The time, in milliseconds since 1970. */
   readonly clock: () => number;
 }
-
-/** What is wrong with a credential that serves all the same. */
-export interface SupplyTrouble extends Trouble {
-  readonly kind: 'refresh' | 'clock' | 'left out';
-}
-
-/** The cluster for which a credential is asked for: the log names it. */
-export interface Asker {
-  readonly cluster: ClusterOfError;
-  /** A refresh that this asker's request has started brought nothing. */
-  refreshFailed(trouble: SupplyTrouble): void;
-}
-
-/** Where requests get their credential: a plugin's, or one that a kubeconfig holds. */
-export interface CredentialSupply {
-  get(asker?: Asker): Credential | Promise<Credential>;
-  afterRejection(
-    rejected: Credential,
-    rejections: Rejections,
-    response?: ExecResponse,
-    asker?: Asker,
-  ): Promise<Credential | undefined>;
-  /** Of the credential that it gives now: every cluster that uses it is told. */
-  readonly troubles: readonly SupplyTrouble[];
-  /** For people: whether there is a credential, and until when. */
-  readonly state: string;
-  invalidate(): void;
-}
-
-/** What a supply without any gives. */
-export const noTroubles: readonly SupplyTrouble[] = Object.freeze([]);
-
-/**
- * One connection's 401s: they hold back its refreshes, and nobody else's. A refresh that helps says little of the next one: of
- * two replicas behind one address one may refuse every credential. So a few that help are let through at once, then they are
- * held back like those that do not, and only time forgets them.
- */
-export class Rejections {
-  readonly #recent = new SinkingCount(30_000);
-  readonly #hold = new Hold();
-  #lastAt = 0;
-  /** No replay has been accepted since its last refresh. */
-  #unhelped = false;
-
-  isHeld(now: number): boolean {
-    return this.#hold.left(now) > 0;
-  }
-
-  /** Counts one more 401 that starts a refresh, and holds back the next. */
-  add(now: number): void {
-    this.#recent.add(now, mostRecent);
-    this.#lastAt = now;
-    this.#unhelped = true;
-    this.#hold.set(now, backoffMs(Math.ceil(this.#recent.value(now))));
-  }
-
-  /** Its last refresh did not help, and that was not long ago: those of others, which may, go first. */
-  isUnhelped(now: number): boolean {
-    return this.#unhelped && this.#recent.value(now) > 0;
-  }
-
-  /** A replay with the refreshed credential was accepted: a rotation should be followed at once by the next. */
-  accepted(): void {
-    this.#unhelped = false;
-    const beyond = Math.ceil(this.#recent.value(this.#lastAt)) - helpfulAtOnce;
-    this.#hold.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
-  }
-}
-
-/** Refreshes that help, and are let through without a pause. */
-const helpfulAtOnce = 5;
-/** More are not counted, so that an hour of trouble is forgotten in minutes. */
-const mostRecent = helpfulAtOnce + 6;
 
 /** Refreshes after 401s that one credential may have at once, and then one a second, however many connections ask for it. */
 const mostAfterRejections = 10;
@@ -96,13 +25,6 @@ const mostUnhelped = 5;
 
 /** Milliseconds since somebody last asked for a credential until it is no longer in use. */
 const inUseMs = 900_000;
-
-/** Everything that distinguishes one plugin input from another. The process's environment is never part of it. */
-export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginCall): string {
-  const { apiVersion, command, args, env, appendIfNotExists = [], interactiveMode } = exec;
-  const run = [command, args, env, appendIfNotExists, interactiveMode];
-  return JSON.stringify([provider, apiVersion, acceptedVersions, ...run, cluster ?? null]);
-}
 
 export class CredentialSource implements CredentialSupply {
   readonly #call: PluginCall;

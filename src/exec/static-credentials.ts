@@ -2,21 +2,15 @@
  * What a kubeconfig's user has without a plugin: a token, a token file, a user name, a certificate with its key, or nothing.
  * Takes the place of a CredentialSource. Files are read again from time to time, as client-go does it, and after a 401.
  */
-
 import { readFile } from 'node:fs/promises';
 import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { errnoOf } from '../errno.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Hold } from './backoff.ts';
-import {
-  type Asker,
-  type CredentialSupply,
-  noTroubles,
-  type Rejections,
-  type SupplyTrouble,
-} from './credential-source.ts';
+import { type Asker, type CredentialSupply, noTroubles, type SupplyTrouble } from './credential-supply.ts';
 import { AnswerFault, Credential, type ExecResponse, readKeyPair } from './exec-credential.ts';
+import type { Rejections } from './rejections.ts';
 
 export interface StaticOptions {
   readonly clock: () => number;

@@ -1,5 +1,5 @@
 /** What a plugin's run takes beside its call, for verbs that tell all of its failure themselves. */
-import type { PluginOptions } from '../exec/plugin.ts';
+import type { PluginOptions } from '../exec/plugin-call.ts';
 import { parseOptions } from '../options.ts';
 import { Troubles } from '../troubles.ts';
 import type { Call } from './verb.ts';

@@ -1,5 +1,4 @@
 /** Kubeconfigs and options come in, the parts of a RestConfig go out: where to connect, and whose credential. */
-
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';

@@ -1,5 +1,4 @@
 /** Throw-away plugins that are real executables: credential plugins (KEP-541) and image credential plugins (KEP-2133). */
-
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Rejections } from '../../src/exec/credential-source.ts';
+import { Rejections } from '../../src/exec/rejections.ts';
 
 /** Mulberry32, so that a failure can be repeated. */
 function random(seed: number): () => number {

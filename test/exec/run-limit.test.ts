@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { RunHistory, type RunRequest, withinRunLimit } from '../../src/exec/run-limit.ts';
+import { RunHistory } from '../../src/exec/run-history.ts';
+import { type RunRequest, withinRunLimit } from '../../src/exec/run-limit.ts';
 import { CredentialProviders, PluginError, RestConfig } from '../../src/index.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResolvedExec } from '../../src/access/resolve.ts';
-import { sourceKey } from '../../src/exec/credential-source.ts';
+import { sourceKey } from '../../src/exec/plugin-call.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { startPlugin } from '../fixtures/fleet.ts';
 import { envsExtension } from '../fixtures/resolving.ts';

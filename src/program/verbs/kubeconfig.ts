@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { profileName, resolve } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors.ts';
+import { printableLines } from '../../printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import {
@@ -19,7 +20,6 @@ import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 import { jsonText } from '../print.ts';
 import { profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { harmless } from '../terminal.ts';
 import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
 
@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<ExitCode> {
     const { text } = mergeKubeconfig(undefined, entries);
     await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
   }
-  for (const { message } of refused) await terminal.say(`left out: ${harmless(message)}`);
+  for (const { message } of refused) await terminal.say(`left out: ${printableLines(message)}`);
   if (entries.length + refused.length === 0)
     await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
   const [first] = refused;

@@ -8,7 +8,7 @@ import {
   RequestError,
   type RequestErrorCode,
 } from '../../errors.ts';
-import type { Asker, SupplyTrouble } from '../../exec/credential-source.ts';
+import type { Asker, SupplyTrouble } from '../../exec/credential-supply.ts';
 import type { Logger } from '../../logger.ts';
 import { printable } from '../../printable.ts';
 import { emit, type Observer } from '../../telemetry.ts';

@@ -1,5 +1,6 @@
-import { CredentialSource, sourceKey } from '../../exec/credential-source.ts';
-import type { PluginCall } from '../../exec/plugin.ts';
+import { CredentialSource } from '../../exec/credential-source.ts';
+import type { PluginCall } from '../../exec/plugin-call.ts';
+import { sourceKey } from '../../exec/plugin-call.ts';
 import type { CredentialHolder, HeldCredential } from '../../metrics.ts';
 import { Troubles } from '../../troubles.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';

@@ -1,7 +1,7 @@
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { Segments } from '../../access/path-bounds.ts';
-import type { CredentialSupply } from '../../exec/credential-source.ts';
-import type { PluginCall } from '../../exec/plugin.ts';
+import type { CredentialSupply } from '../../exec/credential-supply.ts';
+import type { PluginCall } from '../../exec/plugin-call.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);

@@ -1,0 +1,36 @@
+/** What a connection knows of where its credential comes from: a plugin, or a kubeconfig that holds one. */
+import type { ClusterOfError } from '../errors.ts';
+import type { Trouble } from '../troubles.ts';
+import type { Credential, ExecResponse } from './exec-credential.ts';
+import type { Rejections } from './rejections.ts';
+
+/** What is wrong with a credential that serves all the same. */
+export interface SupplyTrouble extends Trouble {
+  readonly kind: 'refresh' | 'clock' | 'left out';
+}
+
+/** The cluster for which a credential is asked for: the log names it. */
+export interface Asker {
+  readonly cluster: ClusterOfError;
+  /** A refresh that this asker's request has started brought nothing. */
+  refreshFailed(trouble: SupplyTrouble): void;
+}
+
+/** Where requests get their credential: a plugin's, or one that a kubeconfig holds. */
+export interface CredentialSupply {
+  get(asker?: Asker): Credential | Promise<Credential>;
+  afterRejection(
+    rejected: Credential,
+    rejections: Rejections,
+    response?: ExecResponse,
+    asker?: Asker,
+  ): Promise<Credential | undefined>;
+  /** Of the credential that it gives now: every cluster that uses it is told. */
+  readonly troubles: readonly SupplyTrouble[];
+  /** For people: whether there is a credential, and until when. */
+  readonly state: string;
+  invalidate(): void;
+}
+
+/** What a supply without any gives. */
+export const noTroubles: readonly SupplyTrouble[] = Object.freeze([]);
