@@ -6,7 +6,13 @@ import type { Credential } from '../../exec/exec-credential.ts';
 import { printable } from '../../printable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
-import { type ClusterFacts, cannotBeSent, mayGoOutAgain, toOwnError } from '../transport/connection-errors.ts';
+import {
+  type ClusterFacts,
+  cannotBeSent,
+  mayGoOutAgain,
+  toOwnError,
+  wasNotLookedAt,
+} from '../transport/connection-errors.ts';
 import { hasHeader } from '../transport/headers.ts';
 import type { RequestReport } from '../transport/request-report.ts';
 import { Caller } from './caller.ts';
@@ -49,6 +55,8 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
   /** True once the body has to come from what was kept of it. */
   #resend = false;
   #resends = 0;
+  /** Since when it has waited for a connection that takes it, while the server has not looked at it. */
+  #waitsSince: number | undefined;
   /** True once the caller has seen the beginning of a response. */
   #answered = false;
   #held: HeldResponse | undefined;
@@ -126,7 +134,7 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
   #send(credential: Credential | undefined): void {
     if (this.#done) return;
     this.#credential = credential;
-    const next = new Try(this, this.#longRunning, this.#paused);
+    const next = new Try(this, this.#longRunning, this.#paused, this.#waitsSince);
     this.#try = next;
     try {
       const headers = this.#connection.headersFor(this.#options, credential);
@@ -208,6 +216,7 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
     if (again && mayGoOutAgain(error, this.#options.method, this.#try?.reused === true)) {
       this.#resends += 1;
       this.#resend = true;
+      this.#waitsSince = wasNotLookedAt(error) ? this.#try?.waitsSince : undefined;
       // With the credential of now: the one before may have been replaced while the request waited.
       this.#log.debug(`${requestName(this.#options)} is sent again: ${printable(error.message, 1_024)}`);
       this.#authenticate();
@@ -233,6 +242,7 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
     this.#held = undefined;
     this.#replaying = true;
     this.#resend = true;
+    this.#waitsSince = undefined;
     this.#send(refreshed);
   }
 

@@ -30,9 +30,11 @@ export class Try extends LastingController implements PooledRequest {
   #carrier: Carrier | undefined;
   #reused = false;
   failures = 0;
+  waitsSince: number | undefined;
 
-  constructor(events: TryEvents, longRunning: boolean, paused: boolean) {
+  constructor(events: TryEvents, longRunning: boolean, paused: boolean, waitsSince?: number) {
     super(paused);
+    this.waitsSince = waitsSince;
     this.#events = events;
     this.longRunning = longRunning;
   }
@@ -62,6 +64,7 @@ export class Try extends LastingController implements PooledRequest {
       wire.abort(refusal);
       return;
     }
+    this.#carrier?.starts(wire);
     this.beginsWith(wire);
   }
 

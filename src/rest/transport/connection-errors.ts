@@ -50,8 +50,13 @@ const answerCodes: ReadonlySet<string> = new Set([
  * connection, which had been of use before, may have been closed while it was idle.
  */
 export function mayGoOutAgain(error: Error, method: string, reused: boolean): boolean {
-  if (error instanceof UnsentError || /GOAWAY|REFUSED_STREAM/.test(error.message)) return true;
+  if (wasNotLookedAt(error)) return true;
   return reused && safeMethods.has(method.toUpperCase()) && lostCodes.has(codeOf(error));
+}
+
+/** The server has not looked at the request. */
+export function wasNotLookedAt(error: Error): boolean {
+  return error instanceof UnsentError || /GOAWAY|REFUSED_STREAM/.test(error.message);
 }
 
 /** Our own error for what a request failed with. What is not known is of the connection: of its beginning, or its end. */
@@ -147,6 +152,10 @@ const messages: Readonly<Record<string, Message>> = {
   EACCES: ['CONNECT_FAILED', 'this machine does not allow the connection: see its firewall rules'],
   ETIMEDOUT: silent,
   UND_ERR_CONNECT_TIMEOUT: silent,
+  ERR_NO_STREAM: [
+    'CONNECT_TIMEOUT',
+    'the server takes no request on its connections: see whether it is going or overloaded, and what stands between',
+  ],
   UND_ERR_HEADERS_TIMEOUT: slow,
   UND_ERR_BODY_TIMEOUT: slow,
   CERT_HAS_EXPIRED: expired,

@@ -8,6 +8,7 @@ import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { backoffMs, Hold } from '../../exec/backoff.ts';
 import { PooledSocket } from './pooled-socket.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 import { SilentPeer } from './watchdog.ts';
 
 /** A request that a pool sends. It is undici's handler too. */
@@ -16,6 +17,8 @@ export interface PooledRequest extends Dispatcher.DispatchHandler {
   readonly longRunning: boolean;
   /** A socket sends it: it is to be told when the answer begins, and when it has ended, well or not. */
   takenBy(carrier: Carrier): void;
+  /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
+  waitsSince: number | undefined;
   /** How often undici has told it of an error: shows whether a request that undici did not take was at fault itself. */
   readonly failures: number;
   /** It never went out: there is no connection. */
@@ -26,6 +29,8 @@ export interface PooledRequest extends Dispatcher.DispatchHandler {
 export interface Carrier {
   /** It has carried an answer already. */
   readonly proven: boolean;
+  /** It is about to be written. */
+  starts(wire: Dispatcher.DispatchController): void;
   answered(): void;
   tryEnded(): void;
 }
@@ -49,10 +54,9 @@ export const poolDefaults: PoolOptions = {
   connectTimeoutMs: 10_000,
 };
 
-/** A request that waits for a socket, and since when. */
-interface Waiting {
-  readonly options: Dispatcher.DispatchOptions;
-  readonly since: number;
+/** The server takes connections, and no request on them. */
+class NoStreamError extends Error {
+  readonly code = 'ERR_NO_STREAM';
 }
 
 /** Milliseconds until a server that has refused the protocol is asked again. */
@@ -71,13 +75,14 @@ export class Pool {
   readonly #open = new Set<PooledSocket>();
   /** Those that are not closed yet, with the ones that only finish what they have begun. */
   readonly #sockets = new Set<PooledSocket>();
-  /** What no socket has taken yet, oldest first. */
-  readonly #waiting = new Map<PooledRequest, Waiting>();
+  readonly #waiting: WaitingRequests;
   /** What the last socket spoke. */
   #protocol: PooledSocket['protocol'] | undefined;
   #dials = 0;
   /** When the last socket was opened. */
   #openedAt = Number.NEGATIVE_INFINITY;
+  /** When somebody who waited last got a socket that takes more than one request. */
+  #progressAt = Number.NEGATIVE_INFINITY;
   /** After dials for offers that failed. */
   readonly #offersHeld = new Hold();
   #offersFailed = 0;
@@ -98,6 +103,7 @@ export class Pool {
     this.#origin = new URL(origin);
     this.#connect = connect;
     this.#options = options;
+    this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#look());
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -114,7 +120,7 @@ export class Pool {
       socket.send(options, request);
       return;
     }
-    this.#waiting.set(request, { options, since: performance.now() });
+    this.#waiting.add(request, options);
     this.#dial();
   }
 
@@ -166,7 +172,7 @@ export class Pool {
     this.#retiring = true;
     this.#ended ??= error;
     for (const socket of this.#sockets) socket.destroy(error);
-    this.#fail([...this.#waiting], error);
+    this.#waiting.fail(error);
     this.#settle();
   }
 
@@ -176,10 +182,11 @@ export class Pool {
   }
 
   #pump(): void {
-    for (const [request, { options }] of this.#waiting) {
+    for (const [request, options] of this.#waiting) {
       const socket = this.#free();
       if (!socket) break;
       this.#waiting.delete(request);
+      if (socket.settled) this.#progressAt = performance.now();
       socket.send(options, request);
     }
     this.#dial();
@@ -188,10 +195,26 @@ export class Pool {
 
   /** Opens as many sockets as those who wait need. */
   #dial(): void {
+    if (this.#waiting.size === 0) return;
     const places = this.#protocol === 'h1' ? 1 : streamsPerSocket;
+    const stale = performance.now() - this.#options.connectTimeoutMs;
     let coming = this.#dials;
-    // One that has not heard the server's settings yet will take more.
-    for (const { settled } of this.#open) if (!settled) coming += 1;
+    let shut = 0;
+    for (const socket of this.#open) {
+      if (socket.settled) continue;
+      if (socket.unsettledSince <= stale) {
+        if (!socket.idle) continue;
+        this.#open.delete(socket);
+        socket.close();
+      } else if (socket.shut) {
+        shut += 1;
+      } else {
+        // It has not heard the server's settings yet, and will take more.
+        coming += 1;
+      }
+    }
+    // The server may open one again that it has shut. Another one is worth a try: what answers there may be something else.
+    coming += Math.max(0, shut - 1);
     const wanted = Math.ceil(this.#waiting.size / places);
     for (; coming < wanted && this.#dials < maxDials; coming += 1) this.#dialOne();
   }
@@ -223,7 +246,7 @@ export class Pool {
 
   #add(connected: Socket): void {
     const socket = new PooledSocket(this.#origin.origin, connected, this.#options, {
-      free: () => this.#pump(),
+      changed: () => this.#pump(),
       ended: () => {
         this.#open.delete(socket);
         this.#pump();
@@ -255,18 +278,18 @@ export class Pool {
   #dialFailed(error: Error): void {
     const hopeless = this.#dials === 0 && this.#open.size === 0;
     const patience = performance.now() - this.#options.connectTimeoutMs / 2;
-    const waiting = [...this.#waiting];
-    this.#fail(
-      waiting.filter(([, { since }], index) => hopeless || index === 0 || Math.max(since, this.#openedAt) <= patience),
-      error,
-    );
+    this.#waiting.fail(error, (since, index) => hopeless || index === 0 || Math.max(since, this.#openedAt) <= patience);
     this.#pump();
   }
 
-  #fail(waiting: readonly (readonly [PooledRequest, Waiting])[], error: Error): void {
-    // Those that come while these are told wait for the next dial.
-    for (const [request] of waiting) this.#waiting.delete(request);
-    for (const [request] of waiting) request.notSent(error);
+  /** Those who have waited for as long as a connection may take, while connections were opened and took no request, wait in vain. */
+  #look(): void {
+    const patience = performance.now() - this.#options.connectTimeoutMs;
+    if (this.#dials === 0 && this.#progressAt <= patience) {
+      const message = 'no connection takes a request: SETTINGS_MAX_CONCURRENT_STREAMS is 0, or has not come';
+      this.#waiting.fail(new NoStreamError(message), (since) => since <= patience);
+    }
+    this.#pump();
   }
 
   #settle(): void {

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
+import { watchSession } from './h2-session.ts';
 import type { Carrier, PooledRequest, PoolOptions } from './pool.ts';
-import { failCutAnswers } from './stream-ends.ts';
 import { watchForSilence } from './watchdog.ts';
 
 /** The connection ended before the server looked at the request: it may go out again, whatever its method. */
@@ -12,8 +12,8 @@ export class UnsentError extends Error {
 
 /** What a pool is told of its socket. */
 interface PooledSocketEvents {
-  /** It takes requests again. */
-  readonly free: () => void;
+  /** It takes requests again, or it is known how many it takes. */
+  readonly changed: () => void;
   /** It takes no more requests; those under way may go on. */
   readonly ended: () => void;
   /** All is over. */
@@ -28,6 +28,10 @@ export class PooledSocket implements Carrier {
   /** No more requests until undici says so. */
   #busy = false;
   #settled: boolean;
+  #unsettledSince = Number.POSITIVE_INFINITY;
+  #shut = false;
+  /** The request that is about to be written. */
+  #starting: Dispatcher.DispatchController | undefined;
   #ended = false;
   #proven = false;
   readonly #free: () => void;
@@ -64,12 +68,16 @@ export class PooledSocket implements Carrier {
     this.#client.on('connectionError', end);
     this.#free = () => {
       this.#busy = false;
-      this.#settled = true;
-      if (!this.#ended) events.free();
+      if (!this.#ended) events.changed();
     };
     if (this.protocol === 'h2') {
       this.#client.on('drain', this.#free);
-      this.#client.on('connect', () => failCutAnswers(socket));
+      this.#client.on('connect', () =>
+        watchSession(socket, {
+          allows: (streams) => this.#allows(streams, events),
+          streamBegins: () => this.#streamBegins(),
+        }),
+      );
     }
     socket.on('error', () => undefined);
     socket.once('close', () => {
@@ -84,14 +92,33 @@ export class PooledSocket implements Carrier {
     return this.#busy || this.#ended || this.#socket.destroyed;
   }
 
-  /** Whether it is known how many requests it takes. */
+  /** Whether it is known that it takes requests, be it busy or not. */
   get settled(): boolean {
     return this.#settled;
+  }
+
+  /** Since when it has been asked and does not say so, or says that it takes none. */
+  get unsettledSince(): number {
+    return this.#unsettledSince;
+  }
+
+  /** The server takes no more requests on it, for now. */
+  get shut(): boolean {
+    return this.#shut;
+  }
+
+  /** Nothing is under way on it. */
+  get idle(): boolean {
+    return this.#client.stats.size === 0;
   }
 
   /** A server at the other end has answered once. */
   get proven(): boolean {
     return this.#proven;
+  }
+
+  starts(wire: Dispatcher.DispatchController): void {
+    this.#starting = wire;
   }
 
   answered(): void {
@@ -110,9 +137,29 @@ export class PooledSocket implements Carrier {
       this.#client.dispatch(options, request);
       return;
     }
+    if (!this.#settled) this.#unsettledSince = Math.min(this.#unsettledSince, performance.now());
     const { failures } = request;
     // False also stands for a request that undici refuses, after which no `drain` comes.
     if (!this.#client.dispatch(options, request) && request.failures === failures) this.#busy = true;
+  }
+
+  /** The server has said how many streams it allows at once. undici has heard of it, and tells when there is a free one again. */
+  #allows(streams: number, events: PooledSocketEvents): void {
+    this.#shut = streams === 0;
+    if (this.#settled && this.#shut) this.#unsettledSince = performance.now();
+    this.#settled = !this.#shut;
+    if (this.#client.stats.running >= streams) this.#busy = true;
+    if (!this.#ended) events.changed();
+  }
+
+  /**
+   * A stream begins. What is to be done if the server refuses it: undici would keep the request for this connection, for as long
+   * as that takes no more.
+   */
+  #streamBegins(): (() => void) | undefined {
+    const wire = this.#starting;
+    this.#starting = undefined;
+    return wire && (() => wire.abort(new UnsentError('the server refused the stream')));
   }
 
   /** Lets its requests end. */

@@ -1,4 +1,4 @@
-import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 
 /** The server has broken an answer off in the middle, in a way that Node and undici take for its end. */
@@ -6,23 +6,36 @@ export class CutAnswer extends Error {
   readonly code = 'ERR_ANSWER_CUT';
 }
 
-/**
- * Makes the answers of an HTTP/2 connection fail that the server ends with RST_STREAM alone. Node ends such a stream as it ends one
- * with END_STREAM if the code is CANCEL or NO_ERROR, and undici gives it to the caller as complete. The two differ in what comes
- * first: the end of the stream, or its closing. RST_STREAM after END_STREAM is well.
- */
-export function failCutAnswers(socket: Socket): void {
+/** What somebody wants to know of an HTTP/2 session. */
+interface SessionWatcher {
+  /** The server has said how many streams it allows at once. */
+  readonly allows: (streams: number) => void;
+  /** A stream begins. Gives what is to be done if the server refuses it. */
+  readonly streamBegins: () => (() => void) | undefined;
+}
+
+/** Watches the HTTP/2 session of a socket, before any stream of it. An answer that the server cuts off fails. */
+export function watchSession(socket: Socket, { allows, streamBegins }: SessionWatcher): void {
   const session = sessionOf(socket);
   if (!session) return;
+  session.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => allows(maxConcurrentStreams));
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
+    const refused = streamBegins();
+    // Before undici's own listener.
+    if (refused) stream.on('error', () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && refused());
     // An upgraded stream is the caller's own.
     if (Object(headers)[':method'] !== 'CONNECT') checkEnd(stream);
     return stream;
   };
 }
 
+/**
+ * Makes an answer fail that the server ends with RST_STREAM alone. Node ends such a stream as it ends one with END_STREAM if the
+ * code is CANCEL or NO_ERROR, and undici gives it to the caller as complete. The two differ in what comes first: the end of the
+ * stream, or its closing. RST_STREAM after END_STREAM is well.
+ */
 function checkEnd(stream: ClientHttp2Stream): void {
   const { push } = stream;
   stream.push = (chunk, encoding) => {

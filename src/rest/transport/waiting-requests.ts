@@ -1,0 +1,50 @@
+import type { Dispatcher } from 'undici';
+import type { PooledRequest } from './pool.ts';
+
+/** How often it is looked whether somebody waits in vain, within the time that a connection may take. */
+const looks = 4;
+
+/** Requests that no socket has taken yet, oldest first. */
+export class WaitingRequests {
+  readonly #requests = new Map<PooledRequest, Dispatcher.DispatchOptions>();
+  readonly #lookMs: number;
+  readonly #look: () => void;
+  /** While somebody waits. It holds the process: nothing else may. */
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `look` is called a few times within `patienceMs`, while somebody waits. */
+  constructor(patienceMs: number, look: () => void) {
+    this.#lookMs = patienceMs / looks;
+    // After a blocked event loop the timers come first: what the servers have said meanwhile is to be read before.
+    this.#look = () => setImmediate(look);
+  }
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  add(request: PooledRequest, options: Dispatcher.DispatchOptions): void {
+    request.waitsSince ??= performance.now();
+    this.#requests.set(request, options);
+    this.#timer ??= setInterval(this.#look, this.#lookMs);
+  }
+
+  delete(request: PooledRequest): void {
+    this.#requests.delete(request);
+    if (this.#requests.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  [Symbol.iterator](): IterableIterator<[PooledRequest, Dispatcher.DispatchOptions]> {
+    return this.#requests.entries();
+  }
+
+  /** Fails those that `which` names, by how long they have waited, from the first to the last. */
+  fail(error: Error, which: (since: number, index: number) => boolean = () => true): void {
+    const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
+    // Those that come while these are told wait for the next dial.
+    for (const request of failed) this.delete(request);
+    for (const request of failed) request.notSent(error);
+  }
+}
