@@ -3,10 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readDefault } from '../rest/from-default.ts';
-import { type KubeconfigOptions, type KubeconfigParts, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import {
+  type KubeconfigOptions,
+  type KubeconfigParts,
+  type KubeconfigSource,
+  readKubeconfig,
+} from '../rest/from-kubeconfig.ts';
 import { type Answer, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import { isReadOnce, readSource } from './input.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
 import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
@@ -37,7 +43,8 @@ export class Hub {
   static async open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
     const [path, context] = [options.text('kubeconfig'), options.text('context')];
     const settings: KubeconfigOptions = { context, logger: silent };
-    const read = () => (path === undefined ? readDefault(settings) : readKubeconfig({ path }, settings));
+    const source = path === undefined ? undefined : await sourceOf(path, signal);
+    const read = () => (source ? readKubeconfig(source, settings) : readDefault(settings));
     const parts = await endedBySignals(signal, read);
     return new Hub(new ClusterClient(parts.connections, parts.destination), parts, signal);
   }
@@ -151,4 +158,9 @@ const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clust
 function pathOf({ group, version, plural }: Resource, namespace: string | undefined): string {
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   return `${base}${namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${plural}`;
+}
+
+/** A verb may open the hub twice, and the second time a pipe would be empty. */
+async function sourceOf(path: string, signal: AbortSignal): Promise<KubeconfigSource> {
+  return isReadOnce(path) ? { text: await readSource(path, signal), directory: '.' } : { path };
 }

@@ -9,12 +9,19 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { endedBySignals } from './signals.ts';
 
-let stdin: Promise<string> | undefined;
+/** Of stdin and pipes, by their paths. */
+const texts = new Map<string, Promise<string>>();
 
-/** The text of a file, or of stdin for `-`: however many options name stdin, it is read once. Rejects with a `Failure`. */
+/** The text of a file, or of stdin for `-`. stdin and a pipe are read once, however many options name them. Rejects with a `Failure`. */
 export async function readSource(file: string, signal: AbortSignal): Promise<string> {
-  if (file === '-') return abortable(() => (stdin ??= text(process.stdin)), signal);
-  return (await readInput(file, file, exitCodes.configuration, signal)).toString('utf8');
+  const read = async () => {
+    if (file === '-') return abortable(() => text(process.stdin), signal);
+    return (await readInput(file, file, exitCodes.configuration, signal)).toString('utf8');
+  };
+  if (!isReadOnce(file)) return read();
+  const known = texts.get(file) ?? read();
+  texts.set(file, known);
+  return known;
 }
 
 /** What a file or a pipe holds. `what` stands before the reason in the message. Rejects with a `Failure`. */

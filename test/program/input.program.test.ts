@@ -1,9 +1,10 @@
 // What the program reads: files, pipes and stdin, and how it ends while it waits for them.
 import assert from 'node:assert/strict';
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
+import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
@@ -120,6 +121,22 @@ test('stdin that two options name is read once', async (t) => {
   const input = JSON.stringify({ kind: 'List', items: [profile, workload] });
   const { stdout, stderr } = await runProgram(t, ['get', '-f', '-', '--from-pod-args', '-', '-o', 'name'], { input });
   assert.deepEqual([stdout, stderr], ['clusterprofile.multicluster.x-k8s.io/spoke-1', '']);
+});
+
+test("the hub's kubeconfig may come from a pipe, however often the hub is opened", async (t) => {
+  const { hub, kubeconfig } = await startOperatedFleet(t);
+  const containers = [{ name: 'c', image: 'c', args: ['--clusterprofile-access-provider=google=/plugin'] }];
+  const metadata = { namespace: 'fleet', name: 'controller' };
+  hub.add([{ apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers } }]);
+  const fifo = await makeFifo(t);
+  // The workload and the profiles are two readers of the hub.
+  const child = start(t, ['resolve', 'spoke-0', '--kubeconfig', fifo, '--from-pod-args', 'pod/controller']);
+  const writer = await writerOf(fifo, child);
+  await writer.writeFile(await readFile(kubeconfig));
+  await writer.close();
+  const { stdout, stderr } = await child;
+  assert.equal(stderr, '');
+  assert.match(stdout, /^Provider: +google$/m);
 });
 
 test('what can be read once only is refused where it would be needed again, and nothing is read', async (t) => {
