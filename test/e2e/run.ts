@@ -17,6 +17,7 @@ import { compareKeyring } from './keyring.ts';
 import { compareKubeconfigs } from './kubeconfigs.ts';
 import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
+import { compileMigration } from './migration.ts';
 import { compareNoProxy } from './no-proxy.ts';
 import { comparePatches } from './patches.ts';
 import { buildProducers, producerPrograms, producersVariable } from './producers/programs.ts';
@@ -55,6 +56,8 @@ async function images(seed: number): Promise<void> {
 /** resolve() beside the Go library. */
 async function access(seed: number): Promise<void> {
   console.log('building the Go library of KEP-5339: half a minute the first time, seconds later');
+  await compileMigration();
+  proved.push('migration: the Go excerpt of docs/migration.md compiles with the Go library');
   tell(await compareAccess(cases, seed));
   proved.push(
     `resolve: ${cases} cases compared with sigs.k8s.io/cluster-inventory-api v0.1.3, every difference in docs/differences.md`,

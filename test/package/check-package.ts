@@ -6,6 +6,7 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
+import { localLinks } from '../fixtures/docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { node } = parseArgs({ options: { node: { type: 'string', default: process.execPath } } }).values;
@@ -49,6 +50,19 @@ async function checkDeclarationMaps(paths: ReadonlySet<string>): Promise<void> {
   }
 }
 
+/** Readers have the pages beside the package: each link leads to a file, or to a folder, that is in it. */
+function checkLinks(paths: ReadonlySet<string>): void {
+  const folders = new Set(
+    [...paths].flatMap((path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))),
+  );
+  for (const page of [...paths].filter((path) => path.endsWith('.md'))) {
+    for (const { link, path } of localLinks(page).filter((one) => one.path !== '')) {
+      const target = normalize(join(dirname(page), path)).replace(/\/$/, '');
+      assert.ok(paths.has(target) || folders.has(target), `${page}: what ${link} leads to is not in the package`);
+    }
+  }
+}
+
 try {
   const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
     cwd: root,
@@ -58,13 +72,14 @@ try {
   if (!packed) throw new Error('npm packed nothing');
   const paths = packed.files.map(({ path }) => path);
   const belongs =
-    /^(dist|src|crds)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^(README|CHANGELOG|SECURITY)\.md$|^LICENSE$|^package\.json$/;
+    /^(dist|src|crds|examples)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^test\/messages\/messages\.txt$|^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^LICENSE$|^package\.json$/;
   const stray = paths.filter((path) => !belongs.test(path));
   assert.deepEqual(stray, [], 'these files do not belong in the package');
   for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs/security.md', 'docs/stability.md']) {
     assert.ok(paths.includes(path), `the package has no ${path}`);
   }
   await checkDeclarationMaps(new Set(paths));
+  checkLinks(new Set(paths));
   const tarball = join(folder, packed.filename);
   console.log(`packed ${packed.files.length} files`);
   await execa('publint', [tarball, '--strict'], shown);

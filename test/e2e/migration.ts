@@ -1,0 +1,47 @@
+// Compiles the Go excerpt of docs/migration.md with the Go library: what readers are told to replace has to be what they have.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { blocks } from '../fixtures/docs.ts';
+import { goBuild } from './control-plane.ts';
+
+const moduleFolder = fileURLToPath(new URL('access/', import.meta.url));
+
+/** Rejects with what the compiler says. */
+export async function compileMigration(): Promise<void> {
+  const [excerpt, second] = blocks('docs/migration.md', 'go');
+  assert.ok(excerpt && second === undefined, 'docs/migration.md has one excerpt in Go');
+  const folder = await mkdtemp(join(tmpdir(), 'migration-'));
+  try {
+    const file = join(folder, 'main.go');
+    await writeFile(file, programOf(excerpt));
+    await goBuild(moduleFolder, file, join(folder, 'program'));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** With what an excerpt leaves out: imports, the profile, and a use of what it makes. */
+function programOf(excerpt: string): string {
+  return `package main
+
+import (
+	"flag"
+
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
+	"sigs.k8s.io/cluster-inventory-api/pkg/access"
+)
+
+func excerpt(clusterProfile *v1alpha1.ClusterProfile) (*kubernetes.Clientset, error) {
+${excerpt}
+	return clientset, err
+}
+
+func main() {
+	_, _ = excerpt(&v1alpha1.ClusterProfile{})
+}
+`;
+}
