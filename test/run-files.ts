@@ -1,5 +1,5 @@
 /**
- * `npm run test:file -- test/rest/http2.test.ts --test-name-pattern GOAWAY`: some files, with Node's own options for tests in any place.
+ * `npm run test:file -- test/rest/http2.test.ts --test-name-pattern restarted`: some files, with Node's own options for tests in any place.
  * Node takes what stands after the first file for another argument of the tests.
  */
 import { execa } from 'execa';

@@ -1,7 +1,8 @@
 /**
  * `npm test`: every test file, those of one folder in one process, since to start one and to import what they test takes longer
- * than most of them do. A few processes at once. `npm test -- rest exec` runs those of some folders. With `--programs` it is those
- * that start whole programs, again and again, which takes as long as all of the others.
+ * than most of them do. A few processes at once. `npm test -- rest exec` runs those of some folders. With `--kind program` it is the
+ * files `*.program.test.ts`, which start whole programs again and again. With `--kind load` it is the files `*.load.test.ts`, which send
+ * thousands of requests or hold thousands of objects. Each kind takes as long as all of the other tests.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -21,12 +22,15 @@ interface Group {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const {
   positionals: wanted,
-  values: { programs },
-} = parseArgs({ allowPositionals: true, options: { programs: { type: 'boolean', default: false } } });
+  values: { kind: wantedKind },
+} = parseArgs({ allowPositionals: true, options: { kind: { type: 'string' } } });
+
+/** `load` of `http2.load.test.ts`; undefined of `http2.test.ts`. */
+const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1];
 
 function findGroups(): readonly Group[] {
   const files = globSync('test/**/*.test.ts', { cwd: root })
-    .filter((file) => file.endsWith('.program.test.ts') === programs)
+    .filter((file) => kindOf(file) === wantedKind)
     .sort();
   const folders = Map.groupBy(files, (file) => dirname(file).split('/')[1] ?? '');
   const missing = wanted.filter((folder) => !folders.has(folder));

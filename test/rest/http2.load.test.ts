@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { startFleet } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('one HTTP/2 connection for many', () => {
+  test('carries 100 streams; 1,000 watches need no more than a dozen connections', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    await config.ready();
+    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const watches = await Promise.all(
+      Array.from({ length: 1_000 }, () => request(url, { dispatcher: config.dispatcher })),
+    );
+    assert.ok(watches.every(({ statusCode }) => statusCode === 200));
+    assert.ok(cluster.stats.connections <= 12, `${cluster.stats.connections} connections`);
+    for (const { body } of watches) body.on('error', () => {}).destroy();
+  });
+
+  test('loses no request while the server says GOAWAY again and again', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    let answered = 0;
+    const worker = async () => {
+      for (let i = 0; i < 100; i++) {
+        await core.listNamespace();
+        answered += 1;
+        if (answered % 25 === 0) cluster.goAway();
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, worker));
+    assert.equal(answered, 1_000);
+    assert.ok(cluster.stats.connections > 10, `${cluster.stats.connections} connections`);
+  });
+
+  test('keeps the streams under way through one GOAWAY after the other, and loses no request beside them', async (t) => {
+    const { cluster, config } = await startFleet(t);
+    const core = config.makeApiClient(CoreV1Api);
+    const url = `${cluster.url}/api/v1/namespaces?watch=true`;
+    const seen: string[] = [];
+    const watches: { readonly body: NodeJS.ReadableStream & { destroy(): void } }[] = [];
+    for (let round = 0; round < 20; round++) {
+      const watch = await request(url, { dispatcher: config.dispatcher });
+      watches.push(watch);
+      watch.body.on('data', (chunk: Buffer) => seen.push(`${round} ${String(chunk).includes('later')}`));
+      watch.body.on('error', (error) => seen.push(`${round} ${error.message}`));
+      const requests = Array.from({ length: 20 }, () => core.listNamespace());
+      cluster.goAway();
+      await Promise.all(requests);
+    }
+    cluster.emit('ADDED', 'later');
+    const alive = Array.from({ length: 20 }, (_, round) => `${round} true`);
+    await until(t, () => {
+      assert.deepEqual(
+        seen.filter((line) => !/true|false/.test(line)),
+        [],
+      );
+      return alive.every((line) => seen.includes(line));
+    });
+    for (const { body } of watches) body.destroy();
+    // One for everything, and one for short requests.
+    await until(t, () => cluster.stats.openConnections <= 2);
+  });
+});
