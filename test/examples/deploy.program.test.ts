@@ -1,68 +1,15 @@
 // Each folder of examples/deploy as its reader would go through it: is it valid, does the controller start with it, may it go where
 // its plugin has to go, and is it as narrow as it says. The e2e run applies them to a real API server.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { parse, parseAllDocuments } from 'yaml';
 import { CredentialProviders } from '../../src/index.ts';
+import { build, folder, type Manifest, read } from '../fixtures/kustomized.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
-
-const folder = fileURLToPath(new URL('../../examples/deploy/', import.meta.url));
-const read = (path: string) => readFileSync(join(folder, path), 'utf8');
-
-// biome-ignore lint/suspicious/noExplicitAny: manifests of any kind, whose fields are asserted on
-type Manifest = any;
-
-/** What `kubectl apply -k` would apply. */
-function build(platform: string): readonly Manifest[] {
-  const { resources, patches = [], configMapGenerator = [], namespace } = parse(read(`${platform}/kustomization.yaml`));
-  const files: readonly Manifest[] = resources.flatMap((name: string) =>
-    name.startsWith('../')
-      ? build(name.slice(3))
-      : parseAllDocuments(read(`${platform}/${name}`)).map((document) => document.toJS()),
-  );
-  const spaced = files.map((file) =>
-    namespace && file.kind !== 'Namespace' ? { ...file, metadata: { ...file.metadata, namespace } } : file,
-  );
-  const merged = patches.reduce((all: readonly Manifest[], { path }: { path: string }) => {
-    const patch = parse(read(`${platform}/${path}`));
-    const isMeant = ({ kind, metadata }: Manifest) => kind === patch.kind && metadata.name === patch.metadata.name;
-    assert.equal(all.filter(isMeant).length, 1, path);
-    return all.map((file) => (isMeant(file) ? merge(file, patch) : file));
-  }, spaced);
-  const maps = configMapGenerator.map(({ name, namespace, files }: Manifest) => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, namespace },
-    data: Object.fromEntries(files.map((file: string) => [file, read(`${platform}/${file}`)])),
-  }));
-  return [...merged, ...maps];
-}
-
-/** A strategic merge: lists of things with a name are joined by it, others replaced. */
-function merge(target: Manifest, patch: Manifest): Manifest {
-  if (Array.isArray(patch)) {
-    const keyOf = (item: Manifest) => item?.mountPath ?? item?.name;
-    if (!Array.isArray(target) || keyOf(patch[0]) === undefined) return patch;
-    const changed = target.map((item) => {
-      const change = patch.find((other) => keyOf(other) === keyOf(item));
-      return change ? merge(item, change) : item;
-    });
-    return [...patch.filter((item) => !target.some((other) => keyOf(other) === keyOf(item))), ...changed];
-  }
-  if (typeof patch !== 'object' || typeof target !== 'object') return patch;
-  return Object.fromEntries(
-    [...new Set([...Object.keys(target), ...Object.keys(patch)])].map((key) => [
-      key,
-      key in patch ? (key in target ? merge(target[key], patch[key]) : patch[key]) : target[key],
-    ]),
-  );
-}
 
 const projectedTokens = '/var/run/secrets';
 const platforms = {

@@ -7,8 +7,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { generateKeyPair } from 'jose';
-import { readClientKey } from '../../src/plugins/oidc/client-key.ts';
-import { readSettings } from '../../src/plugins/oidc/settings.ts';
 import { oidcCredentials } from '../../src/plugins/oidc/token.ts';
 import { type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { setEnvironment, temporaryFolder } from '../fixtures/script.ts';
@@ -285,52 +283,4 @@ describe('oidc-credentials', () => {
     issuer.answer(200, { token_type: 'Bearer' });
     assert.match(await complaintOf([...args, ...proof]), /OAUTH|otherwise than an issuer does/);
   });
-});
-
-describe('the arguments of oidc-credentials', () => {
-  const issuer = ['--issuer', 'https://h', '--client-id', 'c'];
-  for (const [args, message] of [
-    [[], /one of --issuer, --token-endpoint and --token-file/],
-    [[...issuer, '--token-endpoint', 'https://h/token'], /one of --issuer, --token-endpoint/],
-    [['--issuer', 'http://h', '--client-id', 'c'], /--issuer must be an https:\/\/ URL/],
-    [['--issuer', 'https://u:p@h', '--client-id', 'c'], /without user and password/],
-    [issuer, /nothing says who this client is: add one of --client-secret-file/],
-    [[...issuer, '--client-secret-file', 's', '--client-key-file', 'k'], /are two proofs: keep one/],
-    [[...issuer, '--client-secret-file', 's', '--client-key-id', 'k'], /need --client-key-file/],
-    [[...issuer, '--client-key-file', 'k', '--client-key-algorithm', 'none'], /must be one of RS256/],
-    [[...issuer, '--client-secret-file', 's', '--subject-token-type', 't'], /needs --subject-token-file/],
-    [[...issuer, '--client-secret-file', ''], /--client-secret-file is empty/],
-    [[...issuer, '--client-secret-file', 's', '--timeout-seconds', 'x'], /--timeout-seconds must be a number/],
-    // What a profile adds comes last.
-    [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer stands there 2 times/],
-    [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
-    [
-      ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],
-      /needs --issuer/,
-    ],
-    [['--token-file', '/t', '--id-token'], /cannot stand beside --id-token/],
-  ] as const) {
-    test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
-      assert.throws(() => readSettings(args), message);
-    });
-  }
-});
-
-describe("a client's key", () => {
-  for (const [type, options, algorithm, name] of [
-    ['rsa', { modulusLength: 2048 }, 'RS256', 'RSASSA-PKCS1-v1_5'],
-    ['rsa', { modulusLength: 2048 }, 'PS256', 'RSA-PSS'],
-    ['ec', { namedCurve: 'P-256' }, 'ES256', 'ECDSA'],
-    ['ec', { namedCurve: 'P-384' }, 'ES384', 'ECDSA'],
-    ['ed25519', {}, 'EdDSA', 'Ed25519'],
-  ] as const) {
-    test(`of the type ${type} signs with ${algorithm}`, () => {
-      // The overloads take a literal each; the table has them all.
-      const { privateKey } = generateKeyPairSync(type as 'rsa', options as { modulusLength: number });
-      const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-      assert.equal(readClientKey(pem, algorithm === 'PS256' ? algorithm : undefined).algorithm.name, name);
-      const other = algorithm === 'ES256' ? 'RS256' : 'ES256';
-      assert.throws(() => readClientKey(pem, other), /which is for .*, not for /);
-    });
-  }
 });

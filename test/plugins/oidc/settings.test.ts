@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readSettings } from '../../../src/plugins/oidc/settings.ts';
+
+describe('the arguments of oidc-credentials', () => {
+  const issuer = ['--issuer', 'https://h', '--client-id', 'c'];
+  for (const [args, message] of [
+    [[], /one of --issuer, --token-endpoint and --token-file/],
+    [[...issuer, '--token-endpoint', 'https://h/token'], /one of --issuer, --token-endpoint/],
+    [['--issuer', 'http://h', '--client-id', 'c'], /--issuer must be an https:\/\/ URL/],
+    [['--issuer', 'https://u:p@h', '--client-id', 'c'], /without user and password/],
+    [issuer, /nothing says who this client is: add one of --client-secret-file/],
+    [[...issuer, '--client-secret-file', 's', '--client-key-file', 'k'], /are two proofs: keep one/],
+    [[...issuer, '--client-secret-file', 's', '--client-key-id', 'k'], /need --client-key-file/],
+    [[...issuer, '--client-key-file', 'k', '--client-key-algorithm', 'none'], /must be one of RS256/],
+    [[...issuer, '--client-secret-file', 's', '--subject-token-type', 't'], /needs --subject-token-file/],
+    [[...issuer, '--client-secret-file', ''], /--client-secret-file is empty/],
+    [[...issuer, '--client-secret-file', 's', '--timeout-seconds', 'x'], /--timeout-seconds must be a number/],
+    // What a profile adds comes last.
+    [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer stands there 2 times/],
+    [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
+    [
+      ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],
+      /needs --issuer/,
+    ],
+    [['--token-file', '/t', '--id-token'], /cannot stand beside --id-token/],
+  ] as const) {
+    test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
+      assert.throws(() => readSettings(args), message);
+    });
+  }
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { linesFor, profile, provider } from '../../fixtures/linted.ts';
+
+describe('a ClusterProfile', () => {
+  test('has every problem of every access provider told, not the first', () => {
+    const text = `kind: ClusterProfile
+metadata: { namespace: fleet, name: spoke-1 }
+status:
+  accessProviders:
+  - name: google
+    cluster:
+      server: ftp://h
+      certificate-authority-data: "?"
+      tls-server-name: a b
+      extensions:
+      - name: clusterprofiles.multicluster.x-k8s.io/exec/additional-args
+        extension: [1.5, ok, null]
+      - name: clusterprofiles.multicluster.x-k8s.io/exec/additional-envs
+        extension: { LD_PRELOAD: /x.so, "a=b": x, FINE: y }
+  - name: other
+    cluster: { server: 7 }
+`;
+    const places = linesFor(text).map((line) => line.replace(/: (?:has|is|must|holds|can|may).*\(/, ' ('));
+    assert.deepEqual(places, [
+      '0.yaml:7:15: error: status.accessProviders[0].cluster.server (SERVER_INVALID)',
+      '0.yaml:8:35: error: status.accessProviders[0].cluster.certificate-authority-data (CA_INVALID)',
+      '0.yaml:9:24: error: status.accessProviders[0].cluster.tls-server-name (CLUSTER_INVALID)',
+      '0.yaml:12:21: error: status.accessProviders[0].cluster.extensions[0].extension[0] (ARG_INVALID)',
+      '0.yaml:12:30: error: status.accessProviders[0].cluster.extensions[0].extension[2] (ARG_INVALID)',
+      '0.yaml:14:34: error: status.accessProviders[0].cluster.extensions[1].extension["LD_PRELOAD"] (ENV_NOT_ALLOWED)',
+      '0.yaml:14:48: error: status.accessProviders[0].cluster.extensions[1].extension["a=b"] (ENV_INVALID)',
+      '0.yaml:16:24: error: status.accessProviders[1].cluster.server (CLUSTER_INVALID)',
+    ]);
+  });
+
+  test('is checked with the providers that are linted beside it', () => {
+    const good = profile('{ server: https://a.example.com }');
+    const bad = profile('{ server: https://a.example.org }');
+    assert.deepEqual(linesFor(provider(), good), []);
+    assert.deepEqual(linesFor(bad), []);
+    assert.match(
+      linesFor(provider(), bad).join(),
+      /^1\.yaml:7:24: error: .* is not in allowedServers.*\(SERVER_NOT_ALLOWED\)$/,
+    );
+    const other = profile('{ server: https://a.example.com }', 'gogle');
+    assert.match(
+      linesFor(provider(), other).join(),
+      /^1\.yaml:6:3: warning: .*did the profile mean "google".*\(NO_PROVIDER\)$/,
+    );
+    assert.deepEqual(linesFor(other), []);
+  });
+
+  test('is told what is not applied, of the providers that are known', () => {
+    const args = '{ name: clusterprofiles.multicluster.x-k8s.io/exec/additional-args, extension: [--x] }';
+    const text = profile(`{ server: https://a.example.com, certificate-authority: /ca, extensions: [${args}] }`);
+    assert.deepEqual(
+      linesFor(text).map((line) => line.split(': ')[2]),
+      ['status.accessProviders[0].cluster.certificate-authority'],
+    );
+    assert.match(
+      linesFor(provider(), text).join('\n'),
+      /profileSourcedCLIArgsPolicy of provider google is Ignore \(NOTHING_APPLIES\)/,
+    );
+  });
+
+  for (const [what, status, said] of [
+    ['no status', '', /1:1: warning: status: is missing.*\(NO_PROVIDER\)/],
+    ['a status that is a list', 'status: []\n', /error: status: must be an object \(PROFILE_INVALID\)/],
+    ['a list that is text', 'status: { accessProviders: x }\n', /error: status\.accessProviders: must be a list/],
+    [
+      'an entry without a name',
+      'status: { accessProviders: [{ name: 7 }] }\n',
+      /accessProviders\[0\]: must be an object with a name/,
+    ],
+    [
+      'a type that stands twice',
+      'status: { accessProviders: [{ name: a, cluster: { server: https://h } }, { name: a }] }\n',
+      /accessProviders\[1\]\.name: "a" already stands/,
+    ],
+    ['no cluster', 'status: { accessProviders: [{ name: a }] }\n', /accessProviders\[0\]\.cluster: is missing/],
+    [
+      'the earlier name',
+      'status: { credentialProviders: [{ name: a, cluster: { server: https://h } }] }\n',
+      /^0\.yaml:2:32: note: .*\(FIELD_DEPRECATED\)$/,
+    ],
+  ] as const) {
+    test(`with ${what} is told so`, () => assert.match(linesFor(`kind: ClusterProfile\n${status}`).join('\n'), said));
+  }
+
+  test('may have names that no terminal and no path can take', () => {
+    const names = ['\u{e0001}=', '\u001b[31m=', 'a]"=', '"', '__proto__=', 'a.b["c"]=', `${'x'.repeat(9_000)}=`];
+    const envs = Object.fromEntries(names.map((name) => [name, null]));
+    const name = 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs';
+    const cluster = JSON.stringify({ server: 'https://h', extensions: [{ name, extension: envs }] });
+    const lines = linesFor(profile(cluster));
+    assert.equal(lines.filter((line) => line.includes('ENV_INVALID')).length, names.length);
+    assert.ok(!lines.join().includes('\u001b'));
+    const odd = JSON.stringify({ server: 'https://h', extensions: [{ name, extension: { '\\u{ffffffff}=': '' } }] });
+    assert.match(linesFor(profile(odd)).join(), /ENV_INVALID/);
+  });
+
+  test('may stand in a list, or as one of several documents, in JSON too', () => {
+    const bad = profile('{ server: http://a }');
+    const item = bad.replace(/^(?=.)/gm, '  ').replace('  apiVersion', '- apiVersion');
+    for (const text of [`kind: List\nitems:\n${item}`, `${provider().replace(/^/, 'kind: Other\n')}---\n${bad}`]) {
+      assert.match(
+        linesFor(text).join('\n'),
+        /error: status\.accessProviders\[0\]\.cluster\.server: is http:\/\/.*\(SERVER_INSECURE\)/,
+      );
+    }
+    const json = { kind: 'ClusterProfileList', items: [{ status: { accessProviders: [{ name: 'a' }] } }] };
+    assert.match(linesFor(JSON.stringify(json)).join('\n'), /^0\.yaml:1:\d+: error: .*CLUSTER_MISSING/);
+  });
+});

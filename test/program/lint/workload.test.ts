@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { deployment, linesFor, provider } from '../../fixtures/linted.ts';
+
+describe('a controller in a manifest', () => {
+  test('has its flags checked where they stand', () => {
+    const args = [
+      '--port=1',
+      '--clusterprofile-plugin-polcy=DenyAll',
+      '--clusterprofile-plugin-timeout',
+      'soon',
+      '--clusterprofile-access-provider=a=',
+    ];
+    assert.deepEqual(linesFor(deployment(args)), [
+      '0.yaml:11:11: error: container controller: --clusterprofile-plugin-polcy: is not a flag (did you mean --clusterprofile-plugin-policy?) (FLAG_INVALID)',
+      '0.yaml:12:11: error: container controller: --clusterprofile-plugin-timeout "soon": must be a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h (FLAG_INVALID)',
+      '0.yaml:14:11: error: container controller: --clusterprofile-access-provider "a=...": has no command after "a=": name the plugin\'s executable (FLAG_INVALID)',
+    ]);
+  });
+
+  test('is advised to be hardened, and told what a hardened one lacks', () => {
+    const flag = '--clusterprofile-access-provider=google=/plugins/google';
+    assert.match(
+      linesFor(deployment([flag])).join('\n'),
+      /note: container controller: the controller runs without --clusterprofile-hardened/,
+    );
+    const hardened = linesFor(deployment([flag, '--clusterprofile-hardened'])).join('\n');
+    assert.match(hardened, /error: container controller: pluginPolicy: is AllowAll, and hardened asks for Allowlist/);
+    assert.match(hardened, /0\.yaml:10:11: error: provider google: has no allowedServers, which hardened asks for/);
+  });
+
+  test('has the provider file that is mounted read with it', () => {
+    const args = [
+      '--clusterprofile-provider-file=/etc/p/providers.yaml',
+      '--clusterprofile-plugin-policy=Allowlist',
+      '--clusterprofile-plugin-allowlist=/plugins/other',
+      '--clusterprofile-hardened',
+    ];
+    const mounts = `        volumeMounts:
+        - { name: p, mountPath: /etc/p }
+        - { name: plugins, mountPath: /plugins }
+      volumes:
+      - { name: p, configMap: { name: providers } }
+      - { name: plugins, emptyDir: {} }
+`;
+    const map = (key: string) =>
+      `kind: ConfigMap\nmetadata: { name: providers, namespace: fleet }\ndata:\n  ${key}: |\n${provider().replace(/^(?=.)/gm, '    ')}`;
+    const lines = linesFor(`${deployment(args, mounts)}---\n${map('providers.yaml')}`);
+    assert.deepEqual(lines, [
+      '0.yaml:16:11: warning: container controller: volumeMounts[1]: /plugins/google lies in a volume that the container can write to: mount it with readOnly: true (PLUGIN_MOUNT_WRITABLE)',
+      '0.yaml:29:18: warning: providers[0].execConfig.command: /plugins/google is not in --clusterprofile-plugin-allowlist of container controller, so it is never run (PLUGIN_NOT_IN_ALLOWLIST)',
+    ]);
+    assert.match(
+      linesFor(deployment(args, mounts), map('other.yaml')).join('\n'),
+      /^0\.yaml:10:11: error: .*no such key \(PROVIDER_FILE_KEY_MISSING\)$/m,
+    );
+    const generator = 'kind: Kustomization\nconfigMapGenerator: [{ name: providers, files: [providers.yaml] }]\n';
+    const files = [
+      { file: 'd/deployment.yaml', text: deployment(args, mounts) },
+      { file: 'd/kustomization.yaml', text: generator },
+      { file: 'd/providers.yaml', text: provider() },
+    ];
+    assert.match(linesFor(...files).join('\n'), /^d\/providers\.yaml:5:14: warning: .*PLUGIN_NOT_IN_ALLOWLIST/m);
+  });
+
+  test('without a flag of ours is passed over, as other kinds are', () => {
+    assert.deepEqual(linesFor(deployment(['--port=1']), 'kind: Secret\n'), []);
+  });
+});
