@@ -1,8 +1,9 @@
 /** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
 import { readFileSync } from 'node:fs';
 import { hardeningProblems } from './access/hardened.ts';
-import { type ConfiguredProvider, configureProviders, type Provider } from './access/provider.ts';
+import type { ConfiguredProvider, Provider } from './access/provider.ts';
 import { parseProviderFile } from './access/provider-file.ts';
+import { configureProviders } from './access/provider-schema.ts';
 import { errnoOf } from './errno.ts';
 import { ConfigurationError } from './errors.ts';
 

@@ -2,7 +2,8 @@
 import { parseDocument } from 'yaml';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { nearest } from './nearest.ts';
-import { type ConfiguredProvider, parseProviders, providerFieldPaths } from './provider.ts';
+import type { ConfiguredProvider } from './provider.ts';
+import { parseProviders, providerFieldPaths } from './provider-schema.ts';
 import { splitWords, unwrapQuotes } from './words.ts';
 
 /** A provider on its way from the flags, in the provider file's shape. */

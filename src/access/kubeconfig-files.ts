@@ -5,8 +5,8 @@
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors.ts';
+import { fieldPath } from './field-path.ts';
 import { mustBe, type Report, text } from './kubeconfig-user.ts';
-import { fieldPath } from './provider.ts';
 import { kubernetesYaml, type Place, readYaml } from './yaml-text.ts';
 
 /** One kubeconfig. */

@@ -1,7 +1,8 @@
 /** The user of a kubeconfig: its plugin, what keeps the plugin from being run, and whom it impersonates. Pure. */
 import { z } from 'zod';
 import { headerValue } from './header-value.ts';
-import { envVarSchema, execConfigSchema, lastOfEachName } from './provider.ts';
+import { lastOfEachName } from './provider.ts';
+import { envVarSchema, execConfigSchema } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
 
 /** A certificate or key, as data or as the path of a file. */

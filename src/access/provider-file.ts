@@ -1,5 +1,6 @@
 import { ConfigurationError, type Problem } from '../errors.ts';
-import { type ConfiguredProvider, parseProviders } from './provider.ts';
+import type { ConfiguredProvider } from './provider.ts';
+import { parseProviders } from './provider-schema.ts';
 import { readYaml } from './yaml-text.ts';
 
 /**

@@ -1,8 +1,6 @@
-import { z } from 'zod';
-import { ConfigurationError, type Problem } from '../errors.ts';
-import { type ApiVersion, apiVersions } from './api-versions.ts';
-import { nearest } from './nearest.ts';
-import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
+/** What an operator configures for an access type. */
+import type { ApiVersion } from './api-versions.ts';
+import type { UrlPattern } from './url-pattern.ts';
 
 /** What the plugin may do with the terminal: `Never`, `IfAvailable` or `Always`, as in a kubeconfig. */
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
@@ -74,7 +72,7 @@ export interface Provider {
 }
 
 /** What a provider lets profiles say; parsed. */
-interface ProviderRules {
+export interface ProviderRules {
   readonly allowedProfiles?: AllowedProfiles;
   readonly allowedServers?: readonly UrlPattern[];
   readonly allowedServerNames?: readonly UrlPattern[];
@@ -86,15 +84,7 @@ interface ProviderRules {
 /** A provider that has been validated, with every default in place. */
 export interface ConfiguredProvider extends ProviderRules {
   readonly name: string;
-  readonly execConfig: {
-    readonly apiVersion: ApiVersion;
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly env: readonly EnvVar[];
-    readonly provideClusterInfo: boolean;
-    readonly installHint?: string;
-    readonly interactiveMode: InteractiveMode;
-  };
+  readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & Pick<ExecConfig, 'installHint'>;
   readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
   readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;
   readonly allowInsecureTLS: boolean;
@@ -111,218 +101,8 @@ export function envNameProblem(name: string): string | undefined {
   return undefined;
 }
 
-const noNul = { error: 'holds a NUL character, which no process can be given' };
-const withoutNul = (value: string) => !value.includes('\0');
-const mustBe = (what: string) => ({ error: `must be ${what}` });
-const nonEmpty = (what: string) => z.string(mustBe(what)).min(1, mustBe(what)).refine(withoutNul, noNul);
-const oneOf = <const T extends readonly string[]>(values: T) =>
-  z.enum(values, {
-    error: ({ input }) => {
-      const meant = typeof input === 'string' ? nearest(input, values) : undefined;
-      return `must be one of ${values.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
-    },
-  });
-
-/** @internal */
-export const envVarSchema = z.strictObject(
-  {
-    name: z.string(mustBe('the name of an environment variable')).superRefine((name, context) => {
-      const problem = envNameProblem(name);
-      if (problem) context.addIssue({ code: 'custom', message: problem });
-    }),
-    value: z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul),
-  },
-  mustBe('an object with name and value'),
-);
-
-/** @internal */
-export const execConfigSchema = z.strictObject(
-  {
-    apiVersion: oneOf(apiVersions),
-    command: nonEmpty('the path or name of an executable'),
-    args: z
-      .array(z.string(mustBe('text (quote numbers and booleans)')).refine(withoutNul, noNul), mustBe('a list of text'))
-      .nullish(),
-    env: z.array(envVarSchema, mustBe('a list of objects with name and value')).nullish(),
-    provideClusterInfo: z.boolean(mustBe('true or false')).optional(),
-    installHint: z.string(mustBe('text')).optional(),
-    interactiveMode: oneOf(interactiveModes).optional(),
-  },
-  mustBe('an object with apiVersion and command'),
-);
-
-type ParsePattern = (text: string) => UrlPattern | { readonly problem: string };
-const patterns = (what: string, parse: ParsePattern) =>
-  z
-    .array(
-      z.string(mustBe(`a ${what}`)).transform((text, context): UrlPattern => {
-        const pattern = parse(text);
-        if (!('problem' in pattern)) return pattern;
-        context.addIssue({ code: 'custom', message: pattern.problem });
-        return z.NEVER;
-      }),
-      mustBe(`a list of ${what}s`),
-    )
-    .optional();
-const urlPatterns = (...protocols: readonly string[]) => patterns('URL', (text) => parseUrlPattern(text, protocols));
-
-const nameList = z.array(nonEmpty('a name, a * standing for any characters'), mustBe('a list of names')).optional();
-const allowedProfilesSchema = z
-  .strictObject(
-    { namespaces: nameList, clusterManagers: nameList },
-    mustBe('an object with namespaces, clusterManagers, or both'),
-  )
-  .refine(({ namespaces, clusterManagers }) => namespaces || clusterManagers, {
-    error: 'names nothing: give namespaces, clusterManagers, or both',
-  })
-  .transform(
-    ({ namespaces, clusterManagers }): AllowedProfiles => ({
-      ...(namespaces ? { namespaces } : {}),
-      ...(clusterManagers ? { clusterManagers } : {}),
-    }),
-  );
-
-const providerSchema = z.strictObject(
-  {
-    name: nonEmpty('the name of an access type'),
-    execConfig: execConfigSchema,
-    profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
-    profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
-    allowedProfiles: allowedProfilesSchema.optional(),
-    allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
-    allowedServers: urlPatterns('https:', 'http:'),
-    allowedServerNames: patterns('host name', parseHostPattern),
-    allowedProxies: urlPatterns('http:', 'https:', 'socks5:'),
-    allowedEnvVars: z
-      .array(
-        z
-          .string(mustBe('the name of a variable'))
-          .regex(/^(?:[^*=,\0]+\*?|\*)$/, mustBe('one name, or its beginning and a final *')),
-        mustBe('a list of names'),
-      )
-      .optional(),
-    allowedArgs: z.array(z.string(mustBe('text')), mustBe('a list of patterns')).optional(),
-  },
-  mustBe('an object with name and execConfig'),
-);
-
-/** @internal The provider file's own schema: its only field is `providers`. */
-export const providersSchema = z.strictObject(
-  { providers: z.array(providerSchema, mustBe('a list of providers')) },
-  mustBe('an object with the field providers'),
-);
-
-const knownFields = {
-  provider: Object.keys(providerSchema.shape),
-  execConfig: Object.keys(execConfigSchema.shape),
-};
-/** Paths that `--clusterprofile-access-provider-option` may set. */
-export const providerFieldPaths: readonly string[] = [
-  ...knownFields.provider.filter((field) => field !== 'execConfig'),
-  ...knownFields.execConfig.map((field) => `execConfig.${field}`),
-];
-
-/** A problem with the path in its parts, so that a file's reader can find the line. */
-export interface SchemaProblem extends Problem {
-  readonly keys: readonly PropertyKey[];
-}
-
-/** Validates the content of a provider file, or the constructor's list wrapped in `{ providers }`. */
-export function parseProviders(
-  content: unknown,
-): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
-  const parsed = providersSchema.safeParse(content);
-  const duplicates = duplicateNames(namesSchema.parse(content).providers.map(({ name }) => name));
-  if (!parsed.success) return { problems: [...parsed.error.issues.flatMap(toProblems), ...duplicates] };
-  if (duplicates.length > 0) return { problems: duplicates };
-  return { providers: parsed.data.providers.map(withDefaults) };
-}
-
-/** The names of what is wrong in every other way, so that one given twice is told in the same run. */
-const namesSchema = z
-  .object({ providers: z.array(z.object({ name: z.string().optional() }).catch({})).catch([]) })
-  .catch({ providers: [] });
-
-/** Validates providers given in code. */
-export function configureProviders(providers: readonly Provider[]): readonly ConfiguredProvider[] {
-  const parsed = parseProviders({ providers });
-  if ('problems' in parsed) throw new ConfigurationError('PROVIDER_INVALID', 'providers', parsed.problems);
-  return parsed.providers;
-}
-
-function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProvider {
-  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = provider.execConfig;
-  return {
-    name: provider.name,
-    execConfig: {
-      apiVersion,
-      command,
-      args: args ?? [],
-      env: lastOfEachName(env ?? []),
-      provideClusterInfo: provideClusterInfo ?? false,
-      ...(installHint ? { installHint } : {}),
-      interactiveMode: interactiveMode ?? 'Never',
-    },
-    profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
-    profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
-    allowInsecureTLS: provider.allowInsecureTLS ?? false,
-    ...rulesOf(provider),
-    acceptedVersions: [apiVersion],
-  };
-}
-
-/** The rules that are set; what is absent stays absent. */
-function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
-  const { allowedProfiles, allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
-  return {
-    ...(allowedProfiles ? { allowedProfiles } : {}),
-    ...(allowedServers ? { allowedServers } : {}),
-    ...(allowedServerNames ? { allowedServerNames } : {}),
-    ...(allowedProxies ? { allowedProxies } : {}),
-    ...(allowedEnvVars ? { allowedEnvVars } : {}),
-    ...(allowedArgs ? { allowedArgs } : {}),
-  };
-}
-
 /** As in a process's environment, a later value of the same name wins; it keeps the first one's place. */
 export function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   return [...values].map(([name, value]) => ({ name, value }));
-}
-
-/** A name given twice: the second could never be used. */
-function duplicateNames(names: readonly (string | undefined)[]): readonly SchemaProblem[] {
-  return names.flatMap((name, index) => {
-    const first = names.indexOf(name);
-    if (!name || first === index) return [];
-    const message = `"${name}" is already the name of providers[${first}]: name each access type once`;
-    return [{ path: `providers[${index}].name`, keys: ['providers', index, 'name'], message }];
-  });
-}
-
-function toProblems(issue: z.core.$ZodIssue): readonly SchemaProblem[] {
-  if (issue.code !== 'unrecognized_keys') {
-    return [{ path: fieldPath(issue.path), keys: issue.path, message: issue.message }];
-  }
-  return issue.keys.map((key) => {
-    const keys = [...issue.path, key];
-    const known = keys.length === 1 ? ['providers'] : fieldsBeside(issue.path);
-    const meant = nearest(key, known);
-    const message = `is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
-    return { path: fieldPath(keys), keys, message };
-  });
-}
-
-function fieldsBeside(path: readonly PropertyKey[]): readonly string[] {
-  if (path.includes('env')) return Object.keys(envVarSchema.shape);
-  if (path.includes('allowedProfiles')) return ['namespaces', 'clusterManagers'];
-  return path.includes('execConfig') ? knownFields.execConfig : knownFields.provider;
-}
-
-/** `['providers', 1, 'name']` as `providers[1].name`. */
-export function fieldPath(keys: readonly PropertyKey[]): string {
-  return keys.reduce<string>((path, key) => {
-    if (typeof key === 'number') return `${path}[${key}]`;
-    return path === '' ? String(key) : `${path}.${String(key)}`;
-  }, '');
 }

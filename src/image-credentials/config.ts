@@ -4,8 +4,9 @@
  */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
+import { fieldPath } from '../access/field-path.ts';
 import { nearest } from '../access/nearest.ts';
-import { type EnvVar, fieldPath } from '../access/provider.ts';
+import type { EnvVar } from '../access/provider.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { parseGoUrl } from './go-url.ts';

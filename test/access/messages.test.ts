@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ClusterProfile } from '../../src/access/cluster-profile.ts';
-import { configureProviders } from '../../src/access/provider.ts';
+import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
 import { ProfileError } from '../../src/errors.ts';
 import { argsExtension, envsExtension, execExtension, provider, server } from '../fixtures/resolving.ts';

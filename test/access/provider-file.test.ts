@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { configureProviders } from '../../src/access/provider.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { configureProviders } from '../../src/access/provider-schema.ts';
 import { ConfigurationError } from '../../src/errors.ts';
 
 const yaml = `providers:

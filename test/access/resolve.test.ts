@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { AccessProvider, ClusterProfile } from '../../src/access/cluster-profile.ts';
-import { configureProviders } from '../../src/access/provider.ts';
+import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
 import { ProfileError } from '../../src/errors.ts';
 import { caData } from '../fixtures/ca.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { configureProviders, type Provider } from '../../src/access/provider.ts';
+import type { Provider } from '../../src/access/provider.ts';
+import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
 import { ConfigurationError, ProfileError } from '../../src/errors.ts';
 

@@ -1,5 +1,6 @@
 /** A provider file, or the text of one that stands in a ConfigMap. Pure. */
-import { type ConfiguredProvider, fieldPath } from '../../access/provider.ts';
+import { fieldPath } from '../../access/field-path.ts';
+import type { ConfiguredProvider } from '../../access/provider.ts';
 import { parseProviderFile } from '../../access/provider-file.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors.ts';

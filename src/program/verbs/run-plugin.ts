@@ -2,8 +2,9 @@
 import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
 import { checkCluster } from '../../access/cluster.ts';
 import { clusterSchema } from '../../access/cluster-profile.ts';
+import { fieldPath } from '../../access/field-path.ts';
 import { copyJson, type Json } from '../../access/json.ts';
-import { type EnvVar, envNameProblem, fieldPath, interactiveModes } from '../../access/provider.ts';
+import { type EnvVar, envNameProblem, interactiveModes } from '../../access/provider.ts';
 import { PluginError } from '../../errors.ts';
 import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
 import { findExecutable } from '../../exec/executable.ts';

@@ -1,0 +1,86 @@
+/** Where a profile's cluster is, and whether a credential may go there. */
+import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
+import type { ParsedCluster } from './cluster-profile.ts';
+import type { Refuse } from './extensions.ts';
+import { notPublished } from './match-provider.ts';
+import type { ConfiguredProvider } from './provider.ts';
+import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
+
+/** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */
+export function readCluster(
+  cluster: ParsedCluster,
+  provider: ConfiguredProvider,
+  at: string,
+  refuse: Refuse,
+): ResolvedCluster {
+  if (cluster['insecure-skip-tls-verify'] && !provider.allowInsecureTLS) {
+    refuse('SERVER_INSECURE', `${at}.insecure-skip-tls-verify`, `is refused: ${howToAllow(provider)}`);
+  }
+  if (cluster.server === undefined) {
+    refuse('SERVER_INVALID', `${at}.server`, `is empty: ${notPublished("the API server's address")}`);
+  }
+  const result = checkCluster(cluster, at, refuse);
+  if (result.proxyUrl !== undefined && hasLogin(new URL(result.proxyUrl))) {
+    refuse(
+      'PROXY_INVALID',
+      `${at}.proxy-url`,
+      'holds a user or password, and a ClusterProfile holds no secrets: put the login into HTTPS_PROXY of this program',
+    );
+  }
+  checkAllowed(result, provider, at, refuse);
+  const { protocol, hostname } = new URL(result.server);
+  if (protocol !== 'http:') return result;
+  const path = `${at}.server`;
+  if (!isLoopback(hostname)) {
+    refuse('SERVER_INSECURE', path, 'is http://, which would send the token in the clear: use https://');
+  }
+  if (!provider.allowInsecureTLS) refuse('SERVER_INSECURE', path, `is http://: ${howToAllow(provider)}`);
+  return result;
+}
+
+/** Where a credential may go: a broad token that is sent to a server of the profile's choice is a stolen token. */
+function checkAllowed(
+  { server, tlsServerName, proxyUrl }: ResolvedCluster,
+  { name, allowedServers, allowedServerNames, allowedProxies }: ConfiguredProvider,
+  at: string,
+  refuse: Refuse,
+): void {
+  const list = (patterns: readonly UrlPattern[]) => patterns.map(({ text }) => text).join(', ') || 'empty';
+  if (allowedServers && !matchesAny(allowedServers, server)) {
+    const which = `allowedServers of provider ${name} (${list(allowedServers)})`;
+    refuse(
+      'SERVER_NOT_ALLOWED',
+      `${at}.server`,
+      `${new URL(server).origin} is not in ${which}: no credential is sent there; correct the profile, or the list`,
+    );
+  }
+  if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {
+    const names = allowedServerNames ?? [];
+    if (!isServerName(tlsServerName, server, names)) {
+      // A router that goes by this name would hand the connection to another server, and the profile brings its authority.
+      const which = `allowedServerNames of provider ${name} (${list(names)})`;
+      const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there; correct the profile, or the list`;
+      refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);
+    }
+  }
+  if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
+  if (!allowedProxies) {
+    // With an authority and a proxy of its own choice a profile could pretend to be an allowed server.
+    const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could pretend to be one of them`;
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
+  } else if (!matchesAny(allowedProxies, proxyUrl)) {
+    const which = `allowedProxies of provider ${name} (${list(allowedProxies)})`;
+    refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `is not in ${which}`);
+  }
+}
+
+function howToAllow(provider: ConfiguredProvider): string {
+  return (
+    `without verification anybody on the way can collect the token; if this access type must be allowed to do it, ` +
+    `set allowInsecureTLS: true on provider ${provider.name}`
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
