@@ -1,34 +1,17 @@
 // `providers.close()` at every moment: what waits is told at once, no plugin starts any more, and no connection stays.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import WebSocket from 'ws';
-import {
-  type ClusterProfile,
-  CredentialProviders,
-  type CredentialProvidersOptions,
-  RequestError,
-  RestConfig,
-} from '../src/index.ts';
-import { createCertificateAuthority } from '../src/testing/index.ts';
+import { CredentialProviders, type CredentialProvidersOptions } from '../src/index.ts';
+import { profileOf } from './fixtures/close.ts';
 import { startFleet, startPlugin, startProviders } from './fixtures/fleet.ts';
-import { startHttpProxy, startSilentProxy } from './fixtures/proxies.ts';
 import { ended, print, shellPlugin } from './fixtures/script.ts';
-import { openWebSocket, startTlsServer } from './fixtures/tls-server.ts';
 import { until } from './fixtures/until.ts';
 
-const authority = createCertificateAuthority();
-const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
 const tick = () => new Promise((resolve) => setImmediate(resolve));
-
-function profileOf(server: string, more: object = {}): ClusterProfile {
-  const cluster = { server, 'certificate-authority-data': certificateAuthorityData, ...more };
-  return { metadata: { name: 'spoke' }, status: { accessProviders: [{ name: 'fake', cluster }] } };
-}
 
 function providersOf(t: TestContext, command: string, options: CredentialProvidersOptions = {}): CredentialProviders {
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command } as const;
@@ -171,143 +154,5 @@ echo $$ > "$DIR/pid"\n${print({ token: 't', expirationTimestamp: new Date(start 
     await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace());
     await providers.close();
     assert.equal(await plugin.runs(), 0);
-  });
-});
-
-describe('close() of the providers, and connections:', () => {
-  /** What a connection waits for when it never comes to be. */
-  const dead: Readonly<
-    Record<
-      string,
-      (t: TestContext) => Promise<{ profile: ClusterProfile; connected: Promise<void>; open: ReadonlySet<unknown> }>
-    >
-  > = {
-    'a server that ends no handshake': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return { profile: profileOf(`https://127.0.0.1:${port}`), connected, open };
-    },
-    'an http proxy that says nothing': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `http://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
-    'an https proxy that ends no handshake': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `https://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
-    'a socks5 proxy that says nothing': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `socks5://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
-    'a server behind a proxy that ends no handshake': async (t) => {
-      const proxy = await startHttpProxy(t);
-      const { port, connected, open } = await startSilentProxy(t);
-      return { profile: profileOf(`https://127.0.0.1:${port}`, { 'proxy-url': proxy.url }), connected, open };
-    },
-  };
-  for (const [what, start] of Object.entries(dead)) {
-    test(`a request and a WebSocket that wait for ${what} reject at once, and leave nothing open`, async (t) => {
-      for (const way of ['request', 'WebSocket'] as const) {
-        const { profile, connected, open } = await start(t);
-        const providers = startProviders(t, await startPlugin(t));
-        const config = providers.getConfig(profile);
-        const { server } = config.access.cluster;
-        const opening =
-          way === 'request' ? request(server, { dispatcher: config.dispatcher }) : openWebSocket(config, server);
-        // Not the end of a connection's own time.
-        const rejected = assert.rejects(opening, way === 'WebSocket' ? { code: 'CONFIG_CLOSED' } : Error);
-        await connected;
-        await providers.close();
-        await rejected;
-        await until(t, () => open.size === 0);
-      }
-    });
-  }
-
-  for (const route of ['directly', 'through a proxy']) {
-    test(`an open WebSocket ends, ${route}`, async (t) => {
-      const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-      const more = route === 'directly' ? {} : { 'proxy-url': (await startHttpProxy(t)).url };
-      const providers = startProviders(t, await startPlugin(t));
-      const config = providers.getConfig(profileOf(server.url, more));
-      const sockets = await Promise.all([1, 2, 3].map(() => openWebSocket(config, server.url)));
-      const ends = Promise.all(sockets.map((socket) => once(socket, 'close')));
-      await providers.close();
-      await ends;
-      await until(t, () => server.open.size === 0);
-    });
-  }
-
-  test('a WebSocket for which the options are there, and no connection yet, gets none', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const providers = startProviders(t, await startPlugin(t));
-    const config = providers.getConfig(profileOf(server.url));
-    const options: WebSocket.ClientOptions = {};
-    await config.applyToHTTPSOptions(options);
-    await providers.close();
-    const socket = new WebSocket(server.url.replace('https', 'wss'), options);
-    const [error] = await once(socket, 'error');
-    assert.equal(error.code, 'CONFIG_CLOSED');
-    assert.deepEqual(server.seen, []);
-  });
-});
-
-describe('a WebSocket', () => {
-  test('goes on when its config is closed and swept, and ends with the providers all the same', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const clock = { now: Date.now() };
-    const providers = startProviders(t, await startPlugin(t), { clock: () => clock.now, idleTimeoutMs: 1_000 });
-    const config = providers.getConfig(profileOf(server.url));
-    const socket = await openWebSocket(config, server.url);
-    await config.close();
-    clock.now += 3_600_000;
-    providers.getConfig(profileOf('https://127.0.0.1:1'));
-    socket.send('still there');
-    assert.equal(String((await once(socket, 'message'))[0]), 'still there');
-    const end = once(socket, 'close');
-    await providers.close();
-    await end;
-  });
-
-  test('of a kubeconfig goes on when its config is closed, as streams do', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const plugin = await startPlugin(t);
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' };
-    const cluster = { server: server.url, 'certificate-authority-data': certificateAuthorityData };
-    const text = JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { exec } }],
-    });
-    const config = RestConfig.fromKubeConfig({ text });
-    const socket = await openWebSocket(config, server.url);
-    await config.close();
-    socket.send('still there');
-    assert.equal(String((await once(socket, 'message'))[0]), 'still there');
-    socket.terminate();
-    await once(socket, 'close');
-  });
-
-  test('for another server than the config is for is refused', async (t) => {
-    const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const own = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const config = startProviders(t, await startPlugin(t)).getConfig(profileOf(own.url));
-    await assert.rejects(openWebSocket(config, server.url), (error: unknown) => {
-      assert.ok(error instanceof RequestError && error.code === 'FOREIGN_ORIGIN');
-      return error.message.includes(`for ${own.url} only`);
-    });
-    assert.deepEqual(server.seen, []);
   });
 });

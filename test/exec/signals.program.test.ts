@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
-import { shellPlugin } from '../fixtures/script.ts';
+import { ended, shellPlugin } from '../fixtures/script.ts';
 
 /** A program with a plugin that never ends; `whileItRuns` sees `count()`, `providers`, `ready` and the plugin's `pid`. */
 const program = (command: string, folder: string, whileItRuns: string) => `
@@ -57,5 +57,45 @@ describe('a signal while a plugin runs', () => {
     });
     assert.deepEqual(stdout.split('\n'), ['before 0,0,0', 'handled SIGTERM true', 'PLUGIN_STOPPED', 'after 0,0,0']);
     assert.ok(Number(await readFile(join(plugin.folder, 'pid'), 'utf8')) > 0);
+  });
+});
+
+describe('plugins that run', () => {
+  for (const ending of ['process.exit(3)', "process.kill(process.pid, 'SIGTERM')"]) {
+    test(`end with this process, when it does ${ending}`, async (t) => {
+      const plugin = await shellPlugin(t, `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`);
+      const program = `
+        import { existsSync } from 'node:fs';
+        import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
+        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
+        const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+        new CredentialProviders([{ name: 'a', execConfig }]).getConfig({ status }).ready().catch(() => {});
+        const poll = () => (existsSync('${plugin.folder}/pid') ? ${ending} : setTimeout(poll, 5));
+        poll();`;
+      await execa(process.execPath, ['--input-type=module', '--eval', program], { reject: false });
+      for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
+    });
+  }
+
+  test('leave signals to a program that has handlers of its own, and are no reason for handlers once they have ended', async (t) => {
+    const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
+    const program = `
+      import { existsSync } from 'node:fs';
+      import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
+      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
+      const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+      const providers = new CredentialProviders([{ name: 'a', execConfig }]);
+      const ready = providers.getConfig({ status }).ready().catch(({ code }) => code);
+      process.on('SIGTERM', async () => {
+        await providers.close();
+        console.log(await ready, process.listenerCount('SIGTERM') - 1);
+      });
+      const poll = () => (existsSync('${plugin.folder}/pid') ? process.kill(process.pid, 'SIGTERM') : setTimeout(poll, 5));
+      poll();`;
+    const { exitCode, stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
+      reject: false,
+    });
+    assert.deepEqual([exitCode, stdout], [0, 'PLUGIN_STOPPED 0']);
+    await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
   });
 });

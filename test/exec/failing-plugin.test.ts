@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { PluginError } from '../../src/errors.ts';
+import { runPlugin } from '../../src/exec/plugin.ts';
+import { call, failure, options, secret } from '../fixtures/plugin-call.ts';
+import { ended, print, shellPlugin, withTimeLimit } from '../fixtures/script.ts';
+
+describe('a plugin that fails', () => {
+  test('with an exit code gives the code and the last of its stderr, whatever it printed on stdout', async (t) => {
+    const plugin = await shellPlugin(t, `echo "no metadata server" >&2\n${print({ token: secret })}\nexit 7`);
+    const error = await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_FAILED');
+    assert.equal(error.exitCode, 7);
+    assert.match(error.message, /exit code 7\nstderr: no metadata server$/);
+    assert.equal(error.retryable, true);
+  });
+
+  test('of a signal gives the signal', async (t) => {
+    const plugin = await shellPlugin(t, 'kill -KILL $$');
+    assert.equal(
+      (await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_SIGNALED')).signal,
+      'SIGKILL',
+    );
+  });
+
+  test('shows at most the last 2 KiB of its stderr, without credentials and without control characters', async (t) => {
+    const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl';
+    const code = `yes "0123456789" | head -c 100000 >&2
+printf '\\033[31mred\\n' >&2
+echo "Authorization: Bearer ${secret}" >&2
+echo "jwt ${jwt} proxy http://user:${secret}@proxy" >&2
+printf -- '-----BEGIN PRIVATE KEY-----\\n%s\\n-----END PRIVATE KEY-----\\n' ${secret} >&2
+exit 1`;
+    const plugin = await shellPlugin(t, code);
+    const { stderr = '' } = await failure(runPlugin(call({ command: plugin.command }), options(t)), 'PLUGIN_FAILED');
+    assert.ok(Buffer.byteLength(stderr) <= 2048, `${Buffer.byteLength(stderr)}`);
+    assert.match(stderr, /red\nAuthorization: Bearer \[redacted\]/);
+    assert.ok(!stderr.includes(jwt) && !stderr.includes('\u001b'), stderr);
+  });
+
+  test('does not show on stderr what it printed as a token on stdout', async (t) => {
+    const logs: string[] = [];
+    const echo = `echo "got ${secret}" >&2`;
+    const failing = await shellPlugin(t, `${echo}\n${print({ token: secret }, { apiVersion: 'wrong/v1' })}`);
+    await failure(runPlugin(call({ command: failing.command }), options(t, { logs })), 'ANSWER_WRONG_VERSION');
+    const working = await shellPlugin(t, `${echo}\n${print({ token: secret })}`);
+    await runPlugin(call({ command: working.command }), options(t, { logs }));
+    assert.equal(logs.length, 2);
+    assert.ok(
+      logs.every((line) => line.includes('got [redacted]')),
+      logs.join(),
+    );
+  });
+
+  test('does not show what it was configured with: variables, arguments, and its own environment', async (t) => {
+    process.env.CPC_TEST_SESSION_TOKEN = `inherited-${secret}`;
+    t.after(() => delete process.env.CPC_TEST_SESSION_TOKEN);
+    const env = [
+      { name: 'WHATEVER', value: `configured-${secret}` },
+      { name: 'AZURE_TENANT_ID', value: 'tenant-1' },
+      { name: 'KUBECONFIG', value: '/etc/hub/kubeconfig' },
+    ];
+    const code = `echo "$WHATEVER; $1; $2; $CPC_TEST_SESSION_TOKEN; $AZURE_TENANT_ID at $KUBECONFIG" >&2; exit 1`;
+    const plugin = await shellPlugin(t, code);
+    const args = ['--client-secret', `argument-${secret}`];
+    const error = await failure(runPlugin(call({ command: plugin.command, env, args }), options(t)), 'PLUGIN_FAILED');
+    assert.equal(error.stderr, '[redacted]; --client-secret; [redacted]; [redacted]; tenant-1 at /etc/hub/kubeconfig');
+  });
+
+  for (const [what, code] of [
+    [
+      'that is its answer',
+      `token=$(cat "$DIR/token"); printf '{"status":{"token":"%s"}}' "$token"; echo "got $token" >&2`,
+    ],
+    ['that is in no answer', `cat "$DIR/token" >&2; exit 1`],
+    ['that is in no answer, and words around it', `{ cat "$DIR/token"; echo; echo 'is refused'; } >&2; exit 1`],
+  ] as const) {
+    test(`does not show the end of a token of 40 KiB ${what}`, async (t) => {
+      const plugin = await shellPlugin(t, code);
+      const token = `${secret}${Array.from({ length: 4_000 }, (_, i) => `a${(i * 7919) % 1_000_003}B`).join('')}`;
+      await writeFile(join(plugin.folder, 'token'), token);
+      const error: unknown = await runPlugin(call({ command: plugin.command }), options(t)).catch((reason) => reason);
+      assert.ok(error instanceof PluginError);
+      for (let at = 0; at + 15 <= token.length; at += 5) assert.ok(!error.message.includes(token.slice(at, at + 15)));
+      if (code.includes('is refused')) assert.match(error.message, /is refused/);
+    });
+  }
+
+  test('that hangs is killed with its whole group when its time is over', async (t) => {
+    const code = `trap '' TERM\nsleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`;
+    const plugin = await shellPlugin(t, code);
+    await withTimeLimit(join(plugin.folder, 'pid'), async (timeoutMs) => {
+      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
+      const error = await failure(run, 'PLUGIN_TIMEOUT');
+      assert.ok(error.message.includes(`within ${timeoutMs} ms`), error.message);
+    });
+    for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
+  });
+
+  test('that has answered, and is kept open, is told from one that has not', async (t) => {
+    const answered = `${print({ token: secret })}\necho > "$DIR/answered"\nexec sleep 1000`;
+    const plugin = await shellPlugin(t, answered);
+    let message = '';
+    await withTimeLimit(join(plugin.folder, 'answered'), async (timeoutMs) => {
+      const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
+      message = (await failure(run, 'PLUGIN_TIMEOUT')).message;
+    });
+    assert.match(message, /: answered and did not end within .* it keeps something open/);
+    assert.ok(!message.includes(secret));
+    const half = await shellPlugin(t, `printf '{"kind": "ExecCredential", '\nexec sleep 1000`);
+    const run = runPlugin(call({ command: half.command }), options(t, { timeoutMs: 300 }));
+    assert.match((await failure(run, 'PLUGIN_TIMEOUT')).message, /: gave no answer within 300 ms/);
+  });
+
+  test('that is over its time gets SIGTERM first', async (t) => {
+    const code = `trap 'echo term >> "$DIR/signals"' TERM\necho $$ > "$DIR/pid"\nwhile :; do sleep 0.1; done`;
+    const plugin = await shellPlugin(t, code);
+    await withTimeLimit(join(plugin.folder, 'pid'), (timeoutMs) =>
+      failure(runPlugin(call({ command: plugin.command }), options(t, { timeoutMs })), 'PLUGIN_TIMEOUT'),
+    );
+    assert.match(await readFile(join(plugin.folder, 'signals'), 'utf8'), /^term$/m);
+  });
+
+  test('whose grandchild holds stdout in a session of its own settles all the same', async (t) => {
+    const plugin = await shellPlugin(t, `setsid sh -c 'echo $$ > "'$DIR'/child"; exec sleep 1000' &\nexit 0`);
+    await withTimeLimit(join(plugin.folder, 'child'), (timeoutMs) =>
+      failure(runPlugin(call({ command: plugin.command }), options(t, { timeoutMs })), 'PLUGIN_TIMEOUT'),
+    );
+    process.kill(Number(await readFile(join(plugin.folder, 'child'), 'utf8')), 'SIGKILL');
+  });
+
+  test('that prints 100 MB is stopped early', async (t) => {
+    const plugin = await shellPlugin(t, `yes ${secret} | head -c 100000000`);
+    await failure(runPlugin(call({ command: plugin.command }), options(t)), 'ANSWER_TOO_LARGE');
+  });
+
+  for (const [what, code, expected] of [
+    ['nothing', '', 'ANSWER_EMPTY'],
+    ['garbage', `echo '{"token": ${secret}'`, 'ANSWER_UNPARSABLE'],
+    ['no status', print(undefined), 'ANSWER_NO_STATUS'],
+    ['a lone certificate', print({ clientCertificateData: secret }), 'ANSWER_HALF_PAIR'],
+  ] as const) {
+    test(`because it prints ${what} is named with its answer's fault`, async (t) => {
+      const plugin = await shellPlugin(t, code);
+      await failure(runPlugin(call({ command: plugin.command }), options(t)), expected);
+    });
+  }
+});
