@@ -54,10 +54,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #restarts: (restart: ReflectorRestart) => void;
   readonly #sync = Promise.withResolvers<void>();
   #hasSynced = false;
-  /** The keys that the list under way has named so far. */
+  /** The keys that the list under way has named so far; not kept where nothing was cached when it began. */
   #listed: Set<string> | undefined;
-  /** Nothing was cached when the list under way began: what is cached is from that list. */
-  #beganEmpty = true;
   /** An object of the same version is the same object. Not so after the server's data were restored. */
   #versionsCount = true;
   #trouble: InformerTrouble | undefined;
@@ -188,8 +186,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   #take(event: Exclude<ReflectorEvent<T>, { type: 'InitDone' }>): void {
     if (event.type === 'Init') {
-      this.#listed = new Set();
-      this.#beganEmpty = this.#store.size === 0;
+      this.#listed = this.#store.size === 0 ? undefined : new Set();
       return;
     }
     const { type, object } = event;
@@ -218,16 +215,16 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   /** What the list has not named is gone. */
   async #endList(): Promise<void> {
-    const listed = this.#listed ?? new Set();
+    const listed = this.#listed;
     this.#listed = undefined;
     const keys = this.#store.keys();
     this.#versionsCount = true;
-    for (let rest = this.#beganEmpty ? 0 : this.#store.size; rest > 0; rest -= piece) {
+    for (let rest = listed ? this.#store.size : 0; rest > 0; rest -= piece) {
       await inSlice(() => {
         for (let i = 0; i < piece; i++) {
           const { done, value } = keys.next();
           if (done) return;
-          if (!listed.has(value)) this.#delete(value, undefined);
+          if (listed?.has(value) === false) this.#delete(value, undefined);
         }
       });
     }

@@ -14,7 +14,8 @@ export async function* chunksOf(
   let failure: unknown = deadline.signal.aborted ? deadline.signal.reason : undefined;
   let hasEnded = false;
   let wake = () => {};
-  const onReadable = () => wake();
+  // What the rest of this turn brings comes with it: an API server sends each event in a frame of its own.
+  const onReadable = () => setImmediate(() => wake());
   const onEnd = () => {
     hasEnded = true;
     wake();
