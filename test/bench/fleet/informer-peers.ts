@@ -14,6 +14,8 @@ export interface Synced {
   readonly heap: number;
   /** Milliseconds of the longest time that the event loop did not turn. */
   readonly stall?: number;
+  /** Milliseconds of CPU of the longest turn: what is left of a stall where nothing else wants the machine. */
+  readonly turn?: number;
 }
 
 export interface Counted {

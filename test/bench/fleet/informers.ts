@@ -92,10 +92,15 @@ export async function benchInformers(): Promise<void> {
         report({ bench: 'fleet-list', what: `${name}: ${what}`, value, unit, ratio: value / floor, peer });
       }
     }
-    for (const [name, list] of lists) {
-      const stalls = list.flatMap(({ stall }) => stall ?? []);
-      if (stalls.length > 0)
-        report({ bench: 'fleet-list', what: `${name}: longest stall`, value: median(stalls), unit: 'ms' });
+    for (const [what, of] of [
+      ['longest stall', ({ stall }: Synced) => stall],
+      ['CPU of the longest turn of the event loop', ({ turn }: Synced) => turn],
+    ] as const) {
+      for (const [name, list] of lists) {
+        const values = list.flatMap((synced) => of(synced) ?? []);
+        if (values.length > 0)
+          report({ bench: 'fleet-list', what: `${name}: ${what}`, value: median(values), unit: 'ms' });
+      }
     }
 
     heading(`${updates} updates as fast as the server takes them`);

@@ -50,6 +50,10 @@ func main() {
 	}
 	config.AcceptContentTypes = config.ContentType
 	client := kubernetes.NewForConfigOrDie(config)
+	// As the others: there is a connection before it begins.
+	if _, err := client.Discovery().ServerVersion(); err != nil {
+		panic(err)
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithNamespace(os.Args[2]),
 		// What ours leaves out, too.
