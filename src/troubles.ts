@@ -17,6 +17,8 @@ export type TroubleKind =
   | 'rejection'
   /** There is no connection. Ends with any answer. */
   | 'connection'
+  /** The file of the authority cannot be read again. Ends when it can. */
+  | 'authority'
   /** A watch could not begin. Ends with one that has begun. */
   | 'watch'
   /** The profile asks for something that it does not get. Ends when it no longer does. */

@@ -64,8 +64,13 @@ function readServer(server: string | undefined, path: string, refuse: Refuse): s
 /** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
 function readAuthority(data: string, at: string, refuse: Refuse): string {
   const base64 = data.replace(/[\r\n]/g, '');
-  const problem = remembered(base64, certificatesProblem);
+  const problem = authorityProblem(base64);
   return problem ? refuse('CA_INVALID', `${at}.certificate-authority-data`, problem) : base64;
+}
+
+/** @internal What is wrong with an authority: base64 of PEM. */
+export function authorityProblem(base64: string): string | undefined {
+  return remembered(base64, certificatesProblem);
 }
 
 function certificatesProblem(base64: string): string | undefined {

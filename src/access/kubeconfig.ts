@@ -38,6 +38,8 @@ export interface KubeconfigAccess {
   /** Of objects that name none. */
   readonly namespace: string | undefined;
   readonly access: ConfigAccess;
+  /** Where the cluster's authority was read from, if from a file. */
+  readonly authorityFile: string | undefined;
   /** As it was written: it may have a user and a password. `access` has it without them. */
   readonly proxyUrl: string | undefined;
   /** The plugin to run; without one the credential is what `staticUser` has, or none. */
@@ -85,7 +87,7 @@ export function readContext(
   const secure = !/^http:/i.test(parsedCluster?.server ?? '');
   const user = readUser(userEntry, secure);
   if (!parsedCluster) return giveUp();
-  const { cluster, config } = readCluster(parsedCluster, secure, clusterEntry, readFile, giveUp);
+  const { cluster, config, authorityFile } = readCluster(parsedCluster, secure, clusterEntry, readFile, giveUp);
   if (!user || kubeconfig.hasProblems()) return giveUp();
 
   const { exec, staticUser, impersonation } = user;
@@ -113,6 +115,7 @@ export function readContext(
       ...(resolvedExec ? { exec: resolvedExec } : {}),
       ignored,
     },
+    authorityFile,
     proxyUrl,
     exec: secure && own.length === 0 ? resolvedExec : undefined,
     staticUser: secure ? staticUser : {},
@@ -170,7 +173,7 @@ function readCluster(
   entry: KubeconfigEntry,
   readFile: (path: string) => Buffer,
   giveUp: () => never,
-): { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
+): Pick<KubeconfigAccess, 'authorityFile'> & { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
   const { at, file } = entry;
   const authority = readCertificateAuthority(parsed, entry, readFile);
   // As in client-go: without TLS nothing of this is looked at.
@@ -193,7 +196,9 @@ function readCluster(
       );
     },
   );
-  return { cluster, config };
+  const { 'certificate-authority': caFile } = parsed;
+  const isFromFile = caFile && cluster.certificateAuthorityData !== undefined;
+  return { cluster, config, authorityFile: isFromFile ? file.inFolder(caFile) : undefined };
 }
 
 /** The content of the authority's file where there is one, else the data in the kubeconfig. */

@@ -17,7 +17,7 @@ export interface StaticOptions {
 }
 
 /** Milliseconds until files are read again. Bound service account tokens change once an hour; client-go waits a minute. */
-const rereadMs = 60_000;
+export const rereadMs = 60_000;
 
 export class StaticCredentials implements CredentialSupply {
   readonly #where: string;

@@ -86,8 +86,10 @@ function readServiceAccount({ env, serviceAccount }: DefaultPlaces, logger: Logg
     });
   };
   let cluster: ResolvedCluster;
+  let authorityFile: string | undefined;
   try {
     cluster = clusterWith(read('ca.crt') ?? Buffer.of(0));
+    authorityFile = join(serviceAccount, 'ca.crt');
   } catch {
     cluster = clusterWith(undefined);
     logger.warn(
@@ -103,6 +105,7 @@ function readServiceAccount({ env, serviceAccount }: DefaultPlaces, logger: Logg
     // The downward API comes first, as in client-go.
     namespace: podNamespace || read('namespace')?.toString('utf8').trim() || undefined,
     access: { provider: name, cluster, ignored: [] },
+    authorityFile,
     proxyUrl: undefined,
     exec: undefined,
     staticUser: { tokenFile: join(serviceAccount, 'token') },

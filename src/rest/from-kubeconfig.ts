@@ -12,6 +12,7 @@ import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
 import { type CredentialFiles, credentialFiles } from './export-kubeconfig.ts';
+import { AuthorityFile } from './transport/authority-file.ts';
 import { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
 
@@ -75,7 +76,7 @@ export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSett
 
 /** @internal The parts of a config that shares nothing with others. */
 export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): KubeconfigParts {
-  const { access, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
+  const { access, authorityFile, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
   const { cluster, ignored, provider } = access;
   // A credential that is not sent is a surprise; one that another one beats is how kubeconfigs are.
   const level = cluster.server.startsWith('http:') ? 'warn' : 'debug';
@@ -83,7 +84,18 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   // The plugin may need the proxy's login, as client-go gives it.
   const withLogin = proxyUrl === undefined ? cluster : { ...cluster, proxyUrl };
   const name = `${origin.replace(/, user .*$/s, '')}, context ${context}`;
-  const to = { name, cluster, provider, impersonation, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
+  const { certificateAuthorityData: authority } = cluster;
+  const to = {
+    name,
+    cluster,
+    authorityFile:
+      authorityFile === undefined || authority === undefined
+        ? undefined
+        : new AuthorityFile(resolve(authorityFile), authority, settings.clock),
+    provider,
+    impersonation,
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
+  };
   const destination: Destination = exec
     ? {
         ...to,

@@ -111,6 +111,13 @@ export class ClusterLog implements Asker {
     else troubles.met(this.#subject, 'rejection', { code: '', message: this.#line(message) });
   }
 
+  /** The file of the cluster's authority was read again; `problem` says why it could not be used. */
+  authorityRead(problem: string | undefined): void {
+    const { troubles } = this.#options;
+    if (problem !== undefined) troubles.met(this.#subject, 'authority', { code: '', message: this.#line(problem) });
+    else troubles.passed(this.#subject, 'authority', this.#line("the authority's file can be used again"));
+  }
+
   /** A watch could not begin, because of the server's answer. */
   watchRefused(statusCode: number, message: string): void {
     this.#options.troubles.met(this.#subject, 'watch', { code: String(statusCode), message: this.#line(message) });

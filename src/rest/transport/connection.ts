@@ -68,7 +68,7 @@ export class Connection {
   readonly #end = new AbortController();
 
   constructor(
-    { cluster, provider, impersonation = {} }: Destination,
+    { cluster, authorityFile, provider, impersonation = {} }: Destination,
     source: CredentialSupply,
     proxy: ProxyServer | undefined,
     options: ConnectionOptions,
@@ -83,7 +83,7 @@ export class Connection {
     this.basePath = pathname;
     this.#options = options;
     // The log is of the cluster that this was made for: others with the same server may share it.
-    const target = { cluster, origin, proxy, impersonation, provider, ended: this.ended };
+    const target = { cluster, authorityFile, origin, proxy, impersonation, provider, ended: this.ended };
     this.#pools = new IdentityPools(target, options, log);
   }
 
@@ -135,7 +135,7 @@ export class Connection {
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
   webSocketConnector({ keyPair }: Credential): buildConnector.connector {
-    return heldBy(this, this.#pools.connector(keyPair, false));
+    return heldBy(this, this.#pools.webSocketConnector(keyPair));
   }
 
   /** The headers of a request, with those that this connection adds. */

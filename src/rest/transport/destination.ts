@@ -2,6 +2,7 @@ import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { Segments } from '../../access/path-bounds.ts';
 import type { CredentialSupply } from '../../exec/credential-supply.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
+import type { AuthorityFile } from './authority-file.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
 export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
@@ -24,6 +25,8 @@ interface DestinationParts {
   /** `namespace/name` of the ClusterProfile, where there is one. */
   readonly profile?: string;
   readonly cluster: ResolvedCluster;
+  /** Of a kubeconfig: where the cluster's authority comes from. */
+  readonly authorityFile?: AuthorityFile | undefined;
   /** The access type, for messages and metrics. */
   readonly provider: string;
   /** Of a kubeconfig: the proxy with its login. */

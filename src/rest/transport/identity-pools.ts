@@ -4,6 +4,7 @@ import { RequestError } from '../../errors.ts';
 import type { KeyPair } from '../../exec/exec-credential.ts';
 import { printable } from '../../printable.ts';
 import { emit, type PoolChanged } from '../../telemetry.ts';
+import type { AuthorityFile } from './authority-file.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { createConnector } from './connector.ts';
 import type { Impersonation } from './destination.ts';
@@ -13,6 +14,8 @@ import { RequestPool } from './request-pool.ts';
 /** Where the sockets lead. */
 export interface PoolsTarget {
   readonly cluster: ResolvedCluster;
+  /** Where its authority comes from, if from a file. */
+  readonly authorityFile: AuthorityFile | undefined;
   readonly origin: string;
   readonly proxy: ProxyServer | undefined;
   readonly impersonation: Impersonation;
@@ -37,10 +40,13 @@ const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
 
 /**
  * The pools of one cluster, one for each client certificate. A new certificate gets a new pool, and so a new TLS state (a resumed
- * session would keep the old identity); the old pool closes when its requests have ended. A new token needs neither.
+ * session would keep the old identity); the old pool closes when its requests have ended. A new token needs neither. A new
+ * authority replaces all of them.
  */
 export class IdentityPools {
   readonly #target: PoolsTarget;
+  /** With its authority of now. */
+  #cluster: ResolvedCluster;
   readonly #options: IdentityPoolsOptions;
   readonly #log: ClusterLog;
   /** For tokens, and for requests that bring their own credential. */
@@ -51,12 +57,14 @@ export class IdentityPools {
 
   constructor(target: PoolsTarget, options: IdentityPoolsOptions, log: ClusterLog) {
     this.#target = target;
+    this.#cluster = target.cluster;
     this.#options = options;
     this.#log = log;
   }
 
   /** The pool for a client certificate, or for none. */
   poolFor(keyPair: KeyPair | undefined): RequestPool {
+    this.#followAuthority();
     if (!keyPair) {
       this.#bare ??= this.#create(undefined);
       return this.#bare;
@@ -68,10 +76,10 @@ export class IdentityPools {
     return this.#certified.pool;
   }
 
-  /** Opens sockets that are in no pool. */
-  connector(keyPair: KeyPair | undefined, allowH2: boolean): buildConnector.connector {
-    const { cluster, proxy, ended: signal } = this.#target;
-    return createConnector(cluster, keyPair, proxy, { allowH2, signal, timeoutMs: this.#options.connectTimeoutMs });
+  /** Opens sockets that are in no pool, for HTTP/1.1. */
+  webSocketConnector(keyPair: KeyPair | undefined): buildConnector.connector {
+    this.#followAuthority();
+    return this.#connector(keyPair, false);
   }
 
   /** No request of an earlier pool goes on. */
@@ -98,14 +106,30 @@ export class IdentityPools {
     for (const pool of pools) pool?.destroy(error);
   }
 
+  /** A new authority gets new pools: what stands was verified with the old one, and goes on. */
+  #followAuthority(): void {
+    const certificateAuthorityData = this.#target.authorityFile?.current(this.#log);
+    if (certificateAuthorityData === undefined || certificateAuthorityData === this.#cluster.certificateAuthorityData)
+      return;
+    this.#cluster = { ...this.#cluster, certificateAuthorityData };
+    this.#log.debug('the certificate authority has changed: new connections trust the new one');
+    this.retire();
+  }
+
   #create(keyPair: KeyPair | undefined): RequestPool {
     const { impersonation, origin } = this.#target;
     // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
     const repeated = Object.values(impersonation).some((values) => values.length > 1);
-    const connector = (allowH2: boolean) => this.#logged(this.connector(keyPair, allowH2));
+    const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
     this.#tell('opened', keyPair !== undefined);
     const { connectTimeoutMs } = this.#options;
     return new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs });
+  }
+
+  #connector(keyPair: KeyPair | undefined, allowH2: boolean): buildConnector.connector {
+    const { proxy, ended: signal } = this.#target;
+    const timeoutMs = this.#options.connectTimeoutMs;
+    return createConnector(this.#cluster, keyPair, proxy, { allowH2, signal, timeoutMs });
   }
 
   /** Lets a pool's requests end by themselves, for a while. */
