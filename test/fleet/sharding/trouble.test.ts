@@ -134,7 +134,15 @@ describe('replicas that share a fleet, where something fails', () => {
     one.run();
     await shared(t, 1, one);
     let isAway = true;
-    hub.failNext(403, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+    let refused = 0;
+    hub.failNext(403, 1_000_000, ({ url }) => {
+      const refuses = isAway && url.includes('/leases');
+      if (refuses) refused += 1;
+      return refuses;
+    });
+    // Then its place ends in 5 s, which is the limit of a request too.
+    one.clock.advance(15_000);
+    await until(t, () => refused > 0);
     await one.passUntil(() => changes.length >= 2);
     isAway = false;
     await one.passUntil(() => changes.length >= 3);
