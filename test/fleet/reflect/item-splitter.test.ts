@@ -38,7 +38,7 @@ describe('the items of a list', () => {
           assert.deepEqual(got.envelope, JSON.parse(JSON.stringify({ ...list, items: [] })));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
