@@ -18,9 +18,16 @@ const calm: Weather = { delayMs: 50, late: 0, lost: 0, repeated: 0 };
 
 const refusal = new FleetError('API_STATUS', 'the hub is away', { statusCode: 503 });
 
+interface Change {
+  readonly type: 'applied' | 'deleted';
+  readonly lease: Lease;
+}
+
 interface Watcher {
   readonly process: Process;
   readonly listener: LeaseListener;
+  /** What is still to be told of what was there at first. */
+  there: readonly Change[];
   /** The next change that it has not been told of. */
   next: number;
   isAwaited: boolean;
@@ -29,11 +36,13 @@ interface Watcher {
 export class SimulatedHub {
   readonly #world: World;
   readonly #leases = new Map<string, Lease>();
-  readonly #changes: { readonly type: 'applied' | 'deleted'; readonly lease: Lease }[] = [];
+  readonly #changes: Change[] = [];
   readonly #watchers = new Set<Watcher>();
   /** The world's time until which it answers nobody. */
   #awayUntil = 0;
   readonly #cutOffUntil = new Map<Process, number>();
+  readonly #mutedUntil = new Map<Process, number>();
+  readonly #behindUntil = new Map<Process, number>();
   #version = 0;
   weather: Weather = calm;
   writes = 0;
@@ -54,16 +63,28 @@ export class SimulatedHub {
     this.#cutOffUntil.set(process, this.#world.now + ms);
   }
 
+  /** Refuses what a process writes to its own Lease, as an admission webhook may do. Leases of shards are as before. */
+  mute(process: Process, ms: number): void {
+    this.#mutedUntil.set(process, this.#world.now + ms);
+  }
+
+  /** The watch of a process tells it nothing for a while, as that of an API server whose cache is behind. */
+  fallBehind(process: Process, ms: number): void {
+    this.#behindUntil.set(process, this.#world.now + ms);
+  }
+
   /** The hub, as one process reaches it. */
   for(process: Process): LeaseSource {
     return {
       get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
       list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
-      create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease)),
-      update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease)),
+      create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease), lease),
+      update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease), lease),
       delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
       watch: (listener, signal) => {
-        const watcher = { process, listener, next: 0, isAwaited: false };
+        // What is there comes first, as of a list.
+        const changes = [...this.#leases.values()].map((lease) => ({ type: 'applied' as const, lease }));
+        const watcher = { process, listener, there: changes, next: this.#changes.length, isAwaited: false };
         this.#watchers.add(watcher);
         signal.addEventListener('abort', () => this.#watchers.delete(watcher), { once: true });
         this.#tell(watcher);
@@ -71,7 +92,7 @@ export class SimulatedHub {
     };
   }
 
-  #ask<T>(process: Process, signal: AbortSignal, request: () => T): Promise<T> {
+  #ask<T>(process: Process, signal: AbortSignal, request: () => T, written?: LeaseToWrite): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     const isLost = this.#world.chance(this.weather.lost);
@@ -80,6 +101,10 @@ export class SimulatedHub {
         if (isLost) return;
         if (this.#isAway(process)) {
           if (!isCopy && this.#world.chance(0.5)) process.tell(() => reject(refusal));
+          return;
+        }
+        if (written && this.#isMuted(process, written)) {
+          process.tell(() => reject(refusal));
           return;
         }
         const answer = request();
@@ -131,20 +156,29 @@ export class SimulatedHub {
     const { process } = watcher;
     const away = Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0) - this.#world.now;
     const end = this.#changes.length;
-    this.#world.in(Math.max(0, away) + this.#delay(), () =>
+    const deliver = () =>
       process.tell(() => {
-        watcher.isAwaited = false;
-        while (watcher.next < end) {
-          const change = this.#changes[watcher.next++];
-          if (change) watcher.listener[change.type](change.lease);
+        const behind = (this.#behindUntil.get(process) ?? 0) - this.#world.now;
+        if (behind > 0) {
+          this.#world.in(behind, deliver);
+          return;
         }
+        watcher.isAwaited = false;
+        const news = [...watcher.there, ...this.#changes.slice(watcher.next, end)];
+        watcher.there = [];
+        watcher.next = end;
+        for (const { type, lease } of news) watcher.listener[type](lease);
         if (watcher.next < this.#changes.length) this.#tell(watcher);
-      }),
-    );
+      });
+    this.#world.in(Math.max(0, away) + this.#delay(), deliver);
   }
 
   #isAway(process: Process): boolean {
     return this.#world.now < Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0);
+  }
+
+  #isMuted(process: Process, { metadata: { name } }: LeaseToWrite): boolean {
+    return name.includes('-peer-') && this.#world.now < (this.#mutedUntil.get(process) ?? 0);
   }
 
   #delay(): number {

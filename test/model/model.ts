@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { play, schedules } from './schedule.ts';
+import { play, rare, schedules } from './schedule.ts';
 
 const { values } = parseArgs({
   options: {
@@ -23,7 +23,7 @@ const details = await fc.check(
     if (outcome.recoveredMs !== undefined) recovered.push(outcome.recoveredMs);
     writes += outcome.writes;
   }),
-  { numRuns, seed },
+  { numRuns, seed, examples: rare.map((schedule) => [schedule]) },
 );
 const seconds = ((performance.now() - started) / 1_000).toFixed(1);
 if (details.failed) {

@@ -16,7 +16,7 @@ export interface ShardContext {
   readonly random: () => number;
   /** This replica may own shards at all, at this moment. */
   mayOwn(): boolean;
-  /** Whether it should own this one; `undefined` while it does not know. */
+  /** Whether it should own this one, which it then may; `undefined` while it does not know. */
   wants(shard: number): boolean | undefined;
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
@@ -171,7 +171,8 @@ export class Shard {
 
   #begin(): void {
     const { wants, mayOwn } = this.#context;
-    if (this.#term || !this.lock.isHeld || !wants(this.index) || !mayOwn()) return;
+    if (this.#term || !this.lock.isHeld || !wants(this.index)) return;
+    // Work may take its time to end, and replicas with another number of shards may begin when this one's own Lease has expired.
     this.#term = new ShardTerm(() => this.lock.isHeld && mayOwn());
     this.#context.began(this);
     this.#context.changed(this);

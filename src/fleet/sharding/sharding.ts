@@ -326,6 +326,8 @@ export class Sharding implements Ownership {
   /** A replica may be dead. The first of those that live says so to who comes later, who would wait for it. */
   #expire(): void {
     this.#assign();
+    // It may wait for this one before it joins.
+    this.#registration.look();
     const { identity } = this.#options;
     if (!this.#registration.isValid || this.#peers.candidates.some((peer) => peer.identity < identity)) return;
     this.#forget(this.#peers.deadFor(0)).catch((error: unknown) => this.#failed('peer', error));

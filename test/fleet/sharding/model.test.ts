@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { play, schedules } from '../../model/schedule.ts';
+import { play, rare, schedules } from '../../model/schedule.ts';
 
 // `npm run test:model` plays ten thousand.
 test('whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again', async () => {
@@ -8,6 +8,6 @@ test('whatever happens to replicas, hub and network, two never own one shard, an
     fc.asyncProperty(schedules, async (schedule) => {
       await play(schedule);
     }),
-    { numRuns: 30 },
+    { numRuns: 30, examples: rare.map((schedule) => [schedule]) },
   );
 });

@@ -118,18 +118,25 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await one.leave();
     assert.ok(dead);
     const { namespace = '', name, labels = {}, annotations = {} } = dead.metadata;
-    hub.set({ ...dead, metadata: { namespace, name, labels, annotations } });
+    // It expires between two renewals of the one that waits.
+    const spec = { ...Object(dead.spec), leaseDurationSeconds: 35 };
+    hub.set({ ...dead, spec, metadata: { namespace, name, labels, annotations } });
     let lists = 0;
     hub.onRequest = ({ method, url }) => {
       if (method === 'GET' && /\/leases\?labelSelector=[^&]*$/.test(url)) lists += 1;
     };
-    start('two', { shards: 16 }).run();
+    const two = start('two', { shards: 16 });
+    const began = two.clock.uptime();
+    two.run();
     await until(t, () => lists > 0);
     lists = 0;
     // As many answers as these could have come for lists.
     const other = new ApiServer(kubeConfigFor(hub, 'hub'));
     for (let asked = 0; asked < 50; asked++) await (await other.get('/version', { signal: t.signal })).body.dump();
     assert.ok(lists <= 2, `${lists} lists`);
+    await two.passUntil(() => two.fleet.list().some(({ message }) => /two is about to take it|http/.test(message)));
+    const waited = two.clock.uptime() - began;
+    assert.ok(waited >= 35_000 && waited < 36_000, `${waited} ms`);
   });
 
   test('say so where two have the same identity, and only one of them works', async (t) => {
