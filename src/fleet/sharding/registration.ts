@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { LeaseLock } from '../lease/lease-lock.ts';
 import { Wait } from '../wait.ts';
 import { Attempts } from './attempts.ts';
-import { identityOf, type PeerFacts } from './names.ts';
+import type { PeerFacts } from './names.ts';
 import type { Peers } from './peers.ts';
 import type { Timing } from './timing.ts';
 
@@ -177,9 +177,4 @@ export class Registration {
     const { identity, shards, weight } = this.#context;
     return { identity, shards, weight: this.#joined && !this.isLeaving ? weight() : 0 };
   }
-}
-
-/** For messages. */
-export function otherProcess(holder: string): string {
-  return `another process (${holder}) has the identity ${identityOf(holder)} and lives: give each replica its own, or wait until it has ended`;
 }

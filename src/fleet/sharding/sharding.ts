@@ -3,15 +3,14 @@
  * one of a fixed number of shards, and each shard to who holds its Lease. It must not know what a cluster is.
  */
 import { randomBytes } from 'node:crypto';
-import { reasonOf } from '../../callbacks.ts';
 import type { Logger } from '../../logger.ts';
 import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { debug, guard, warn } from '../guard.ts';
+import { guard } from '../guard.ts';
 import type { Lease } from '../lease/lease.ts';
 import { LeaseLock } from '../lease/lease-lock.ts';
 import type { Owner, Ownership, OwnershipListener } from '../membership/ownership.ts';
-import { emit, type FleetObserver } from '../telemetry.ts';
+import type { FleetObserver } from '../telemetry.ts';
 import { assignShards, type Candidate } from './assignment.ts';
 import { shardOf } from './hash.ts';
 import type { LeaseSource } from './lease-source.ts';
@@ -26,7 +25,8 @@ import {
   shardOfLease,
 } from './names.ts';
 import { Peers } from './peers.ts';
-import { otherProcess, Registration } from './registration.ts';
+import { Registration } from './registration.ts';
+import { ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
 import { believedMs, type Timing, timingOf } from './timing.ts';
 
@@ -54,6 +54,7 @@ export class Sharding implements Ownership {
   readonly #shards: readonly Shard[];
   readonly #peers: Peers;
   readonly #registration: Registration;
+  readonly #report: ShardingReport;
   /** By shard, the keys that are worked on. */
   readonly #inUse = new Map<number, Set<string>>();
   /** Whose shards should be, as this replica sees it now. */
@@ -64,9 +65,6 @@ export class Sharding implements Ownership {
   #changes = new Set<number>();
   #listener: OwnershipListener | undefined;
   #cancelExpiry = () => {};
-  /** The clock's uptime in which a request for a Lease failed last. */
-  #failedAt = Number.NEGATIVE_INFINITY;
-  #warnedOf: string | undefined;
   readonly #stop = new AbortController();
 
   constructor(options: ShardingOptions) {
@@ -75,6 +73,7 @@ export class Sharding implements Ownership {
     this.#timing = timingOf(options.leaseDurationMs);
     this.#holder = holderName(identity, nonce);
     this.#peers = new Peers(clock, this.#timing.durationMs);
+    this.#report = new ShardingReport(options);
     const common = { clock, timing: this.#timing, random };
     this.#registration = new Registration(
       {
@@ -86,8 +85,8 @@ export class Sharding implements Ownership {
         read: () => this.#read(),
         isGone: () => this.#shards.every(({ isGone }) => isGone),
         changed: () => this.#assign(),
-        duplicated: (holder) => this.#duplicated(holder),
-        failed: (error) => this.#failed('peer', error),
+        duplicated: (holder) => this.#report.duplicated(holder),
+        failed: (error) => this.#report.failed('peer', error),
         renewed: () => this.#forget(this.#peers.deadFor(this.#timing.durationMs)),
       },
       (facts, changed) =>
@@ -105,9 +104,9 @@ export class Sharding implements Ownership {
       wants: (shard) => this.#wants(shard),
       isIdle: (shard) => !this.#inUse.get(shard)?.size,
       changed: (shard) => this.#changed(shard),
-      began: (shard) => this.#began(shard),
-      ended: (shard, change) => this.#ended(shard, change),
-      failed: (error) => this.#failed('shard', error),
+      began: (shard) => this.#report.began(shard),
+      ended: (shard, change) => this.#report.ended(shard, change),
+      failed: (error) => this.#report.failed('shard', error),
     };
     this.#shards = Array.from(
       { length: shards },
@@ -281,48 +280,6 @@ export class Sharding implements Ownership {
     guard(logger, {}, 'sharding', () => this.#listener?.changed((key) => changes.has(shardOf(key, shards))));
   }
 
-  #began({ index, lock, takenFrom }: Shard): void {
-    const { clock, identity, name } = this.#options;
-    const { holder, seenAt } = takenFrom;
-    const isAgain = holder === lock.identity;
-    emit(this.#options.observer, 'shard', {
-      fleet: name,
-      shard: index,
-      change: holder === undefined || isAgain ? 'taken' : 'taken_over',
-      owner: identity,
-      ...(holder === undefined || isAgain ? {} : { from: identityOf(holder) }),
-      ...(seenAt === undefined ? {} : { unownedMs: clock.uptime() - seenAt }),
-    });
-    this.#say(`shard ${index} is ${holder === undefined ? 'taken' : `taken over from ${identityOf(holder)}`}`);
-  }
-
-  #ended({ index, lock }: Shard, change: 'handed_over' | 'lost'): void {
-    const { identity, name, logger } = this.#options;
-    emit(this.#options.observer, 'shard', { fleet: name, shard: index, change, owner: identity });
-    if (change === 'handed_over') this.#say(`shard ${index} is handed over`);
-    else if (lock.holder !== lock.identity && lock.holder !== undefined)
-      warn(logger, this.#fields, `shard ${index} is lost: ${identityOf(lock.holder)} has it`);
-    else this.#say(`shard ${index} is lost: its Lease could not be renewed in time`);
-  }
-
-  /** Warns once for all Leases. The trouble is over when no request has failed for a whole duration: retries come sooner. */
-  #failed(lease: 'peer' | 'shard', error: unknown): void {
-    const { observer, logger, name, clock } = this.#options;
-    const say = clock.uptime() - this.#failedAt > this.#timing.durationMs ? warn : debug;
-    this.#failedAt = clock.uptime();
-    const message = reasonOf(error);
-    emit(observer, 'lease-failure', { fleet: name, lease, message });
-    const deadline = `${this.#timing.deadlineMs / 1_000} s`;
-    const line = `a Lease of fleet ${name} cannot be written or read at the moment (its shards are let go after ${deadline}): ${message}`;
-    say(logger, this.#fields, line);
-  }
-
-  #duplicated(holder: string): void {
-    if (this.#warnedOf === holder) return;
-    this.#warnedOf = holder;
-    warn(this.#options.logger, this.#fields, otherProcess(holder));
-  }
-
   /** A replica may be dead. The first of those that live says so to who comes later, who would wait for it. */
   #expire(): void {
     this.#assign();
@@ -330,7 +287,7 @@ export class Sharding implements Ownership {
     this.#registration.look();
     const { identity } = this.#options;
     if (!this.#registration.isValid || this.#peers.candidates.some((peer) => peer.identity < identity)) return;
-    this.#forget(this.#peers.deadFor(0)).catch((error: unknown) => this.#failed('peer', error));
+    this.#forget(this.#peers.deadFor(0)).catch((error: unknown) => this.#report.failed('peer', error));
   }
 
   /** Not what has changed since: a replica may only have been slow. */
@@ -341,14 +298,6 @@ export class Sharding implements Ownership {
   #whyNobody(wanted: string | undefined): string {
     if (wanted !== undefined) return `${wanted} is about to take it`;
     return this.#registration.isValid ? 'no replica wants shards' : 'this replica has not joined the others yet';
-  }
-
-  #say(message: string): void {
-    debug(this.#options.logger, this.#fields, message);
-  }
-
-  get #fields(): { readonly fleet: string; readonly identity: string } {
-    return { fleet: this.#options.name, identity: this.#options.identity };
   }
 
   get #lockOptions() {
