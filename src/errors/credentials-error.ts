@@ -23,9 +23,12 @@ export abstract class CredentialsError extends Error {
 
   /** Stable across releases; compare this, never the message. */
   abstract readonly code: ErrorCode;
-  /** True where the same call may succeed later with nothing mended. */
+  /** True where the same call may succeed later though nobody mends anything. */
   readonly retryable: boolean = false;
-  /** Milliseconds until a retry can make a difference, where that is known. */
+  /**
+   * Milliseconds for which the same call fails in the same way, where that is known. Errors that are not `retryable` may have
+   * it too: a plugin that somebody installs is found after that time.
+   */
   readonly retryAfterMs: number | undefined = undefined;
 
   /**

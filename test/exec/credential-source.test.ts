@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { PluginError } from '../../src/errors.ts';
 import { inMinutes, minutes, start, startSource } from '../fixtures/credential-source.ts';
@@ -28,6 +29,25 @@ test('a failure says at once for how long the next run is held back', async (t) 
     assert.ok(error instanceof PluginError);
     assert.ok((error.retryAfterMs ?? 0) > 700 && (error.retryAfterMs ?? 0) <= 1_000, String(error.retryAfterMs));
   }
+});
+
+test('a missing plugin is not retryable, and found after the time that its error names, when somebody has installed it', async (t) => {
+  const { plugin, clock, token } = await startSource(t, { token: 'a' });
+  const away = `${plugin.command}.away`;
+  await rename(plugin.command, away);
+  const missing = async () => {
+    const error = await token().catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof PluginError, String(error));
+    assert.deepEqual([error.code, error.retryable], ['PLUGIN_NOT_FOUND', false]);
+    assert.ok(error.retryAfterMs !== undefined && error.retryAfterMs > 0);
+    return error.retryAfterMs;
+  };
+  const afterMs = await missing();
+  await rename(away, plugin.command);
+  clock.now += afterMs - 1;
+  await missing();
+  clock.now += 1;
+  assert.equal(await token(), 'Bearer a');
 });
 
 describe('when the plugin runs', () => {
