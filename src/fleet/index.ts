@@ -18,7 +18,8 @@ export { Informer, type InformerOptions, type InformerTrouble } from './informer
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
-export { LeaderElection, type LeaderElectionOptions, type LeaderElectionRun } from './leader-election.ts';
+export { LeaderElection } from './leader-election.ts';
+export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
 export type { EngageHandler } from './membership/engage-handlers.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';

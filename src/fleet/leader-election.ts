@@ -1,95 +1,24 @@
 /** client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. */
-import type { KubeConfig } from '@kubernetes/client-node';
-import { z } from 'zod';
-import { isSignal } from '../argument.ts';
 import { reasonOf } from '../callbacks.ts';
 import { FleetError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { milliseconds, parseOptionsWith } from '../option-schemas.ts';
+import { parseOptionsWith } from '../option-schemas.ts';
 import { ApiServer } from './api-server.ts';
-import { type Clock, sleep } from './clock.ts';
+import { sleep } from './clock.ts';
 import { debug, guard, warn } from './guard.ts';
+import {
+  type ElectionCallbacks,
+  type ElectionSettings,
+  electionSchema,
+  jitter,
+  type LeaderElectionOptions,
+  type LeaderElectionRun,
+  runSchema,
+} from './leader-election-options.ts';
 import { uniqueIdentity } from './lease/identity.ts';
 import { LeaseLock } from './lease/lease-lock.ts';
 import { ApiLeases } from './lease/leases.ts';
-import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, text } from './option-schemas.ts';
 import { emit } from './telemetry.ts';
 import { Wait } from './wait.ts';
-
-/** Options of `new LeaderElection`; each is validated at construction. */
-export interface LeaderElectionOptions {
-  /** The API server that has the Lease: any KubeConfig, a RestConfig of ours or client-node's. */
-  readonly hub: KubeConfig;
-  readonly namespace: string;
-  /** Of the Lease. Who has the same one, in whatever language, contends for it. */
-  readonly name: string;
-  /** No two processes that live may have the same. Default: `POD_NAME` or the host's name, and something random. */
-  readonly identity?: string;
-  /** Milliseconds, whole seconds, that others wait after the last sign of a leader. Default: 15_000. */
-  readonly leaseDurationMs?: number;
-  /** Milliseconds after its last successful renewal in which a leader gives up. Default: 10_000. */
-  readonly renewDeadlineMs?: number;
-  /** Milliseconds between two tries. Default: 2_000. */
-  readonly retryPeriodMs?: number;
-  /** Give the Lease away when `signal` has aborted and the work has ended, so that the next one begins at once. Default: true. */
-  readonly releaseOnCancel?: boolean;
-  /** Default: warnings go to stderr. */
-  readonly logger?: Logger;
-  /** `leader_election_master_status`. */
-  readonly metrics?: FleetMetrics;
-  /** For tests. */
-  readonly clock?: Clock;
-}
-
-/** Options of `LeaderElection.run`. */
-export interface LeaderElectionRun {
-  /** Ends it: the work's signal aborts, and when it has ended the Lease is given away. */
-  readonly signal?: AbortSignal;
-  /** The work of a leader. Its signal aborts when it has to end, because `signal` did or the Lease is lost. May return before. */
-  readonly onStartedLeading: (signal: AbortSignal) => unknown;
-  /** Told when this process leads no more. */
-  readonly onStoppedLeading?: () => unknown;
-  /** Told of each leader that is seen, this process included. */
-  readonly onNewLeader?: (identity: string) => unknown;
-}
-
-/** As client-go has it: up to this much longer, so that contenders do not try together. */
-const jitter = 1.2;
-const seconds = 'must be whole seconds in milliseconds: 15_000 for 15 s';
-
-const schema = z
-  .strictObject({
-    ...fleetShape,
-    namespace: text('the name of a namespace'),
-    name: text('the name of a Lease'),
-    identity: text('a text that no other process has').optional(),
-    leaseDurationMs: milliseconds(1_000).multipleOf(1_000, { error: seconds }).default(15_000),
-    renewDeadlineMs: milliseconds(1).default(10_000),
-    retryPeriodMs: milliseconds(1).default(2_000),
-    releaseOnCancel: z.boolean({ error: 'must be true or false' }).default(true),
-  })
-  .check(({ value: { leaseDurationMs, renewDeadlineMs, retryPeriodMs }, issues }) => {
-    const refuse = (path: string, message: string) =>
-      issues.push({ code: 'custom', path: [path], message, input: renewDeadlineMs });
-    if (leaseDurationMs <= renewDeadlineMs)
-      refuse('renewDeadlineMs', `must be less than leaseDurationMs (${leaseDurationMs})`);
-    if (renewDeadlineMs <= retryPeriodMs * jitter)
-      refuse(
-        'retryPeriodMs',
-        `must be less than ${(renewDeadlineMs / jitter).toFixed(0)}: renewDeadlineMs / ${jitter}`,
-      );
-  });
-
-const runSchema = z.strictObject({
-  signal: z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional(),
-  onStartedLeading: functionOf<(signal: AbortSignal) => unknown>('that does the work of a leader'),
-  onStoppedLeading: functionOf<() => unknown>('').optional(),
-  onNewLeader: functionOf<(identity: string) => unknown>('that takes an identity').optional(),
-});
-
-type Settings = z.output<typeof schema>;
-type Callbacks = Omit<z.output<typeof runSchema>, 'signal'>;
 
 /**
  * Leader election on a Lease, for what must run once in a fleet. The record and the rules are client-go's: programs in Go and
@@ -102,7 +31,7 @@ type Callbacks = Omit<z.output<typeof runSchema>, 'signal'>;
  */
 export class LeaderElection {
   readonly identity: string;
-  readonly #settings: Settings;
+  readonly #settings: ElectionSettings;
   readonly #lock: LeaseLock;
   readonly #wait: Wait;
   #isRunning = false;
@@ -114,7 +43,7 @@ export class LeaderElection {
 
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: LeaderElectionOptions) {
-    this.#settings = parseOptionsWith(schema, options);
+    this.#settings = parseOptionsWith(electionSchema, options);
     const { hub, namespace, name, identity, clock, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
@@ -160,7 +89,7 @@ export class LeaderElection {
   }
 
   /** Resolves with whether it leads, which it does unless the signal aborts. */
-  async #acquire(signal: AbortSignal, callbacks: Callbacks): Promise<boolean> {
+  async #acquire(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<boolean> {
     const { clock, retryPeriodMs } = this.#settings;
     while (!signal.aborted) {
       const held = await this.#try(async () => {
@@ -179,7 +108,7 @@ export class LeaderElection {
     return false;
   }
 
-  async #lead(signal: AbortSignal, callbacks: Callbacks): Promise<void> {
+  async #lead(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
     const { logger, releaseOnCancel } = this.#settings;
     const leading = new AbortController();
     const cancel = () => leading.abort(signal.reason);
@@ -207,7 +136,7 @@ export class LeaderElection {
   }
 
   /** Until the signal aborts. */
-  async #renew(signal: AbortSignal, callbacks: Callbacks): Promise<void> {
+  async #renew(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
     const { clock, retryPeriodMs } = this.#settings;
     for (;;) {
       await sleep(clock, retryPeriodMs, signal).catch(() => undefined);
@@ -239,7 +168,7 @@ export class LeaderElection {
   }
 
   /** A failure is told once until it has passed. */
-  async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: Callbacks): Promise<boolean> {
+  async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: ElectionCallbacks): Promise<boolean> {
     const { logger } = this.#settings;
     try {
       const held = await attempt();
