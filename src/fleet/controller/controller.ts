@@ -5,15 +5,15 @@ import type { Logger } from '../../logger.ts';
 import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
-import { ask, debug, type LogFields, warn } from '../guard.ts';
+import { debug, type LogFields, warn } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
-import type { Change } from '../informer/pending.ts';
-import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../kubernetes-object.ts';
 import { inSlice } from '../reflect/slices.ts';
 import { emit, type FleetObserver, type ReconcileResult } from '../telemetry.ts';
+import { follow } from './follow.ts';
 import type { Job, Lane, Outcome } from './lane.ts';
-import type { ControllerOptions, ControllerWatch, ReconcileReturn, Request } from './options.ts';
-import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
+import type { ControllerOptions, ReconcileReturn, Request } from './options.ts';
+import { keyOfRequest } from './requests.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerContext {
@@ -28,9 +28,6 @@ export interface ControllerContext {
 const graceMs = 5_000;
 /** Between tries to begin on a cluster. */
 const startLimits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
-/** How many objects are looked at in one piece. */
-const piece = 200;
-
 /** Options with their defaults. */
 type Settings<T extends KubernetesObject> = Required<Omit<ControllerOptions<T>, 'backoff'>> & {
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };
@@ -129,7 +126,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     for (let failures = 1; !cluster.signal.aborted; failures++) {
       const subscriptions: (() => void)[] = [];
       try {
-        await this.#follow(attachment, subscriptions);
+        await follow(attachment, this.#settings, { logger, fields: this.#fields(cluster), subscriptions });
+        attachment.lane.resume();
         attachment.trouble = undefined;
         changed();
         return;
@@ -143,51 +141,6 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         await sleep(clock, backoffMs(failures, startLimits), cluster.signal).catch(() => undefined);
       }
     }
-  }
-
-  /** Queues what changes. Resolves when everything that was there has been queued, and work may begin. */
-  async #follow({ cluster, own, lane }: Attachment<T>, subscriptions: (() => void)[]): Promise<void> {
-    const { for: main, owns, watches } = this.#settings;
-    const others = [...owns, ...watches].map((options) => {
-      const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
-      return cluster.informer(rest);
-    });
-    // Whether owners have a namespace is known when one of them has been seen, where the server does not say it.
-    let namespaced: boolean | undefined = main.namespace === undefined ? undefined : true;
-    const told = listen(own, subscriptions, ({ key, before, after, gone, initial }) => {
-      const object = after ?? gone ?? before;
-      if (!object) return;
-      namespaced ??= object.metadata.namespace !== undefined;
-      lane.add(key, requestOf(object), initial ? 'initial' : 'change');
-    });
-    await Promise.all([told, own.synced()]);
-    if (owns.length > 0) namespaced ??= await cluster.isNamespaced(main);
-    const followed = others.map((informer, index) => {
-      const watch = watches[index - owns.length];
-      return listen(informer, subscriptions, ({ before, after, gone, initial }) => {
-        for (const object of [before, after ?? gone]) {
-          if (!object) continue;
-          const requests = watch ? this.#mapped(watch, object, cluster) : ownersOf(object, main, namespaced);
-          for (const request of requests) lane.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
-        }
-      });
-    });
-    await Promise.all([...followed, ...others.map((informer) => informer.synced())]);
-    lane.resume();
-  }
-
-  #mapped(watch: ControllerWatch, object: KubernetesObject, cluster: Cluster): readonly Request[] {
-    const key = keyOf(object);
-    const fields = { ...this.#fields(cluster), object: key };
-    return (
-      ask(
-        this.#context.logger,
-        fields,
-        `map of ${watch.kind} ${key}`,
-        () => watch.map(object, cluster),
-        readRequests,
-      ) ?? []
-    );
   }
 
   /** Begins as much work as may be under way at once, a little in each turn of the event loop. */
@@ -297,21 +250,5 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
 
   #fields({ name }: Cluster, request?: Request): LogFields {
     return { controller: this.name, cluster: name, ...(request ? { object: keyOfRequest(request) } : {}) };
-  }
-}
-
-/** What changes from now on, and what is there. Resolves when all of that has been told, a little in each turn of the event loop. */
-async function listen<T extends KubernetesObject>(
-  informer: Informer<T>,
-  subscriptions: (() => void)[],
-  listener: (change: Change<T>) => void,
-): Promise<void> {
-  subscriptions.push(informer.subscribe(listener));
-  const objects = informer.list();
-  for (let from = 0; from < objects.length; from += piece) {
-    await inSlice(() => {
-      for (const after of objects.slice(from, from + piece))
-        listener({ key: keyOf(after), before: undefined, after, initial: true });
-    });
   }
 }
