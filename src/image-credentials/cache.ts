@@ -1,11 +1,11 @@
-/** What plugins answered, for as long as they said. One cache for each provider; in memory only. */
+/** The answers of a provider's plugin, kept for as long as they say. In memory only. */
 import type { ImageProvider } from './config.ts';
 import { type CacheKeyType, cacheKeyTypes } from './protocol.ts';
 
-/** Milliseconds between two looks for what has expired. */
+/** Milliseconds between two searches for expired entries. */
 const purgeMs = 900_000;
 
-/** What an answer is good for, and for how long: `undefined` milliseconds leave it to the configuration. */
+/** What an answer is valid for, and for how long. `undefined` milliseconds: as the configuration says. */
 export interface Lifetime {
   readonly cacheKeyType: CacheKeyType;
   readonly cacheDurationMs: number | undefined;
@@ -16,7 +16,7 @@ export class ImageCache<T> {
   readonly #clock: () => number;
   readonly #entries = new Map<string, { readonly value: T; readonly expiresAt: number }>();
   #purgedAt: number;
-  /** When something was looked up or stored last. */
+  /** The time of the last look-up or store. */
   #latest: number;
 
   constructor({ defaultCacheDurationMs }: ImageProvider, clock: () => number) {
@@ -43,7 +43,7 @@ export class ImageCache<T> {
     return undefined;
   }
 
-  /** Keeps an answer, an empty one too, unless its duration, or the default where it has none, is zero. */
+  /** Keeps an answer, an empty one too, unless its duration is zero. Without a duration the default counts. */
   set(image: string, account: string, value: T, { cacheKeyType, cacheDurationMs = this.#defaultMs }: Lifetime): void {
     // A negative duration would be stored expired.
     if (cacheDurationMs <= 0) return;
@@ -54,7 +54,7 @@ export class ImageCache<T> {
     this.#entries.clear();
   }
 
-  /** A clock that was set back no longer tells how old an entry is: it could be served long after its end. */
+  /** After the clock was set back, the age of an entry is not known: it could be used long after its end. */
   #now(): number {
     const now = this.#clock();
     if (now < this.#latest) {
@@ -78,7 +78,7 @@ export function registryOf(image: string): string {
   return image.split('/', 1)[0] ?? '';
 }
 
-/** A registry may be asked for as if it were an image: what was answered for it alone is not good for its images. */
+/** A registry may be asked for like an image. An answer with the type `Image` for it is not valid for its images. */
 function keyOf(type: CacheKeyType, image: string, account: string): string {
   const scope = { Image: image, Registry: registryOf(image), Global: '' }[type];
   return JSON.stringify([type, scope, account]);

@@ -36,7 +36,7 @@ export function readConfig(
       return [];
     }
   });
-  // Beside what is wrong in another way: one run tells it all.
+  // Together with all other problems, so that one run reports everything.
   const missing = [...names].flatMap((name): readonly Problem[] => {
     const message = isFileName(name) ? executableProblem(join(folder, name)) : undefined;
     return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
@@ -44,7 +44,7 @@ export function readConfig(
   const [first] = problems;
   if (first && problems.length === 1 && missing.length === 0) throw first;
   if (first) {
-    // Of a folder each problem says its file.
+    // For a folder each problem names its file.
     const isFile = files.every(({ file }) => file === path);
     const all = isFile ? first.problems : problems.map(({ message }) => ({ path: '', message }));
     const where = `${isFile ? 'image credential provider config' : 'folder'} ${path}`;
@@ -59,7 +59,7 @@ interface ConfigFile {
   readonly bytes: Buffer;
 }
 
-/** The file, or those of the folder; all that cannot be read are told at once. */
+/** The file, or the files of the folder. All files that cannot be read are reported at once. */
 function readFiles(path: string): readonly ConfigFile[] {
   const where = `image credential provider config ${path}`;
   const stats = path === '' ? { problem: 'does not exist: give its path' } : tryTo(() => statSync(path));
@@ -71,7 +71,7 @@ function readFiles(path: string): readonly ConfigFile[] {
   return read.flatMap(({ file, bytes }) => ('problem' in bytes ? [] : [{ file, bytes: bytes.result }]));
 }
 
-/** Those that a kubelet reads, in the order of their paths' bytes; folders are passed over, whatever their name. */
+/** The files that a kubelet reads, in the order of their paths' bytes. Folders are ignored, whatever their name. */
 function filesOf(folder: string): readonly string[] {
   const listed = tryTo(() => readdirSync(folder));
   if ('problem' in listed) throw unreadable(`folder ${folder}`, [listed.problem]);
@@ -82,7 +82,7 @@ function filesOf(folder: string): readonly string[] {
     .map((file) => ({ file, stats: tryTo(() => statSync(file)) }));
   const problems = candidates.flatMap(({ file, stats }) => {
     if ('problem' in stats) return [`${file} ${stats.problem}`];
-    // Of a pipe nobody knows when it ends.
+    // A pipe might never end.
     return stats.result.isFile() || stats.result.isDirectory() ? [] : [`${file} is neither a file nor a folder`];
   });
   if (problems.length > 0) throw unreadable(`folder ${folder}`, problems);
@@ -109,7 +109,7 @@ function executableProblem(path: string): string | undefined {
   return 'problem' in tryTo(() => accessSync(path, constants.X_OK)) ? 'is not executable (chmod +x)' : undefined;
 }
 
-/** What a call of the file system gives, or what is wrong in our own words. */
+/** The result of a call of the file system, or what is wrong in our own words. */
 function tryTo<T>(
   work: () => T,
 ): { readonly result: T } | { readonly problem: string; readonly code: string | undefined } {

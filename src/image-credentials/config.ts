@@ -1,6 +1,6 @@
 /**
- * The kubelet's CredentialProviderConfig (KEP-2133): text comes in, checked providers go out. Strict, as the kubelet is:
- * unknown fields and keys given twice are errors. Pure.
+ * The kubelet's CredentialProviderConfig (KEP-2133): text comes in, checked providers go out. It is as strict as the kubelet:
+ * unknown fields and duplicate keys are errors. Pure.
  */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
@@ -34,7 +34,7 @@ export interface ImageProvider {
   /** Also the name of its executable in the folder of plugins. */
   readonly name: string;
   readonly matchImages: readonly string[];
-  /** Milliseconds; 0 is none. */
+  /** Milliseconds; 0 means that nothing is kept. */
   readonly defaultCacheDurationMs: number;
   readonly apiVersion: ProviderVersion;
   readonly args: readonly string[];
@@ -95,7 +95,7 @@ type ParsedProvider = z.output<typeof providerSchema>;
 type Report = (keys: readonly PropertyKey[], message: string) => void;
 
 /**
- * Reads the text of one file. `names` are those of providers that earlier files have, and grows.
+ * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it.
  * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every problem, its line and its path.
  */
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
@@ -110,7 +110,7 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
   for (const issue of parsed.error?.issues ?? []) reportIssue(issue, report);
   if (parsed.success && parsed.data.providers.length === 0)
     report(['providers'], 'is empty: name at least one provider');
-  // What is wrong with one field hides nothing that is wrong with another.
+  // A problem of one field does not hide the problems of others.
   const checked = entriesOf(value).map((entry, index) => {
     const at = ['providers', index];
     const { provider, faulty } = readFields(entry);
@@ -126,7 +126,7 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
   return checked.flatMap((provider) => provider ?? []);
 }
 
-/** The entries of `providers` that are objects; what is anything else has been reported. */
+/** The entries of `providers` that are objects. All others have been reported. */
 function entriesOf(value: unknown): readonly object[] {
   const providers: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'providers') : undefined;
   const entries: readonly unknown[] = Array.isArray(providers) ? providers : [];
@@ -137,7 +137,7 @@ function entriesOf(value: unknown): readonly object[] {
 
 const notAnEntry = {};
 
-/** The fields of an entry that are of the right type, and the names of the others, which have been reported. */
+/** The fields of an entry that have the right type, and the names of the others, which have been reported. */
 function readFields(entry: object): { readonly provider: ParsedProvider; readonly faulty: ReadonlySet<string> } {
   const faulty = new Set<string>();
   const fields = Object.entries(providerSchema.shape).map(([name, schema]) => {

@@ -1,4 +1,4 @@
-/** Credentials of images become a `config.json`, whose readers know registries, some of them repositories too. Pure. */
+/** Makes a `config.json` of images' credentials. All its readers look up registries, and some also repositories. Pure. */
 import { registryOf } from './cache.ts';
 import type { ImageCredential } from './keyring.ts';
 
@@ -6,7 +6,7 @@ import type { ImageCredential } from './keyring.ts';
 export interface DockerLogin {
   /** Base64 of `user:password`. */
   readonly auth?: string;
-  /** These two where `auth` cannot hold them: a user name that is empty, or has a colon. */
+  /** These two are set if `auth` cannot hold them: the user name is empty, or has a colon. */
   readonly username?: string;
   readonly password?: string;
 }
@@ -27,9 +27,9 @@ export interface ImageLogin {
 export const hubServerUrl = 'https://index.docker.io/v1/';
 
 /**
- * The first credential of each image. Where all images of a registry have the same one, it stands under the registry, which is
- * where every tool looks. Otherwise each stands under its repository, where crane and skopeo look first, and the registry has
- * an entry too: without one, Docker takes whichever repository's login it comes upon.
+ * The first credential of each image. If all images of a registry have the same one, its key is the registry, where every tool
+ * looks. If not, each has its repository as the key, where crane and skopeo look first, and the registry has an entry too: without
+ * it, Docker takes the login of any repository.
  */
 export function toAuths(images: readonly ImageLogin[]): DockerConfig {
   const byRegistry = new Map<string, ImageLogin[]>();
@@ -63,18 +63,19 @@ function withoutPasswords(auths: DockerConfig['auths']): DockerConfig['auths'] {
   return Object.defineProperty(auths, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
 }
 
-/** Docker, crane and skopeo take it for no login, and look no further for one of the same name. */
+/** Docker, crane and skopeo read it as no login, and do not look for another one of the same name. */
 const none: DockerLogin = {};
 
 function toLogin(credential: ImageCredential | undefined): DockerLogin {
   const { username = '', password = '' } = credential ?? {};
   if (username === '' && password === '') return none;
-  // What is before the first colon is the user, NUL at the ends of a password is cut off, and no user is an error of the file.
+  // Readers take the text before the first colon as the user, and remove NUL from the ends of a password. For an empty user they
+  // refuse the file.
   const fits = username !== '' && !username.includes(':') && !/^\0|\0$/.test(password);
   return fits ? { auth: Buffer.from(`${username}:${password}`).toString('base64') } : { username, password };
 }
 
-/** crane has a name of its own for Docker Hub. */
+/** crane has another name for Docker Hub. */
 function repositoryKeys(image: string): readonly string[] {
   return image.startsWith('docker.io/') ? [image, `index.${image}`] : [image];
 }

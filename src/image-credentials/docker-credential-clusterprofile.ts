@@ -20,7 +20,7 @@ and in ~/.docker/config.json: { "credHelpers": { "registry.example.dev": "cluste
   version  prints the version of the package
 store and erase are refused: nothing is kept here.`;
 
-/** What Docker's client library knows by its words: no such login, which it goes on without, and an empty stdin. */
+/** Messages that Docker's client library recognises: no such login (it continues without one), and an empty stdin. */
 const notFound = 'credentials not found in native keychain';
 const noServerUrl = 'no credentials server URL';
 
@@ -33,7 +33,7 @@ function open(): ImageCredentialProviders {
 }
 
 /**
- * The first credential of the registry that a server URL means. Where there is none, stderr says who was not asked; rejects where
+ * The first credential for the registry of a server URL. If there is none, stderr says which providers were not asked. Rejects if
  * a plugin failed.
  */
 async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
@@ -47,7 +47,7 @@ async function find(providers: ImageCredentialProviders, serverUrl: string): Pro
     for (const { provider, reason } of skipped)
       notAsked.add(`image credential provider ${provider} was not asked: ${reason}`);
   }
-  // Docker has no service account to offer: such a provider is for a kubelet alone.
+  // Docker has no service account, so only a kubelet can use such a provider.
   for (const line of notAsked) process.stderr.write(`${name}: ${line}\n`);
   if (failed) throw failed;
   return undefined;
@@ -67,12 +67,12 @@ async function get(): Promise<object> {
   return { ServerURL: serverUrl, Username: username, Secret: password };
 }
 
-/** Every server URL that `get` has an answer for, as far as patterns tell. */
+/** Every server URL that `get` can answer, as far as the patterns show it. */
 async function list(): Promise<object> {
   const providers = open();
   const serverUrls = new Set(providers.patterns.flatMap(namedServer));
   const found = await Promise.all(
-    // One that fails leaves the others; its warning is on stderr.
+    // If one fails, the others are still listed, and stderr has a warning.
     [...serverUrls].map(async (serverUrl) => ({
       serverUrl,
       username: (await find(providers, serverUrl).catch(() => undefined))?.username,
@@ -87,7 +87,7 @@ function namedServer(pattern: string): readonly string[] {
   try {
     return [serverUrlOf(pattern)];
   } catch {
-    // A star, or an odd pattern that no registry has.
+    // A pattern with a star, or one that cannot be a registry.
     return [];
   }
 }

@@ -7,9 +7,9 @@ import { registryPath } from './image-name.ts';
 const hubHosts: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
 
 /**
- * The registries that a server URL means, in the order in which they are to be asked for; one of them is as good as another.
+ * The names of the registry that a server URL means, in the order in which to ask for them. Each name is as good as another.
  * `https://R.io:443/v2/` is `R.io:443`, and `r.io`, which are the same server. A repository without a scheme (`r.io/team/app`,
- * as crane asks) stays one. Empty for what is no registry: Docker keeps tokens of its own under `https://index.docker.io/v1/...`.
+ * as crane asks) stays one. Empty if the URL is not of a registry: Docker keeps its own tokens under `https://index.docker.io/v1/...`.
  * Throws an `ImageError` for what cannot be a server.
  */
 export function registriesOf(serverUrl: string): readonly string[] {
@@ -20,10 +20,10 @@ export function registriesOf(serverUrl: string): readonly string[] {
   const isUsual = port === '' || port === usual;
   const path = pathOf(rest, scheme !== undefined);
   const isHub = hubHosts.has(lowered) && isUsual;
-  // What is under /v1/ there is no repository.
+  // A path below /v1/ there is not a repository.
   if (isHub && scheme !== undefined && /^\/v1\/./.test(rest)) return [];
   const hosts = isHub ? ['docker.io'] : [...new Set([host, lowered])];
-  // The port that a URL need not name may be named, or not, in a pattern.
+  // A pattern may have the default port, or leave it out.
   const ports = isHub ? [''] : isUsual ? [...new Set([port, '', usual])] : [port];
   const names = hosts.flatMap((name) => ports.map((number) => `${name}${number === '' ? '' : `:${number}`}${path}`));
   return names.map((name) => {

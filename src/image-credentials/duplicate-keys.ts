@@ -1,6 +1,6 @@
 /**
- * Whether a key stands twice in one object of a text that `JSON.parse` has taken, at any depth. Reads it once: the time grows
- * with its length.
+ * Whether an object in a JSON text, at any depth, has a key twice. `JSON.parse` has accepted the text. The time is linear in its
+ * length.
  */
 export function hasDuplicateKeys(json: string): boolean {
   /** The keys of each object that is open; `undefined` for a list. */

@@ -1,13 +1,13 @@
 /**
- * A URL's host, port and path as Go's net/url reads them, for matching as the kubelet does it. The standard `URL` would lower
- * case, default ports, dots and addresses, and so match other images. Texts are strings of bytes (`latin1`).
+ * A URL's host, port and path as Go's net/url reads them, so that images match as in the kubelet. The standard `URL` would change
+ * case, default ports, dots and addresses, and other images would match. Texts are strings of bytes (`latin1`).
  */
 import { isIPv6 } from 'node:net';
 
 export interface GoUrl {
   /** Dot-separated parts of the host. */
   readonly parts: readonly string[];
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly port: string;
   /** Percent-decoded, otherwise as it is: nothing is normalised. */
   readonly path: string;
@@ -36,7 +36,7 @@ export function parseGoUrl(text: string): GoUrl | { readonly problem: string } {
   return path === undefined ? badEscape : { ...splitHost(host), path };
 }
 
-/** A text as a string of its bytes, by which Go compares texts. */
+/** A text as a string of its bytes, since Go compares texts by bytes. */
 export function toBytes(text: string): string {
   return /^[ -~]*$/.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -21,11 +21,11 @@ import { type MintToken, ServiceAccountTokens } from './service-account-tokens.t
 export interface ImageCredentialOptions {
   /** Gives a service account's token, for providers with `tokenAttributes`: `mintTokenFrom(config)`, or your own. */
   readonly mintToken?: MintToken;
-  /** Milliseconds until a plugin that has not answered is killed, and until a token has to be there. Default: 60_000. */
+  /** Milliseconds that a plugin has to answer before it is killed, and that `mintToken` has. Default: 60_000. */
   readonly timeoutMs?: number;
-  /** Plugins that run at once in this process, those of clusters counted in. Default: four for each core. */
+  /** Plugins that run at once in this process. Plugins of clusters count too. Default: four for each core. */
   readonly maxConcurrentRuns?: number;
-  /** Refuse a plugin that others than root and the process's user could replace; default: warn once. */
+  /** Refuse a plugin if a user other than root and the process's user could replace it. Default: warn once. */
   readonly strictPluginFiles?: boolean;
   /** The kubelet's metrics: `new ImageCredentialMetrics({ registry })`. */
   readonly metrics?: ImageCredentialMetrics;
@@ -50,7 +50,7 @@ export interface ImageFailure {
   readonly error: PluginError;
 }
 
-/** A provider that matches and was not asked: what it requires of the service account is not there. */
+/** A provider that matches and was not asked, because the service account lacks what it requires. */
 export interface SkippedProvider {
   readonly image: string;
   readonly provider: string;
@@ -59,7 +59,7 @@ export interface SkippedProvider {
 
 /** What is known of one image. */
 export interface ImageCredentials {
-  /** The repository that was asked for: with its registry, without tag and digest. */
+  /** The repository of the image: with its registry, without tag and digest. */
   readonly image: string;
   /** In the order in which a kubelet would try them. */
   readonly credentials: readonly ImageCredential[];
@@ -67,11 +67,11 @@ export interface ImageCredentials {
   readonly skipped: readonly SkippedProvider[];
 }
 
-/** Whose image it is, and until when the caller waits. */
+/** For which service account the image is, and how the caller can stop waiting. */
 export interface ImageRequestOptions {
   /** For providers with `tokenAttributes`. */
   readonly serviceAccount?: ServiceAccount | undefined;
-  /** Aborted: the call rejects with its reason. A run that has begun goes on, for those who ask next. */
+  /** If it is aborted, the call rejects with its reason. A run that has begun continues, for the next caller. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -147,8 +147,8 @@ export class ImageCredentialProviders {
   }
 
   /**
-   * The credentials of every matching provider. One that fails does not take the others down: it is in `failures`.
-   * Rejects with an `ImageError` where the name is none, with a `ConfigurationError` where the service account is none, and
+   * The credentials of every matching provider. A provider that fails is in `failures`, and the others still answer.
+   * Rejects with an `ImageError` if the name is invalid, with a `ConfigurationError` if the service account is invalid, and
    * with the signal's reason.
    */
   async getCredentials(image: string, options: ImageRequestOptions = {}): Promise<ImageCredentials> {
@@ -175,7 +175,7 @@ export class ImageCredentialProviders {
         throw error;
       }
     };
-    // Nothing is run for those who have left.
+    // No plugin runs for a caller that has stopped waiting.
     const outcomes = await abortable(() => Promise.all(matching.map(ask)), signal);
     const keyrings = outcomes.filter((outcome) => outcome instanceof Keyring);
     return {
@@ -213,7 +213,7 @@ export class ImageCredentialProviders {
     };
   }
 
-  /** Ends every plugin that runs, and forgets every credential and token. What is asked later fails. */
+  /** Ends every plugin that runs, and forgets every credential and token. Later calls fail. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#tokens.clear();

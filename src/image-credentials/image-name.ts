@@ -5,8 +5,8 @@ const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
 const hostPart = /^(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])$/;
 
 /**
- * The repository that an image's name means, which is all that plugins and patterns see: with its registry, without tag and
- * digest. `nginx:1` is `docker.io/library/nginx`. Throws an `ImageError`.
+ * The repository of an image's name: with its registry, without tag and digest. Plugins and patterns see nothing else.
+ * `nginx:1` is `docker.io/library/nginx`. Throws an `ImageError`.
  */
 export function repositoryOf(image: string): string {
   const fail = (message: string): never => {
@@ -47,8 +47,8 @@ function isRegistry(text: string): boolean {
 }
 
 /**
- * A registry, or the beginning of its repositories' names: `registry.io:5000/team`. Docker Hub's is `docker.io`, whatever it was
- * called. Throws an `ImageError`.
+ * A registry, or the beginning of its repositories' names: `registry.io:5000/team`. Docker Hub is always `docker.io`, by whichever
+ * of its names it was given. Throws an `ImageError`.
  */
 export function registryPath(registry: string): string {
   const fail = (message: string): never => {
@@ -62,7 +62,7 @@ export function registryPath(registry: string): string {
   return [isDockerHub(host) ? 'docker.io' : host, ...path].join('/');
 }
 
-/** Whether an image, or a registry, is Docker Hub's: such may use the key `index.docker.io`. */
+/** Whether an image or a registry is of Docker Hub. The key `index.docker.io` is for these. */
 export function isDockerHub(image: string): boolean {
   const [registry] = image.split('/', 1);
   return registry === 'docker.io' || registry === 'index.docker.io';

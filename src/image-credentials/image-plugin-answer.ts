@@ -1,4 +1,4 @@
-/** What a plugin of ours prints: nothing that a kubelet would refuse. Pure. */
+/** Makes the text that a plugin prints, and refuses what a kubelet would refuse. Pure. */
 import { z } from 'zod';
 import { formatDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
@@ -9,14 +9,14 @@ import { type CacheKeyType, cacheKeyTypes, decodeResponse, type Login } from './
 
 /** What a plugin answers with. */
 export interface ImagePluginAnswer {
-  /** By pattern of images: `registry.example.dev`, `*.example.dev/team`. Empty, or `null`, where there is nothing to give. */
+  /** The keys are patterns of images: `registry.example.dev`, `*.example.dev/team`. Empty or `null` if there are no credentials. */
   readonly auth: Readonly<Record<string, Login>> | null;
   /**
-   * What the answer is good for. `Image`, the default, is always right. `Registry` has to hold every login of the image's
-   * registry, `Global` every login that there is: another image gets this answer, and the plugin is not asked again.
+   * What the answer is valid for. `Image`, the default, is always right. With `Registry` it has to contain every login of the
+   * image's registry, and with `Global` every login: other images get this answer, and the plugin is not asked again.
    */
   readonly cacheKeyType?: CacheKeyType;
-  /** Milliseconds for which it may be kept; 0 is not at all. Left out: as the configuration says. */
+  /** Milliseconds for which it may be cached; 0 means not at all. Default: as the configuration says. */
   readonly cacheDurationMs?: number;
 }
 
@@ -40,17 +40,17 @@ const answerSchema = z.strictObject(
 );
 const fields = Object.keys(answerSchema.shape);
 
-/** The answer as the protocol has it. Throws where it would be refused, which is where its author can see it. */
+/** The answer in the protocol's form. Throws here if a kubelet would refuse it, so that the plugin's author sees it. */
 export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): object {
   const parsed = answerSchema.safeParse(answer);
   if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error.issues[0])}`);
   const { cacheKeyType, cacheDurationMs } = parsed.data;
   const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
-  // As it was given: what is parsed has lost a key that is named __proto__.
+  // From the given object: the parsed one has lost a key that is named __proto__.
   const { auth } = answer as ImagePluginAnswer; // it has been checked
   for (const key of Object.keys(auth ?? {})) {
     const problem = keyProblem(key);
-    // A kubelet passes over it, with a line in its log.
+    // A kubelet ignores it, with a line in its log.
     if (problem !== undefined) throw new Error(`the plugin's answer: auth: an entry: its key ${problem}`);
   }
   const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType, cacheDuration, auth };

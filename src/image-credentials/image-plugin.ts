@@ -1,6 +1,6 @@
 /**
- * Runs one image credential plugin once: what it is asked goes in, a checked response comes out, anything else is a
- * PluginError. It must not know of caches.
+ * Runs one image credential plugin once. A request comes in, a checked response goes out; anything else is a
+ * PluginError. This module must not know of caches.
  */
 import { callSafely } from '../callbacks.ts';
 import { errnoOf } from '../errno.ts';
@@ -32,8 +32,8 @@ export interface ImagePluginOptions {
 }
 
 /**
- * Runs the plugin when there is a place; the bound is shared with the credential plugins of clusters.
- * Rejects with nothing but a `PluginError`.
+ * Waits until the limit allows one more run, which it shares with the credential plugins of clusters, and runs the plugin.
+ * Rejects only with a `PluginError`.
  */
 export async function runImagePlugin(
   provider: ImageProvider,

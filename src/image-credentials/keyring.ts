@@ -36,7 +36,7 @@ export class ImageCredential {
 }
 
 interface Entry {
-  /** The bytes of the pattern, which say in what order it is tried. */
+  /** The bytes of the pattern: patterns are tried in their order. */
   readonly order: string;
   /** What an image's path has to begin with. */
   readonly path: string;
@@ -47,10 +47,10 @@ interface GlobEntry extends Entry {
   readonly matches: (image: GoUrl) => boolean;
 }
 
-/** The key of an answer that serves Docker Hub where no other does. */
+/** The key of an answer that is used for Docker Hub if no other matches. */
 const hubKey = 'index.docker.io';
 
-/** What one provider has answered: read once, looked up in often. */
+/** The answer of one provider: read once, looked up often. */
 export class Keyring {
   /** Entries of one host and port. */
   readonly #hosts = new Map<string, Entry[]>();
@@ -89,12 +89,12 @@ export class Keyring {
     ];
   }
 
-  /** What is wrong with keys that are no URL, which are for no image, as in a kubelet. A key may hold a password: none is told. */
+  /** What is wrong with keys that are not URLs. They match no image, as in a kubelet. Keys are not quoted: one may contain a password. */
   get problems(): readonly string[] {
     return [...this.#problems];
   }
 
-  /** What is there for Docker Hub where no pattern matches. */
+  /** The entries for Docker Hub if no pattern matches. */
   get hub(): readonly ImageCredential[] {
     return this.#hub;
   }
@@ -120,13 +120,13 @@ function hostOf({ parts, port }: GoUrl): string {
   return `${parts.join('.')}:${port}`;
 }
 
-/** Why a key of an answer is for no image; `undefined` where it is a URL. */
+/** Why a key of an answer can match no image; `undefined` if it is a URL. */
 export function keyProblem(key: string): string | undefined {
   const normalized = normalizeKey(key);
   return 'problem' in normalized ? normalized.problem : undefined;
 }
 
-/** A key without scheme, user, query and API version, or what is wrong with one that is no URL. */
+/** A key without scheme, user, query and API version, or what is wrong with a key that is not a URL. */
 function normalizeKey(key: string): { readonly pattern: string; readonly url: GoUrl } | { readonly problem: string } {
   const schemeless = key.replace(/^https?:\/\//, '');
   const url = parseGoUrl(schemeless);
@@ -137,7 +137,7 @@ function normalizeKey(key: string): { readonly pattern: string; readonly url: Go
   const withoutVersion = /^\/v[12]\//.test(decoded) ? decoded.slice(3) : decoded;
   const pattern = `${host}${withoutVersion === '/' ? '' : withoutVersion}`;
   if (pattern === schemeless) return { pattern, url };
-  // As the kubelet does, which parses what it has decoded once more.
+  // The kubelet parses the decoded text once more, so this does it too.
   const again = parseGoUrl(pattern);
   return 'problem' in again ? again : { pattern, url: again };
 }

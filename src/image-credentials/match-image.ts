@@ -3,10 +3,9 @@ import { checkArgument, isString } from '../argument.ts';
 import { type GoUrl, parseGoUrl } from './go-url.ts';
 
 /**
- * Whether an image is one of those that a pattern of `matchImages` describes, as the kubelet has it (KEP-2133): the port is
- * the same, the host has as many parts, in each of which a `*` stands for any characters, and the pattern's path is the
- * beginning of the image's, character by character. A pattern or image that is no URL matches nothing. The time it takes grows
- * with the length of the two, whatever stands in them.
+ * Whether an image matches a pattern of `matchImages`, as in the kubelet (KEP-2133). The ports are the same. The hosts have the same
+ * number of parts, and a `*` in a part of the pattern stands for any characters. The image's path begins with the pattern's
+ * path, character by character. A pattern or image that is not a URL matches nothing. The time is linear in the length of both.
  *
  * @example
  * matchImage('*.dkr.ecr.*.amazonaws.com', '123.dkr.ecr.us-east-1.amazonaws.com/app'); // true
@@ -27,7 +26,7 @@ export function createMatcher(pattern: string): (image: GoUrl) => boolean {
 
 /** The matcher of a pattern that has been parsed. */
 export function matcherOf({ port, path, parts }: GoUrl): (image: GoUrl) => boolean {
-  // An IPv6 address in brackets has no stars: its zone may hold one that means itself.
+  // In an IPv6 address in brackets a star is not a wildcard: the name of its zone may contain one.
   const isAddress = parts[0]?.startsWith('[') ?? false;
   const globs = parts.map((part) => (isAddress ? (text: string) => text === part : createGlob(part)));
   return (image) =>

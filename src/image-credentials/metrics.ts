@@ -3,7 +3,7 @@ import { type MetricsRegistry, registersOf } from '../metrics-registry.ts';
 import { Counter, Gauge, Histogram } from '../prometheus.ts';
 
 /**
- * The kubelet's metrics of image credential providers, with its names and labels, in a registry of the caller's.
+ * The kubelet's metrics of image credential providers, with its names and labels, in the caller's registry.
  *
  * @example
  * ImageCredentialProviders.fromConfigFile(path, { binDir, metrics: new ImageCredentialMetrics({ registry }) });
@@ -45,7 +45,7 @@ export class ImageCredentialMetrics {
     }
   }
 
-  /** @internal A plugin was executed. What its answer was worth does not count. */
+  /** @internal A plugin was executed. Whether its answer could be used does not count. */
   executed(plugin: string, seconds: number, succeeded: boolean): void {
     this.#duration.observe({ plugin_name: plugin }, seconds);
     if (!succeeded) this.#errors.inc({ plugin_name: plugin });

@@ -4,14 +4,14 @@ import { checkArgument, isFunction, isObject } from '../argument.ts';
 import { parseOptionsWith } from '../option-schemas.ts';
 import type { MintToken } from './service-account-tokens.ts';
 
-/** The least that an API server takes. */
+/** The shortest life that an API server accepts, in seconds. */
 const leastSeconds = 600;
 const seconds = { error: `must be a whole number of ${leastSeconds} or more` };
 const optionsSchema = z.strictObject({ expirationSeconds: z.int(seconds).min(leastSeconds, seconds).optional() });
 
 /**
- * The option `mintToken` on a cluster: asks its API server for a token of the service account (TokenRequest), as the kubelet
- * does, and refuses one of another account of that name. Takes any client-node `KubeConfig`, a `RestConfig` too; its user
+ * A value for the option `mintToken`: asks a cluster's API server for a token of the service account (TokenRequest), as the kubelet
+ * does. Refuses a token of another account that has the same name. Takes any client-node `KubeConfig`, a `RestConfig` too; its user
  * needs the verb "create" on serviceaccounts/token. `expirationSeconds` is how long tokens should live: 600 or more; the
  * server has its own default, and may give less.
  *
@@ -25,7 +25,7 @@ export function mintTokenFrom(config: KubeConfig, options: { readonly expiration
   checkArgument('mintTokenFrom', 'config', config, isKubeConfig, 'a KubeConfig');
   const { expirationSeconds } = parseOptionsWith(optionsSchema, options);
   return async ({ serviceAccount: { namespace, name, uid }, audience }, { signal }) => {
-    // Only those who mint tokens load it.
+    // Loaded only when a token is minted.
     const { CoreV1Api, Observable } = await import('@kubernetes/client-node');
     const spec = { audiences: [audience], ...(expirationSeconds === undefined ? {} : { expirationSeconds }) };
     const body = { metadata: { namespace, name, uid }, spec };

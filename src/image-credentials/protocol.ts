@@ -5,7 +5,7 @@ import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
 import { hasDuplicateKeys } from './duplicate-keys.ts';
 
-/** What credentials are good for: one image, its whole registry, or every image of the provider. */
+/** What credentials are valid for: one image, its whole registry, or every image of the provider. */
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;
 export type CacheKeyType = (typeof cacheKeyTypes)[number];
 
@@ -21,7 +21,7 @@ export interface ImageRequest {
 /** A checked answer. */
 export interface ImageResponse {
   readonly cacheKeyType: CacheKeyType;
-  /** Milliseconds; `undefined` leaves it to the configuration, a negative one has expired already. */
+  /** Milliseconds. `undefined`: as the configuration says. Negative: it has expired already. */
   readonly cacheDurationMs: number | undefined;
   /** By pattern of images. */
   readonly auth: ReadonlyMap<string, Login>;
@@ -58,7 +58,7 @@ const responseSchema = z.strictObject({
   auth: z.custom<object>((value) => typeof value === 'object' && !Array.isArray(value)).nullish(),
 });
 
-/** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which holds nothing of it. */
+/** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which quotes nothing of it. */
 export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
   if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
   const answer = parseJson(stdout);
@@ -89,7 +89,7 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
   const auth = new Map<string, Login>();
   for (const [key, entry] of Object.entries(parsed.data.auth ?? {})) {
     const login = entrySchema.safeParse(entry);
-    // The keys could be anything.
+    // A key may be any text, a secret too.
     if (!login.success) throw fieldFault(login.error.issues[0], 'auth');
     auth.set(key, login.data);
   }
@@ -110,7 +110,7 @@ function parseJson(text: string): unknown {
     throw fault;
   }
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw fault;
-  // JSON.parse keeps the last of two equal keys, and says nothing.
+  // JSON.parse keeps the last of two equal keys without an error.
   if (hasDuplicateKeys(text)) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
   return answer;
 }

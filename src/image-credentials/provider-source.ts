@@ -1,6 +1,6 @@
 /**
- * One provider: whose images it knows, what its plugin answered before, and the runs that its callers share.
- * It must not know of other providers.
+ * One provider: which images it is for, the cached answers of its plugin, and the runs that callers share.
+ * This module must not know of other providers.
  */
 import { createHash } from 'node:crypto';
 import { PluginError, type PluginErrorCode } from '../errors.ts';
@@ -48,7 +48,7 @@ export class ProviderSource {
     return this.#matchers.some((matcher) => matcher(image));
   }
 
-  /** What the plugin answers for an image. Rejects with a `PluginError`. */
+  /** The plugin's answer for an image. Rejects with a `PluginError`. */
   async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<Keyring | Skipped> {
     if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', closed);
     const account = await this.#account(image, serviceAccount);
@@ -70,7 +70,7 @@ export class ProviderSource {
       const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
       const token = request.serviceAccountToken;
       const echoed = token !== undefined && [...response.auth.values()].some(({ password }) => password === token);
-      // It would be cached for longer than it is good for.
+      // It would be cached for longer than it is valid.
       if (echoed && this.provider.tokenAttributes?.cacheType !== 'Token') {
         const reason = "answered with the service account's token as a password: that needs cacheType: Token";
         throw this.#failure('ANSWER_TOKEN_ECHOED', reason);
@@ -91,7 +91,7 @@ export class ProviderSource {
     }
   }
 
-  /** KEP-4412: before the cache is looked at, a hit too has to be for this account. */
+  /** KEP-4412: it runs before the cache is read, since a cached answer has to be for this account too. */
   async #account(image: string, serviceAccount: ServiceAccount | undefined): Promise<Account | Skipped> {
     const { tokenAttributes } = this.provider;
     if (!tokenAttributes) return noAccount;
@@ -110,7 +110,7 @@ export class ProviderSource {
     const digest = createHash('sha256').update(token).digest('hex');
     return {
       key: tokenAttributes.cacheType === 'Token' ? JSON.stringify([runKey, digest]) : runKey,
-      // Without the token: what fails with one fails with the next, and has to be held back all the same.
+      // Without the token: a run that fails with one token fails with the next too, and has to be held back.
       runKey,
       request: { serviceAccountToken: token, serviceAccountAnnotations: Object.fromEntries(chosen) },
     };

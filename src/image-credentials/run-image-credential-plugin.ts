@@ -18,7 +18,7 @@ const requestSchema = z.looseObject({
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the
  * version that was asked for. A failure goes to stderr in one line, without what looks like a credential, and ends the process
  * with the error's own `exitCode` (1 to 255), else with 1. An answer that a kubelet would refuse is a failure. It ends the process
- * when all has been written: nothing that stands after it runs.
+ * when everything has been written, so no code after it runs.
  *
  * @example
  * await runImageCredentialPlugin(async ({ image }) => ({ auth: { 'registry.example.dev': await login(image) } }));

@@ -1,6 +1,6 @@
 /**
- * Tokens of service accounts: minted when they are needed, shared by those who ask at once, kept until a fifth of their life is
- * left. It must not know what they are for.
+ * Tokens of service accounts. One is minted when it is needed, shared by callers that ask at the same time, and kept until a fifth
+ * of its life is left. This module must not know what the tokens are for.
  */
 import { z } from 'zod';
 import { abortable } from '../abortable.ts';
@@ -15,14 +15,14 @@ export interface TokenRequest {
   readonly audience: string;
 }
 
-/** A token, and until when it is good: RFC 3339 or a `Date`, as the status of a TokenRequest has it. */
+/** A token and its expiry: RFC 3339 or a `Date`, as in the status of a TokenRequest. */
 export interface MintedToken {
   readonly token: string;
   readonly expirationTimestamp?: string | Date | undefined;
 }
 
 /**
- * Gives a token of a service account. `signal` is aborted when nobody waits any longer: after the option `timeoutMs`, or at
+ * Gives a token of a service account. `signal` is aborted when no caller waits any longer: after the option `timeoutMs`, or at
  * `close()`. A token without its expiry is used once.
  */
 export type MintToken = (
@@ -30,7 +30,7 @@ export type MintToken = (
   options: { readonly signal: AbortSignal },
 ) => Promise<string | MintedToken>;
 
-/** Why there is no token, in words that hold no secret. */
+/** Why there is no token. The message contains no secret. */
 export class TokenFault {
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
@@ -48,11 +48,11 @@ export interface TokenOptions {
   readonly signal: AbortSignal;
 }
 
-/** For how much of its life a token is kept, and for how many milliseconds at most: as the kubelet does it. */
+/** The part of its life for which a token is kept, and the most milliseconds: the kubelet's values. */
 const keptShare = 0.8;
 const longestKeptMs = 86_400_000;
 
-/** Milliseconds between two looks for tokens that are kept no longer. */
+/** Milliseconds between two searches for tokens to remove. */
 const purgeMs = 60_000;
 
 const mintedSchema = z.union([
@@ -98,7 +98,7 @@ export class ServiceAccountTokens {
     const key = JSON.stringify([namespace, name, uid, request.audience]);
     const now = this.#options.clock();
     const kept = this.#kept.get(key);
-    // A clock that was set back no longer tells how old a token is.
+    // After the clock was set back, the age of a token is not known.
     if (kept && now >= kept.from && now < kept.until) return kept.token;
     return this.#minting.run(key, () => this.#mint(key, request));
   }
@@ -156,7 +156,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** What may be told of an error that holds anything: our own words, a status, an operating system's code. */
+/** What a message may say about an error of somebody else's code: our own words, a status, or an operating system's code. */
 function reasonOf(error: unknown): string {
   if (error instanceof CredentialsError) return `: ${error.message}`;
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);

@@ -1,9 +1,9 @@
-/** Whose images are pulled (KEP-4412), and what a provider with `tokenAttributes` is told of it. Pure. */
+/** The service account whose images are pulled (KEP-4412), and what a provider with `tokenAttributes` gets to know of it. Pure. */
 import { z } from 'zod';
 import { ConfigurationError } from '../errors.ts';
 import type { TokenAttributes } from './config.ts';
 
-/** Whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
+/** The service account whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
 export interface ServiceAccount {
   readonly namespace: string;
   readonly name: string;
@@ -22,7 +22,7 @@ const schema = z.object(
   { error: 'must be an object with namespace, name and uid' },
 );
 
-/** Checks what a caller gave, types or not: a field that is missing would let accounts share what is theirs. */
+/** Checks a caller's argument, whatever its type says: with a field missing, accounts would share credentials. */
 export function parseServiceAccount(value: unknown): ServiceAccount {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -37,7 +37,7 @@ export function parseServiceAccount(value: unknown): ServiceAccount {
   throw new ConfigurationError('OPTION_INVALID', 'options', problems);
 }
 
-/** The annotations that a provider asks for, sorted, or the one that it requires and that is missing. */
+/** The annotations that a provider asks for, sorted, or the required one that is missing. */
 export function chosenAnnotations(
   { annotations = {} }: ServiceAccount,
   attributes: TokenAttributes,

@@ -1,6 +1,6 @@
 import { backoffMs, Hold } from '../exec/backoff.ts';
 
-/** Failures whose hold ended this long ago, in milliseconds, or will only then since the clock was set back, are forgotten. */
+/** Milliseconds after the end of its hold until a failure is forgotten. After the clock was set back, also this long before the end. */
 const forgetMs = 300_000;
 
 interface Failure {
@@ -10,8 +10,8 @@ interface Failure {
 }
 
 /**
- * Work that all who ask for it at once share, and that is held back for a while where it has failed: 1 s doubling to 30 s.
- * What it gives is not kept.
+ * Callers that ask for the same work at the same time share it. After a failure the work is held back: 1 s, doubling to 30 s.
+ * Results are not kept.
  */
 export class SingleFlight<T> {
   readonly #clock: () => number;
@@ -20,7 +20,7 @@ export class SingleFlight<T> {
   readonly #failures = new Map<string, Failure>();
   #forgotAt = Number.NEGATIVE_INFINITY;
 
-  /** `heldBack` makes the error of those who come while the work is held back. */
+  /** `heldBack` makes the error for callers that ask while the work is held back. */
   constructor(clock: () => number, heldBack: (error: unknown, leftMs: number) => unknown) {
     this.#clock = clock;
     this.#heldBack = heldBack;
@@ -59,7 +59,7 @@ export class SingleFlight<T> {
     this.#failures.set(key, { hold, error, count });
   }
 
-  /** Now and then, not at every failure: there may be many. */
+  /** Not at every failure, since there may be many. */
   #forget(now: number): void {
     if (Math.abs(now - this.#forgotAt) < forgetMs) return;
     this.#forgotAt = now;

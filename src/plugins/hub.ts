@@ -14,8 +14,8 @@ export interface Hub {
 }
 
 /**
- * A pod's own cluster is known by the files of its service account: where the controller gives its plugins a clean
- * environment `KUBERNETES_SERVICE_HOST` is not there, and the cluster's DNS name serves. `root` stands for `/`, for tests.
+ * The files of the service account show that this is a pod. If the controller gives its plugins a clean environment,
+ * `KUBERNETES_SERVICE_HOST` is missing, and the cluster's DNS name is used. `root` is `/` except in tests.
  */
 export function openHub(root = ''): Hub {
   const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
@@ -56,7 +56,7 @@ function readNamespace(folder: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
 }
 
-/** A Secret, and how to read one of its values. The errors name it, and say what to do. */
+/** A Secret, and how to read one of its values. Errors name the Secret and say what to do. */
 export interface Secret {
   /** For messages: `secret fleet/spoke-1`. */
   readonly where: string;
@@ -80,7 +80,7 @@ export async function getSecret(hub: Hub, namespace: string, name: string): Prom
   return { where, type: type ?? '', metadata, read };
 }
 
-/** The server's own words, without the headers that client-node puts beside them; or why there are none. */
+/** The server's message, without the headers that client-node adds; or why there is none. */
 export function reasonOf(error: unknown, { server }: Hub): string {
   if (error instanceof ApiException) {
     const { code } = error;
@@ -91,7 +91,7 @@ export function reasonOf(error: unknown, { server }: Hub): string {
   return `${server} cannot be reached (${codeOf(error)}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
 }
 
-/** The innermost code, or what is said there: an error of `fetch` says nothing itself. */
+/** The innermost code or message, since the error of `fetch` itself has neither. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (!(error instanceof Error)) return 'no reason given';

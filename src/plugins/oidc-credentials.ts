@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A credential plugin: a token of an OAuth 2.0 or OpenID Connect issuer, or one that lies in a file.
+// A credential plugin: a token of an OAuth 2.0 or OpenID Connect issuer, or a token in a file.
 import { usage } from './oidc/settings.ts';
 import { oidcCredentials } from './oidc/token.ts';
 import { runProgram } from './program.ts';

@@ -1,4 +1,4 @@
-/** What an operator lets profiles name: a plugin has more rights than those who write profiles. */
+/** Limits on what profiles may name, since a plugin has more rights than the authors of profiles. */
 import { createGlob } from '../access/glob.ts';
 
 export const pinOptions = {
@@ -34,18 +34,18 @@ export function readPins(values: {
   return { namespace, names, labels };
 }
 
-/** Whether a profile may name nothing but what the operator has chosen. */
+/** Whether a profile may name only what the operator has chosen. */
 export function isPinned({ names, labels }: Pins): boolean {
   return names.length + labels.length > 0;
 }
 
-/** Before anything is read: throws where a profile names what it must not. */
+/** Throws if a profile names what it must not. It runs before anything is read. */
 export function checkName({ names }: Pins, name: string): void {
   if (names.length === 0 || names.some((pattern) => createGlob(pattern)(name))) return;
   throw new Error(`the profile names ${name}, and this plugin may read ${names.join(', ')} (--name)`);
 }
 
-/** Throws where an object does not have the labels that it must have. */
+/** Throws if an object lacks a required label. */
 export function checkLabels(
   pins: Pins,
   where: string,

@@ -1,8 +1,8 @@
 import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
 
 /**
- * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` gives what
- * answers.
+ * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` returns the
+ * function that answers.
  */
 export async function runProgram(
   name: string,

@@ -78,7 +78,7 @@ interface Kubeconfig {
   readonly cluster: Cluster;
 }
 
-/** What the kubeconfig has for one of its contexts. */
+/** The entries of one of the kubeconfig's contexts. */
 function readContext(kubeconfig: z.output<typeof kubeconfigSchema>, asked: string | undefined): Kubeconfig {
   if (kubeconfig.extensions?.length) throw new Error('kubeconfig extensions are not supported');
   const contextName = asked ?? kubeconfig['current-context'];
@@ -107,14 +107,14 @@ function readContext(kubeconfig: z.output<typeof kubeconfigSchema>, asked: strin
   const status = {
     ...(user.token ? { token: user.token } : {}),
     ...(certificate && key ? { clientCertificateData: decode(certificate), clientKeyData: decode(key) } : {}),
-    // Nobody knows when it ends, if ever.
+    // Its expiry is not known.
     expirationTimestamp: null,
   };
   const cluster = kubeconfig.clusters?.find(({ name }) => name === entry.context?.cluster)?.cluster;
   return { status, cluster: cluster ?? {} };
 }
 
-/** What answers with these arguments. Throws where they are wrong. */
+/** The function that answers with these arguments. Throws if they are wrong. */
 export function kubeconfigSecretreader(
   args: readonly string[],
 ): (credential: ExecCredential) => Promise<CredentialStatus> {

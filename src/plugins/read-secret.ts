@@ -1,4 +1,4 @@
-/** The token of Secret <namespace>/<clusterName>, or one that is minted for the service account of that name. */
+/** Gets the token of Secret <namespace>/<clusterName>, or a new token for the service account of that name. */
 import { parseArgs } from 'node:util';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
@@ -24,7 +24,7 @@ interface TokenRequest {
 
 interface Settings {
   readonly pins: Pins;
-  /** What to ask for, where a token is to be minted. */
+  /** The settings of the TokenRequest, if a new token is wanted. */
   readonly tokenRequest: TokenRequest | undefined;
 }
 
@@ -86,11 +86,11 @@ async function readToken(hub: Hub, namespace: string, name: string, pins: Pins):
     const why = 'it would let its reader into the cluster where it lies';
     throw new Error(`${secret.where} is the token of a service account of this cluster, and is not given away: ${why}`);
   }
-  // Nobody knows when it ends, if ever.
+  // Its expiry is not known.
   return { token: secret.read('token'), expirationTimestamp: null };
 }
 
-/** What answers with these arguments. Throws where they are wrong. */
+/** The function that answers with these arguments. Throws if they are wrong. */
 export function secretreader(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
   const { pins, tokenRequest } = readSettings(args);
   return async ({ spec }) => {

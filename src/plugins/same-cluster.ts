@@ -1,6 +1,6 @@
 /**
- * Whether a kubeconfig's credential may be sent to a profile's server. Who writes a profile chooses its server, and could
- * name a Secret of somebody else: a credential goes where its kubeconfig says, and nowhere else.
+ * Whether a kubeconfig's credential may be sent to a profile's server. The author of a profile chooses its server, and could
+ * name another person's Secret. So a credential goes only to the server of its kubeconfig.
  */
 import { readCertificates } from '../access/pem.ts';
 import { withoutLastSlashes } from '../access/url-pattern.ts';
@@ -23,9 +23,9 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   if (name(profile) !== name(kubeconfig)) {
     return `is for a server named ${name(kubeconfig)}, and the profile's tls-server-name is ${name(profile)}`;
   }
-  // What is no URL here may be one to a client that is written in Go.
+  // A text that is not a URL here may be one for a client that is written in Go.
   const proxy = ({ 'proxy-url': url }: Cluster) => addressOf(url)?.text ?? url;
-  // A proxy sees which server is called, and can pretend to be it for a client that does not verify.
+  // A proxy sees which server is called, and can imitate it if the client does not verify certificates.
   if (profile['proxy-url'] && proxy(profile) !== proxy(kubeconfig)) {
     return `names ${kubeconfig['proxy-url'] ? 'another' : 'no'} proxy, and the profile has a proxy-url`;
   }
@@ -33,7 +33,7 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   if (profile['insecure-skip-tls-verify']) return 'verifies its server, and the profile has insecure-skip-tls-verify';
   const [known, trusted] = [authoritiesOf(kubeconfig), authoritiesOf(profile)];
   if (trusted === 'unreadable') return "cannot be compared with the profile's certificate-authority-data";
-  // None means those of the system, whoever says it.
+  // No authority means those of the system, on both sides.
   if (known === undefined && trusted === undefined) return undefined;
   if (known === undefined) return 'names no authority, and the profile has certificate-authority-data';
   if (known !== 'unreadable' && trusted && [...trusted].every((certificate) => known.has(certificate)))
@@ -41,11 +41,11 @@ export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefi
   return "trusts another authority than the profile's certificate-authority-data";
 }
 
-/** A URL in the one form that can be compared, without what does not say where it leads. */
+/** A URL in a form that can be compared, with only the parts that say where it leads. */
 function addressOf(server: string | null | undefined): { readonly text: string; readonly host: string } | undefined {
   const url = URL.parse(server ?? '');
   if (!url?.host) return undefined;
-  // A proxy's scheme may be one that has no origin.
+  // `URL` has no origin for some schemes of proxies.
   return { text: `${url.protocol}//${url.host}${withoutLastSlashes(url.pathname)}`, host: url.hostname };
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A credential plugin: the token of Secret <namespace>/<clusterName>, `clusterName` being in the profile's exec extension.
+// A credential plugin: the token of Secret <namespace>/<clusterName>, with `clusterName` from the profile's exec extension.
 // With --token-request it mints a token of ServiceAccount <namespace>/<clusterName> instead, which expires.
 import { runProgram } from './program.ts';
 import { secretreader, usage } from './read-secret.ts';

@@ -1,6 +1,6 @@
 /**
- * GET and POST to one API server, without client-node: to load it takes longer than everything else that most verbs do. The hub
- * is one, by a kubeconfig; so is each cluster of a ClusterProfile.
+ * GET and POST to one API server: the hub of a kubeconfig, or the cluster of a ClusterProfile. client-node is not used, since
+ * loading it takes longer than everything else that most verbs do.
  */
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readStatus } from '../fleet/api-status.ts';
@@ -11,15 +11,15 @@ import type { Destination } from '../rest/transport/destination.ts';
 
 export interface Answer {
   readonly statusCode: number;
-  /** An API server does not serve what was asked for, or has no such object. Other servers answer a 404 too. */
+  /** An API server does not serve this resource, or has no such object. A 404 of any other server does not count. */
   readonly isNotFound: boolean;
-  /** `undefined` where it is no JSON: then it is not an API server that answers. */
+  /** `undefined` if it is not JSON: then the server is not an API server. */
   readonly body: unknown;
   /** Of a `Status`. */
   readonly message: string | undefined;
 }
 
-/** The longest answer in bytes: a page of 500 ClusterProfiles at their largest, and no more. */
+/** The longest answer in bytes: a page of 500 ClusterProfiles of the largest size. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
 export class ClusterClient {
@@ -58,7 +58,7 @@ export class ClusterClient {
     return {
       dispatcher: this.#dispatcher,
       getCurrentCluster: () => ({ server: this.server }),
-      // The dispatcher puts the credential on.
+      // The dispatcher adds the credential.
       applySecurityAuthentication: async () => {},
     };
   }

@@ -1,4 +1,4 @@
-/** The command line, by the table of verbs: what is parsed, and what `--help` says. */
+/** Makes the command line from the table of verbs: how it is parsed, and what `--help` says. */
 import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../access/nearest.ts';
@@ -15,7 +15,7 @@ export interface Parsed {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** `program` is what the help calls it. `called` is told of the verb that the arguments ask for. */
+/** `program` is the name in the help. `called` gets the verb that the arguments ask for. */
 export function createCommandLine(program: string, terminal: Terminal, called: (parsed: Parsed) => void): Command {
   const root = withCommonSettings(new Command(program), terminal)
     .description(
@@ -54,7 +54,7 @@ function withCommonSettings(command: Command, terminal: Terminal): Command {
     .showSuggestionAfterError()
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
-      // What is wrong is told in one place, from the error.
+      // Problems are reported in one place, from the error.
       writeErr: () => {},
       outputError: () => {},
       // Some terminals do not say how wide they are.

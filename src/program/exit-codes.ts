@@ -1,9 +1,9 @@
-/** What the program ends with. The table in docs/command-line.md says the same. */
+/** The program's exit codes. The table in docs/command-line.md has the same. */
 export const exitCodes = {
   ok: 0,
   /** None of the others: a bug of ours, or a machine without memory or disk. */
   failed: 1,
-  /** A verb, an option or an argument that is not one. */
+  /** A verb, an option or an argument that is not valid. */
   usage: 2,
   /** Flags, a provider file, a kubeconfig or a manifest that cannot be used. */
   configuration: 3,
@@ -11,7 +11,7 @@ export const exitCodes = {
   hub: 4,
   /** A name that is not there. */
   notFound: 5,
-  /** From here on: a stage of a cluster, in the order in which they are passed. */
+  /** From here on: the stage at which a cluster failed, in the order of the stages. */
   profile: 10,
   provider: 11,
   plugin: 12,
@@ -19,13 +19,13 @@ export const exitCodes = {
   connection: 14,
   authentication: 15,
   identity: 16,
-  /** The API server answers, and not as one does. */
+  /** The server answers, but not like an API server. */
   server: 17,
   /** A command that was run for several clusters. */
   command: 20,
   /** Ctrl-C, by the shells' convention: 128 and the number of the signal. */
   interrupted: 130,
-  /** What reads the output has gone: `| head`. */
+  /** The reader of the output has ended: `| head`. */
   brokenPipe: 141,
 } as const;
 

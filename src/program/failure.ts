@@ -1,4 +1,4 @@
-/** What a verb ends with where it cannot do what it was asked for. */
+/** The error that a verb throws if it cannot do what was asked for. */
 import type { ExitCode } from './exit-codes.ts';
 
 /** Shown as `error: message` and a line of advice; no stack. */

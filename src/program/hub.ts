@@ -21,7 +21,7 @@ import type { Call } from './verb.ts';
 const answerMs = 30_000;
 const pageSize = 500;
 
-/** What cannot be done is thrown, and said once. */
+/** Errors are thrown and shown once, so nothing is logged. */
 const silent = { warn: () => {} };
 
 export class Hub {
@@ -128,7 +128,7 @@ export class Hub {
         `ask for the verb ${verb} on ${full} ${where}, or choose another namespace with -n`,
       );
     }
-    // The list of a resource that is served is empty, and never missing.
+    // A 404 for a list means that the resource is not served: a list without objects is empty.
     if (isNotFound) {
       throw new Failure(
         exitCodes.hub,

@@ -1,4 +1,4 @@
-/** Values of options that are no text. */
+/** Values of options that are not text. */
 import { longestMs, parseDuration } from '../access/duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';

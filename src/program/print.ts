@@ -11,7 +11,7 @@ export async function printData({ options, terminal }: Call, data: () => object)
   return true;
 }
 
-/** What a terminal acts on, and JSON and YAML leave as it is: codes of the second set, directions of writing, line ends. */
+/** Characters that a terminal acts on and that JSON and YAML do not escape: C1 controls, directions of writing, line ends. */
 const active = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** JSON with such characters as `\u202e`: the same data, and nothing that a terminal acts on. */

@@ -9,10 +9,10 @@ import { readSource } from './input.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
-/** A ClusterProfile as it stands on the hub or in a file: nothing of it is sure but that it is an object. */
+/** A ClusterProfile from the hub or a file. It is an object, and nothing else is checked. */
 export type Profile = Partial<FleetProfile>;
 
-/** What is said where no ClusterProfile is there. */
+/** The message if there is no ClusterProfile. */
 export const noProfiles = 'no ClusterProfiles are there; -A looks in all namespaces';
 
 /** In the order of their names. Throws a `Failure` for a name that is not there. */
@@ -63,7 +63,7 @@ async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
           return pick(asked, (await hub.list(clusterProfiles, undefined)).filter(isObject), call);
         const profile = await hub.find(clusterProfiles, where, asked.name);
         if (isObject(profile)) return [profile];
-        // Also where the CRD is missing, or the namespace: the list tells.
+        // The CRD or the namespace may be missing: the list shows it.
         const others = (await hub.list(clusterProfiles, where)).filter(isObject);
         return pick({ ...asked, namespace: where }, others, call);
       }),

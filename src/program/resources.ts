@@ -1,4 +1,4 @@
-/** What is asked for on a hub. */
+/** The resources that are read from a hub. */
 
 export interface Resource {
   /** Empty for the core group. */

@@ -1,8 +1,8 @@
 /** Works on many clusters at once, with a bound. */
 
 /**
- * Calls `work` for each item, so many at once, and gives the results in the order of the items while they come. Where the signal
- * aborts, nothing is begun any more; what is under way is waited for.
+ * Calls `work` for each item, so many at once, and gives the results in the order of the items while they come. After the signal
+ * has aborted, no new work begins, and work that has begun is waited for.
  */
 export async function* sideBySide<T, R>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** What is told of an error: a line, advice and an exit code. No stack, and no secret. */
+/** What the user sees of an error: a line, advice and an exit code. No stack, and no secret. */
 import type { ProfileError } from '../errors.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -36,9 +36,9 @@ export async function describe(error: unknown): Promise<Told> {
   };
 }
 
-/** Refused by what the operator configured, while the profile may be as it should. */
+/** Codes for profiles that the operator's configuration refuses. The profile itself may be right. */
 export function isOfProvider({ code, path }: ProfileError): boolean {
-  // Without a status nobody has published anything yet.
+  // Without a status no access has been published yet.
   if (path === 'status') return false;
   return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
 }

@@ -40,13 +40,13 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'find out what stands between the controller and its clusters',
     description:
-      'Goes the way of a request to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity and version. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
+      'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity and version. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
     options: [
       ...profileOptions,
       ...providerOptions,
       {
         flags: '--timeout <duration>',
-        about: 'give a cluster up after this time (default: 60s)',
+        about: 'stop the check of a cluster after this time (default: 60s)',
         completes: 'nothing',
       },
       { flags: '--parallel <number>', about: 'clusters that are checked at once (default: 10)', completes: 'nothing' },
@@ -162,7 +162,7 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'write a kubeconfig with a context for each cluster',
     description:
-      'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and told.',
+      'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
     options: [
       ...profileOptions,
       ...providerOptions,
@@ -213,7 +213,7 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'run a command once for each cluster, side by side',
     description:
-      'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal, twice kills them, and what is in their process group.',
+      'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills them and all that is in their process groups.',
     options: [
       ...profileOptions,
       ...providerOptions,
@@ -241,7 +241,7 @@ export const verbs: readonly Verb[] = [
     arguments: '[FLEET]',
     summary: 'show which replica of a controller works on which clusters',
     description:
-      "Shows the shards of fleets whose controllers run in several replicas, from the Leases on the hub: owner, state, last renewal, and how many ClusterProfiles are in each. They are counted by NAMESPACE/NAME, as a fleet does it that has no identify of its own. Whether a Lease has expired is judged by this machine's clock.",
+      "Shows the shards of fleets whose controllers run in several replicas, from the Leases on the hub: owner, state, last renewal, and how many ClusterProfiles are in each. They are counted by NAMESPACE/NAME, which is right for fleets without the option identify. This machine's clock decides whether a Lease has expired.",
     options: [
       ...profileOptions.filter(({ flags }) => !/^-[lf],/.test(flags)),
       ...outputOptions('json', 'yaml', 'wide'),

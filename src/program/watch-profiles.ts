@@ -1,4 +1,4 @@
-/** ClusterProfiles as they change on the hub, from what is known already on. */
+/** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
 import { profileName } from '../access/resolve.ts';
 import { ApiServer } from '../fleet/api-server.ts';
 import { systemClock } from '../fleet/clock.ts';
@@ -11,11 +11,11 @@ import type { Call } from './verb.ts';
 
 export interface ProfileChange {
   readonly profile: Profile;
-  /** It is as it was last. */
+  /** It was deleted: `profile` is its last state. */
   readonly isGone: boolean;
 }
 
-/** Goes on until the call's signal aborts. What is wrong in the meantime is said on stderr, and waited out. */
+/** Goes on until the call's signal aborts. Problems are shown on stderr, and it tries again. */
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { options, signal, terminal, args } = call;
   const hub = await Hub.open(call);
@@ -54,7 +54,7 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
       for (const event of events) {
         if (event.type === 'Init') listed = new Set();
         else if (event.type === 'InitDone') {
-          // What a new list has no more has gone while nobody watched.
+          // What is missing from a new list was deleted while the watch was interrupted.
           for (const [name, profile] of last) {
             if (listed?.has(name)) continue;
             last.delete(name);

@@ -150,7 +150,7 @@ describe('oidc-credentials', () => {
     setEnvironment(t, { HTTPS_PROXY: 'gopher://u:the-password@proxy' });
     const proof = ['--client-id', 'controller', '--client-secret-file', await file('secret', 'x')];
     const said = await complaintOf([...args, ...proof]);
-    assert.match(said, /HTTPS_PROXY or HTTP_PROXY of the environment is no URL that Node can use/);
+    assert.match(said, /HTTPS_PROXY or HTTP_PROXY of the environment is not a URL that Node can use/);
   });
 
   test('lets a profile name the audience that its operator allows, and no other', async (t) => {
@@ -223,7 +223,7 @@ describe('oidc-credentials', () => {
     const old = await file('old', await issuer.sign({ sub: 'x' }, -60));
     assert.match(
       await complaintOf(['--token-file', old]),
-      /holds a token that ended at .*: see whether what writes it still runs/,
+      /holds a token that ended at .*: see whether the program that writes it still runs/,
     );
     for (const [content, complaint] of [
       ['a.b', /holds no JWT with an exp claim/],
@@ -275,12 +275,12 @@ describe('oidc-credentials', () => {
     assert.ok(stderr.length < 5_000 && !stderr.includes('\n'), stderr);
     for (const [status, complaint] of [
       [503, /answered 503: try again later/],
-      [404, /answered otherwise than an issuer does \(HTTP 404\): see whether the URL is right/],
+      [404, /did not answer like an issuer \(HTTP 404\): see whether the URL is right/],
     ] as const) {
       issuer.answer(status, {});
       assert.match(await complaintOf([...args, ...proof]), complaint);
     }
     issuer.answer(200, { token_type: 'Bearer' });
-    assert.match(await complaintOf([...args, ...proof]), /OAUTH|otherwise than an issuer does/);
+    assert.match(await complaintOf([...args, ...proof]), /OAUTH|did not answer like an issuer/);
   });
 });

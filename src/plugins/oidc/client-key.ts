@@ -1,4 +1,4 @@
-/** A client's private key as the signature of `private_key_jwt` needs it. */
+/** A client's private key, for the signature of `private_key_jwt`. */
 import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
 
 /** JWS algorithms (RFC 7518, RFC 8037). */
@@ -15,7 +15,7 @@ const imports: {
   EdDSA: { type: 'ed25519', key: { name: 'Ed25519' } },
 };
 
-/** Reads PEM. The algorithm is the key's own where none is asked for. Throws an error that says nothing of the key. */
+/** Reads PEM. Without a given algorithm it is the usual one for the key's type. Throws an error that quotes nothing of the key. */
 export function readClientKey(pem: string, asked: KeyAlgorithm | undefined): webcrypto.CryptoKey {
   let key: KeyObject;
   try {

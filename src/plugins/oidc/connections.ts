@@ -1,11 +1,11 @@
-/** Whom `fetch` trusts, and through which proxies it goes: both are settings of the whole process, so they are put back. */
+/** Which authorities `fetch` trusts, and which proxies it uses. Both are settings of the whole process, so they are restored. */
 import http from 'node:http';
 import tls from 'node:tls';
 import { readText } from './files.ts';
 
 /**
- * Trusts the authorities of a file and nobody else, or without one every public root, the system's too; and takes the proxies of the
- * environment. Gives what puts all of it back. Throws where the file cannot be used.
+ * Trusts only the authorities of a file; without a file every public root and those of the system. Uses the proxies of the
+ * environment. Returns a function that restores everything. Throws if the file cannot be used.
  */
 export function trustAndProxies(caFile: string | undefined): () => void {
   const before = tls.getCACertificates('default');
@@ -22,7 +22,7 @@ export function trustAndProxies(caFile: string | undefined): () => void {
   } catch {
     untrust();
     // Its own message could hold the proxy's password.
-    throw new Error('HTTPS_PROXY or HTTP_PROXY of the environment is no URL that Node can use: correct it');
+    throw new Error('HTTPS_PROXY or HTTP_PROXY of the environment is not a URL that Node can use: correct it');
   }
 }
 

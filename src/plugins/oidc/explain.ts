@@ -1,8 +1,8 @@
-/** Errors of openid-client in words that say what to do. Nothing of what was sent to the issuer is in them. */
+/** Turns errors of openid-client into messages that say what to do. They contain nothing that was sent to the issuer. */
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { printable } from '../../printable.ts';
 
-/** What RFC 6749, RFC 8693 and RFC 8707 call the refusals of a token endpoint. */
+/** Error codes of a token endpoint, by RFC 6749, RFC 8693 and RFC 8707. */
 const advice: Readonly<Record<string, string>> = {
   invalid_client: 'see whether --client-id and the file of its proof are what the issuer has for this client',
   unauthorized_client: 'let the client use this grant at the issuer',
@@ -16,7 +16,7 @@ const advice: Readonly<Record<string, string>> = {
 /** `issuer` is its URL. */
 export async function explain(error: unknown, issuer: string): Promise<Error> {
   if (error instanceof ResponseBodyError) return refusal(issuer, error.status, error.error, error.error_description);
-  // RFC 6749: who has used the header Authorization is told so by a challenge. What is wrong is in the body all the same.
+  // RFC 6749: a client that used the header Authorization gets a challenge. The reason is in the body here too.
   if (error instanceof WWWAuthenticateChallengeError) {
     const { error: code, error_description: description } = await bodyOf(error.response);
     return refusal(issuer, error.status, typeof code === 'string' ? code : 'invalid_client', description);
@@ -56,7 +56,7 @@ function isTimeout(error: unknown): boolean {
   return error.name === 'TimeoutError' || isTimeout(error.cause);
 }
 
-/** The innermost code: fetch says nothing itself. */
+/** The innermost code or message, since the error of fetch itself says nothing. */
 function codeOf(error: Error): string {
   if (error.cause instanceof Error) return codeOf(error.cause);
   return 'code' in error && error.code !== undefined ? String(error.code) : error.message;
@@ -68,5 +68,5 @@ function notConform({ cause }: Error, issuer: string): Error {
     return new Error(`${issuer} answered ${status}: try again later, or ask who runs it`);
   }
   const what = status === undefined ? '' : ` (HTTP ${status})`;
-  return new Error(`${issuer} answered otherwise than an issuer does${what}: see whether the URL is right`);
+  return new Error(`${issuer} did not answer like an issuer${what}: see whether the URL is right`);
 }

@@ -45,7 +45,7 @@ export interface IssuerSettings {
   readonly tokenEndpoint: URL | undefined;
   readonly clientId: string;
   readonly proof: Proof;
-  /** What is exchanged. Without it the token is the client's own. */
+  /** The token that is exchanged. Without it the client gets a token for itself. */
   readonly subject: { readonly file: string; readonly type: string } | undefined;
   readonly scopes: readonly string[];
   readonly audiences: readonly string[];
@@ -89,13 +89,11 @@ export function readSettings(args: readonly string[]): Settings {
   for (const [name, given] of Object.entries(values)) {
     if (Array.isArray(given) && given.includes('')) throw new Error(`--${name} is empty: name one, or leave it out`);
   }
-  // A profile's arguments come last: it must not put its own issuer or file in the operator's place.
+  // A profile's arguments come last. They must not replace the operator's issuer or files.
   const one = (name: Name): string | undefined => {
     const given = values[name];
     if (!Array.isArray(given) || given.length < 2) return Array.isArray(given) ? given[0] : undefined;
-    throw new Error(
-      `--${name} stands there ${given.length} times: it may stand there once, and a profile must not add it`,
-    );
+    throw new Error(`--${name} is given ${given.length} times: give it once; a profile must not add it`);
   };
   const tokenFile = one('token-file');
   if (tokenFile !== undefined) {
@@ -117,13 +115,13 @@ export function readSettings(args: readonly string[]): Settings {
     throw new Error('--subject-token-type needs --subject-token-file, the token that is exchanged');
   }
   if (clientId === undefined)
-    throw new Error('--client-id is missing: it says as whom the issuer knows this controller');
+    throw new Error('--client-id is missing: the name by which the issuer knows this controller');
   if (proof.kind === 'none' && subjectFile === undefined) {
     const proofs = '--client-secret-file, --client-key-file and --client-assertion-file';
     throw new Error(`nothing says who this client is: add one of ${proofs}, or a --subject-token-file to exchange`);
   }
   if (values['id-token'] && !issuer) {
-    throw new Error('--id-token needs --issuer: an ID token says whose it is, and that is checked');
+    throw new Error('--id-token needs --issuer: the ID token names its issuer, and is checked against it');
   }
   return {
     issuer,
@@ -173,7 +171,7 @@ function urlOf(name: Name, text: string | undefined): URL | undefined {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
   if (name === 'issuer' && url?.pathname.includes('/.well-known/')) {
-    // openid-client would not compare the issuer's name with it then.
+    // With such a URL openid-client would not compare the issuer's name.
     throw new Error("--issuer must be the issuer's own name: leave out what begins with /.well-known/");
   }
   if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url;

@@ -14,7 +14,7 @@ import { type IssuerSettings, type Proof, readSettings } from './settings.ts';
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
-/** What answers with these arguments. Throws where they are wrong. */
+/** The function that answers with these arguments. Throws if they are wrong. */
 export function oidcCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
   const settings = readSettings(args);
   if ('tokenFile' in settings) return async () => tokenOfFile(settings.tokenFile);
@@ -28,16 +28,18 @@ function tokenOfFile(file: string): CredentialStatus {
     throw new Error(`--token-file ${file} holds no JWT with an exp claim in seconds since 1970`);
   if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
   const ended = new Date(endsAt).toISOString();
-  throw new Error(`--token-file ${file} holds a token that ended at ${ended}: see whether what writes it still runs`);
+  throw new Error(
+    `--token-file ${file} holds a token that ended at ${ended}: see whether the program that writes it still runs`,
+  );
 }
 
-/** Whom the token is for: what the operator says, and where he lets the profile say it, what that says. */
+/** The token's audiences: those of the operator, and that of the profile where the operator allows it. */
 function audiencesOf(settings: IssuerSettings, config: unknown): readonly string[] {
   const { audiences, profileAudiences, resources } = settings;
   const named = textField(config, 'audience');
   if (named === undefined) {
     if (profileAudiences.length === 0 || audiences.length > 0 || resources.length > 0) return audiences;
-    // The issuer's own default would be good for more than this cluster.
+    // A token for the issuer's default audience would be valid for more than this cluster.
     throw new Error('the profile names no audience: its extension has to (--profile-audience), or give --audience');
   }
   // Some issuers read a text with spaces as several audiences.
@@ -119,12 +121,12 @@ function clientAuthentication(proof: Proof): oidc.ClientAuth {
   }
 }
 
-/** Every issuer has to take it (RFC 6749), and some say that they take the other one only. */
+/** Every issuer has to accept it (RFC 6749), but some say that they accept only the other one. */
 function takesBasic({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean {
   return !methods?.includes('client_secret_post') || methods.includes('client_secret_basic');
 }
 
-/** Without what cannot be written as RFC 3339, such as milliseconds that were taken for seconds. */
+/** `undefined` if RFC 3339 cannot express it, for example milliseconds that were given as seconds. */
 function timeOf(ms: number): number | undefined {
   return ms >= 0 && ms < Date.UTC(10_000, 0) ? ms : undefined;
 }
@@ -133,7 +135,7 @@ function endAfter(asked: number, seconds: number | undefined): number | undefine
   return seconds === undefined ? undefined : timeOf(asked + seconds * 1_000);
 }
 
-/** What is sent to the issuer, which may repeat it in an error, as it is or as a form has it: it is never said. */
+/** Secrets that are sent to the issuer. Its errors may repeat them, as they are or form-encoded, and they must not be shown. */
 function readSecret(option: string, file: string): string {
   const secret = readText(option, file);
   hide(secret);
@@ -146,7 +148,7 @@ function readSecret(option: string, file: string): string {
   return secret;
 }
 
-/** When a JWT ends, in milliseconds since 1970; `undefined` for what is none, or does not say. It is the API server that verifies it. */
+/** The expiry of a JWT in milliseconds since 1970; `undefined` if it is not a JWT or has none. The API server verifies it. */
 function endOfJwt(token: string): number | undefined {
   const [, payload = '', signature, more] = token.split('.');
   if (signature === undefined || more !== undefined) return undefined;

@@ -19,7 +19,7 @@ type Suggestions = readonly Suggestion[] | 'files';
 /** cobra's `ShellCompDirectiveDefault` and `ShellCompDirectiveNoFileComp`. */
 const directives = { files: 0, none: 4 } as const;
 
-/** Prints the suggestions for the last of the words. Says nothing of what is wrong: a prompt is no place for it. */
+/** Prints the suggestions for the last of the words. Shows no errors, since they would disturb the prompt. */
 export async function complete(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<void> {
   const found = await suggest(joinEquals(words), terminal, signal).catch((): Suggestions => []);
   const lines = found === 'files' ? [] : found.map(({ value, about = '' }) => `${value}\t${about}\n`);
@@ -60,7 +60,7 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   return valuesFor(verb.completes ?? 'nothing', current, '', call);
 }
 
-/** bash takes `--output=json` for three words. */
+/** bash splits `--output=json` into three words. */
 function joinEquals(words: readonly string[]): readonly string[] {
   return words.flatMap((word, index) => {
     const isLast = index === words.length - 1;

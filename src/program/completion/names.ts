@@ -5,10 +5,10 @@ import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import { parseManifest, profilesOf } from '../profiles.ts';
 import { type Call, Options } from '../verb.ts';
 
-/** Milliseconds: nobody waits longer at a prompt. */
+/** Milliseconds until completion gives up. */
 const patienceMs = 10_000;
 
-/** What can be typed at a prompt without quotes, and writes nothing but itself. */
+/** Names that can be typed at a prompt without quotes, and that contain no control characters. */
 const isPlain = (name: string) => /^[\w@:./-]+$/.test(name);
 
 /** `start` is what has been typed of it. */
@@ -18,7 +18,7 @@ export async function readNames(
   given: Call,
 ): Promise<readonly string[]> {
   const { options } = given;
-  // A read of stdin or of a pipe would hold the prompt up, and take from the command what it is to read.
+  // Reading stdin or a pipe would block the prompt, and take the data from the command itself.
   if ([...options.texts('filename'), ...kubeconfigPaths(options.text('kubeconfig'))].some(isReadOnce)) return [];
   if (what === 'contexts') return readContexts(options.text('kubeconfig')).filter(isPlain);
   const call = { ...given, signal: AbortSignal.any([given.signal, AbortSignal.timeout(patienceMs)]) };

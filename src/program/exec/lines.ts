@@ -1,10 +1,10 @@
 /** Output of several processes on one terminal: each line whole, and with its owner's name in front. */
 import { StringDecoder } from 'node:string_decoder';
 
-/** The most of a line without an end that is kept, in characters. */
+/** The most characters of an unfinished line that are kept. */
 const longestLine = 64 * 1024;
 
-/** Cuts chunks of bytes into whole lines, with their ends. Where a line is too long to keep, a piece of it comes before its end. */
+/** Cuts chunks of bytes into whole lines, with their ends. A line that is too long to keep comes in pieces. */
 export class LineCutter {
   readonly #decoder = new StringDecoder('utf8');
   readonly #breaksLongLines: boolean;

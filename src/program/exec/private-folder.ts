@@ -1,4 +1,4 @@
-/** A folder of this process's own, which goes with it however it ends, but by SIGKILL. */
+/** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ export class PrivateFolder {
   readonly #removeNow = () => rmSync(this.#path, { recursive: true, force: true });
 
   constructor() {
-    // For its owner alone, by mkdtemp.
+    // mkdtemp makes it readable for its owner only.
     this.#path = mkdtempSync(join(tmpdir(), 'clusterprofile-'));
     process.once('exit', this.#removeNow);
   }

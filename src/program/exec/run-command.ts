@@ -29,12 +29,12 @@ export interface CommandEnd {
 /** Milliseconds between SIGTERM and SIGKILL after a time-out. */
 const graceMs = 5_000;
 /**
- * How much is read of a pipe after the command has ended: what it wrote itself is there at once and fits into the pipe, and
- * what comes later is of a process in a session of its own, which may hold the pipe for ever.
+ * How much is read from a pipe after the command has ended. The command's own output is there at once and fits into the pipe.
+ * Later output comes from a process that it left behind in another session, which may keep the pipe open for ever.
  */
 const late = { ms: 500, bytes: 1024 * 1024 };
 
-/** The commands that run now. The process may end at once, at a second Ctrl-C: they end with it, and what is in their groups. */
+/** The commands that run now. A second Ctrl-C ends this process at once, and these with it, and all that is in their process groups. */
 const running = new Set<Pick<Subprocess, 'kill'>>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -51,7 +51,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     buffer: false,
     encoding: 'buffer',
     reject: false,
-    // A group of its own: what it starts ends with it, and Ctrl-C reaches it through us alone.
+    // In a separate process group: all that it starts ends with it, and only this program passes Ctrl-C on to it.
     killDescendants: true,
     forceKillAfterDelay: graceMs,
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
@@ -70,7 +70,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   try {
     const [{ exitCode, signal: endedBy, timedOut, code }] = await Promise.all([child, copy('stdout'), copy('stderr')]);
     const durationMs = Math.round(performance.now() - began);
-    // A pipe that was left behind is no failure of the command's.
+    // That another process still holds the pipe is not a failure of the command.
     if (exitCode === 0 && !timedOut) return { exitCode: 0, durationMs };
     const failure = timedOut
       ? `was ended after ${timeoutMs} ms`
@@ -86,7 +86,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   }
 }
 
-/** What a stream of a process gives, until the process has ended and what else holds the stream is left behind. */
+/** The output of a process's stream, until the process has ended. Other processes that hold the stream are not waited for. */
 async function* chunksOf(stream: Readable, child: Pick<ChildProcess, 'once' | 'off'>): AsyncGenerator<Buffer> {
   let { ms, bytes } = late;
   let hasEnded = false;
@@ -98,7 +98,7 @@ async function* chunksOf(stream: Readable, child: Pick<ChildProcess, 'once' | 'o
     isLeft = true;
     stream.destroy();
   };
-  // Only the time in which nothing comes counts: a slow reader of ours loses nothing.
+  // Only time without data counts, so a slow reader loses nothing.
   const watch = () => {
     if (!isWaiting || !hasEnded) return;
     began = performance.now();

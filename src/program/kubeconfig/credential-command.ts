@@ -17,7 +17,7 @@ export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
   return { command: process.execPath, before: [resolve(process.argv[1] ?? '')] };
 }
 
-/** By its name, where `PATH` leads here, so that an update is followed; else this very file. */
+/** Its name if `PATH` leads to this program, so that an update takes effect; else this very file. */
 export async function installedProgram(): Promise<Pick<CredentialCommand, 'command' | 'before'>> {
   const script = process.argv[1] ?? '';
   const found = await findExecutable(basename(script), process.env.PATH ?? '');
@@ -43,7 +43,7 @@ export function refuseReadOnce(call: Call, files: readonly string[], readsHub: b
   throw new Failure(exitCodes.usage, `a kubeconfig cannot read ${found === '-' ? 'stdin' : found} again`, how);
 }
 
-/** The flags of the providers. Throws a `Failure` for what would mean something else elsewhere, or is a secret. */
+/** The flags of the providers. Throws a `Failure` for a relative path that another folder would change, and for secrets. */
 export function providerArguments(
   { providerFlags, options }: Call,
   providers: readonly ConfiguredProvider[],
@@ -68,7 +68,7 @@ export function providerArguments(
   ];
 }
 
-/** A workload of the hub, with the namespace that `-n` says: the option itself would be one for profiles too. */
+/** A workload of the hub, with the namespace of `-n` in its name: the option `-n` itself would also apply to profiles. */
 function withNamespace(workload: string, options: Call['options']): string {
   const namespace = options.text('namespace');
   return namespace === undefined || workload.split('/').length !== 2 ? workload : `${namespace}/${workload}`;
@@ -118,12 +118,12 @@ export function fileArguments({ options }: Call): readonly string[] {
   return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
 }
 
-/** The hub, by its files and its context: whatever KUBECONFIG is where the kubeconfig is used. `undefined` where none is needed. */
+/** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. Nothing if `context` is `undefined`. */
 export function hubArguments({ options }: Call, context: string | undefined): Pick<CredentialCommand, 'after' | 'env'> {
   const files = context === undefined ? [] : kubeconfigFiles(options.text('kubeconfig'));
   const [file, second] = files;
   if (context === undefined) return { after: [], env: [] };
-  // A pod's service account, which counts where KUBECONFIG leads nowhere: and there it may lead to this kubeconfig.
+  // A pod's service account is used only if KUBECONFIG is empty. In the later call KUBECONFIG may name the written kubeconfig.
   if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
   return second === undefined
     ? { after: ['--kubeconfig', file, '--context', context], env: [] }

@@ -60,7 +60,7 @@ export function mergeKubeconfig(text: string | undefined, entries: readonly Kube
   return { text: textOf(document, text ?? ''), added, updated };
 }
 
-/** Who uses a context must not be led to another cluster of the same name without a word. */
+/** The user of a context must not get another cluster of the same name without an error. */
 function refuseOtherSource(name: string, before: readonly string[], now: readonly string[]): void {
   if (before.join('\n') === now.join('\n')) return;
   const told = (source: readonly string[]) => source.join(' ') || 'the current hub';
@@ -76,7 +76,7 @@ function readKubeconfig(text: string): Document {
   const document = parseDocument(text, options) as Document; // its contents may become others
   const [error] = document.errors;
   // A parser's message quotes the text, in which there may be secrets.
-  if (error) throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML: mend it first`);
+  if (error) throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML: correct it first`);
   const { contents } = document;
   const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
   if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it has to be an object');
@@ -84,7 +84,7 @@ function readKubeconfig(text: string): Document {
   return document;
 }
 
-/** What looks like a number to YAML may be a token: the file's scalars are written as they stand in it. */
+/** A value that YAML reads as a number may be a token. So scalars of the file are written back as they were. */
 const asWritten = {
   ...kubernetesYaml,
   customTags: (tags: Tags): Tags =>
@@ -138,7 +138,7 @@ function listOf(document: Document, content: Readonly<Record<string, unknown>>, 
   const isOfAlias = found === undefined && Boolean(content[field]);
   if (isOfAlias || isAlias(found)) throw aliasProblem(`the list ${field}`);
   const isEmpty = found === undefined || (isScalar(found) && found.value === null);
-  if (!isEmpty) throw new MergeProblem(`${field} has to be a list: mend it first`);
+  if (!isEmpty) throw new MergeProblem(`${field} has to be a list: correct it first`);
   const list = document.createNode([]);
   document.set(field, list);
   return list as YAMLSeq; // of a list

@@ -92,7 +92,7 @@ function textOf(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new FileProblem(`${file} is not UTF-8: write it anew in UTF-8`);
+    throw new FileProblem(`${file} is not UTF-8: convert it to UTF-8`);
   }
 }
 

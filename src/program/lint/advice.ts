@@ -1,4 +1,4 @@
-/** Advice about providers that the library takes: what works, and is a risk. Pure. */
+/** Advice about providers that the library accepts: settings that work, but are a risk. Pure. */
 import { isAbsolute } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import type { AdviceRule, Severity } from './finding.ts';

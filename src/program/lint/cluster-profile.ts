@@ -1,6 +1,6 @@
 /**
- * A ClusterProfile: every access provider is resolved as the library does it, with the provider that is known for it or with
- * one that is as a new one is. Pure.
+ * Checks a ClusterProfile: every access provider is resolved as the library does it, with the known provider of that type, or
+ * else with a typical new one. Pure.
  */
 import type { ClusterProfile } from '../../access/cluster-profile.ts';
 import type { Ignored } from '../../access/extensions.ts';
@@ -36,7 +36,7 @@ export function lintClusterProfile(
     for (const provider of configured.length > 0 ? configured : [asNew(name)]) {
       const isKnown = configured.length > 0;
       lintEntry(content, provider, (severity, rule, path, message) => {
-        // What a policy leaves out is worth telling of the provider that there is, not of one that there might be.
+        // Report what a policy ignores only for a provider that exists, not for the assumed one.
         if (severity !== 'error' && !isKnown && message.includes(' of provider ')) return;
         say(severity, rule, path, message);
       });
@@ -57,7 +57,7 @@ export function lintClusterProfile(
 
 const lists = ['accessProviders', 'credentialProviders'] as const;
 
-/** What an operator's first provider of that type may look like: it lets profiles say what is safe to say. */
+/** A provider as an operator may write it first: it allows profiles everything that is safe. */
 function asNew(name: string): ConfiguredProvider {
   const apiVersion = 'client.authentication.k8s.io/v1';
   return {
@@ -77,27 +77,27 @@ function asNew(name: string): ConfiguredProvider {
   };
 }
 
-/** The most problems of one entry: a file that is wrong everywhere is not read to its end. */
+/** The most problems that are reported for one entry. */
 const mostProblems = 100;
 
-/** `resolve` stops at the first problem: it is put right in a copy, and the copy is resolved again. */
+/** `resolve` stops at the first problem. So that is corrected in a copy, and the copy is resolved again. */
 function lintEntry(content: unknown, provider: ConfiguredProvider, say: Say): void {
   const copy: unknown = structuredClone(content);
-  const mended: string[] = [];
+  const corrected: string[] = [];
   for (let count = 0; count < mostProblems; count++) {
     const result = tryToResolve(copy, provider);
     if (!(result instanceof ProfileError)) {
       for (const { path, reason } of result) {
-        const isOurs = mended.some((other) => path.startsWith(other) || other.startsWith(path));
+        const isOurs = corrected.some((other) => path.startsWith(other) || other.startsWith(path));
         if (!isOurs) say('warning', 'NOTHING_APPLIES', path, `is not applied: ${reason}`);
       }
       return;
     }
-    // Of another entry: it has been told, or has a name of its own.
-    if (mended.includes(result.path)) return;
+    // It has been reported, and could not be corrected.
+    if (corrected.includes(result.path)) return;
     say('error', result.code, result.path, messageOf(result));
-    mended.push(result.path);
-    if (!mend(copy, keysOf(result.path, copy), count)) return;
+    corrected.push(result.path);
+    if (!correct(copy, keysOf(result.path, copy), count)) return;
   }
 }
 
@@ -127,8 +127,8 @@ function messageOf({ message, profile, path }: ProfileError): string {
   return message.startsWith(opening) ? message.slice(opening.length) : message;
 }
 
-/** Puts something in the place of what is wrong that is right, or takes it away. Returns whether there was such a place. */
-function mend(content: unknown, keys: readonly (string | number)[], count: number): boolean {
+/** Replaces a wrong value by a valid one, or removes it. Returns whether the value was found. */
+function correct(content: unknown, keys: readonly (string | number)[], count: number): boolean {
   const last = keys.at(-1);
   const parent = at(content, ...keys.slice(0, -1));
   if (last === undefined || typeof parent !== 'object' || parent === null) return false;

@@ -62,7 +62,7 @@ export function lineOfFinding({ file, line, column, severity, rule, path, messag
   return `${file}:${line}:${column}: ${severity}: ${path === '' ? '' : `${path}: `}${message} (${rule})`;
 }
 
-/** In the order of the files, then of their lines; what is said twice of one place is said once. */
+/** In the order of the files, then of their lines, without duplicates. */
 export function inOrder(findings: readonly Finding[], files: readonly string[]): readonly Finding[] {
   const once = new Map(findings.map((finding) => [JSON.stringify(finding), finding]));
   const order = new Map(files.map((file, index) => [file, index]));

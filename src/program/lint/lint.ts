@@ -1,6 +1,6 @@
 /**
- * Texts of files come in, findings go out: everything that the library would refuse, and advice beside it. Each document is told by
- * what is in it. Pure: it must not know of files or of plugins that run.
+ * Texts of files come in, findings go out: everything that the library would refuse, and advice. Each document is recognised by
+ * its content. Pure: it must not know of files or of plugins that run.
  */
 import { dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
@@ -70,7 +70,7 @@ function isKnownKind({ kind }: Manifest): boolean {
   return knownKinds.includes(kind) || isWorkload(kind);
 }
 
-/** Not where others of the files hold something: manifests of all kinds lie in one folder. */
+/** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
 function nothingToLint(file: string): Finding {
   const message =
     'holds nothing to lint: no provider file, ClusterProfile, Deployment (or other workload) or CredentialProviderConfig';
@@ -90,7 +90,7 @@ function readFile({ file, text }: GivenFile): ReadFile {
   let isProviderFile = documents.length === 0;
   for (const document of documents) {
     const kind = 'content' in document ? textAt(document.content, 'kind') : undefined;
-    // A provider file has no kind, and is read by the rules of its own, what is broken too.
+    // A provider file has no kind, and is read by its own rules, also if it is broken.
     if (kind === undefined) isProviderFile ||= !('content' in document) ? documents.length === 1 : true;
     if (!('content' in document) || kind !== undefined)
       findings.push(...toFindings(document.problems, 'YAML_INVALID', file));

@@ -42,7 +42,7 @@ function descriptionOf(id: string): string {
   return advice[id] ?? `The library refuses it (${id}).`;
 }
 
-/** Relative paths stay relative: who reads the report knows of what. */
+/** Relative paths stay relative: the reader of the report knows the folder. */
 function uriOf(file: string): string {
   if (isAbsolute(file)) return pathToFileURL(file).href;
   return file

@@ -1,6 +1,6 @@
 /**
- * What a plugin's process gave comes in, what is to be said of it goes out: what a client takes of it, every reason why a client
- * would refuse it, and advice. Nothing of the credential itself. Pure.
+ * The output of a plugin's process comes in, a diagnosis goes out: what a client accepts, every reason why a client would refuse
+ * it, and advice. The credential itself is not in it. Pure.
  */
 import type { ApiVersion } from '../../access/api-versions.ts';
 import { nearest } from '../../access/nearest.ts';
@@ -12,7 +12,7 @@ import { printable } from '../../printable.ts';
 export interface Diagnosis {
   /** Reasons why a client refuses the answer. */
   readonly errors: readonly string[];
-  /** What a client takes, and is worth mending. */
+  /** Problems that a client accepts, but that should be corrected. */
   readonly warnings: readonly string[];
   readonly credential?: CredentialFacts;
 }
@@ -28,9 +28,9 @@ export interface CredentialFacts {
   readonly tokenExpires?: string;
 }
 
-/** Seconds: shorter lives make a plugin run all the time. */
+/** Seconds. With a shorter life of the credential the plugin would run all the time. */
 const shortLife = 60;
-/** Milliseconds after which people wonder what they wait for. */
+/** Milliseconds after which a plugin counts as slow. */
 const longRun = 5_000;
 
 /** `now` is in milliseconds since 1970. */
@@ -104,7 +104,7 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
 const answerFields = ['apiVersion', 'kind', 'spec', 'status'];
 const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
 
-/** Fields that clients pass over. A name that is like none of theirs is not shown: a mistake can put a token there. */
+/** Fields that clients ignore. A name is shown only if it resembles a known field: by mistake it could be a token. */
 function unknownFields(answer: unknown): readonly string[] {
   if (typeof answer !== 'object' || answer === null) return [];
   const status: unknown = Reflect.get(answer, 'status');

@@ -1,4 +1,4 @@
-/** `check [NAME...]`: goes the way of a request to each cluster, and says where it ends. */
+/** `check [NAME...]`: follows the way of a request to each cluster, and says where it fails. */
 import { Prober } from '../check/probe.ts';
 import { Progress } from '../check/progress.ts';
 import { formatReport, formatSummary } from '../check/report.ts';
@@ -36,7 +36,7 @@ export async function run(call: Call): Promise<ExitCode> {
       prober.check(profile, { timeoutMs, signal, onStage }),
     );
     for await (const report of results) {
-      // What was broken off says nothing of the cluster.
+      // A check that was interrupted says nothing about the cluster.
       if (signal.aborted) break;
       reports.push(report);
       const isShown = !asData && (failedStage(report) !== undefined || !options.has('quiet'));

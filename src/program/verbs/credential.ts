@@ -46,19 +46,19 @@ async function answer(call: Call): Promise<object> {
   return toAnswer(credential, asked?.apiVersion ?? apiVersions[0]);
 }
 
-/** What the client asks; nothing where a person asks. */
+/** What the client asks for; `undefined` if a person runs the program. */
 function readExecInfo(): ExecCredential | undefined {
   if (!process.env.KUBERNETES_EXEC_INFO) return undefined;
   const { credential } = loadExecCredentialFromEnv();
-  // It is the client's word for this program, and none for the cluster's own plugin or the hub's.
+  // The client gave it to this program, not to the plugins of the cluster and of the hub.
   delete process.env.KUBERNETES_EXEC_INFO;
   return credential;
 }
 
-/** Names of the clusters whose credential is being got, outermost first: each may need another's hub. */
+/** Names of the clusters whose credentials are being got, outermost first: one may be the hub of another. */
 const chainVariable = 'CLUSTERPROFILE_CREDENTIAL_CHAIN';
 
-/** The hub's kubeconfig may lead back here: it would start processes without end. */
+/** The hub's kubeconfig may run this program again, which would start processes without end. */
 function refuseToAskItself({ args: [name = ''], options }: Call): void {
   const own = [name, options.text('kubeconfig') ?? process.env.KUBECONFIG ?? '', options.text('context') ?? ''].join(
     ' ',
@@ -76,8 +76,8 @@ function refuseToAskItself({ args: [name = ''], options }: Call): void {
 }
 
 /**
- * The client sends the credential to the server that its kubeconfig names. Where that is not the one that the profile names now, and
- * that the provider's rules allow, it gets none.
+ * The client sends the credential to the server of its kubeconfig. It gets none unless that is the server that the profile names now,
+ * which the provider's rules allow.
  */
 function checkServer(
   { args: [name = ''], program }: Call,
@@ -87,7 +87,7 @@ function checkServer(
   const server = asked?.spec.cluster?.server;
   if (server === undefined || normal(server) === normal(cluster.server)) return;
   const message = `the kubeconfig says that ${name} is ${server}, and its ClusterProfile says ${cluster.server}: no credential is given`;
-  throw new Failure(exitCodes.profile, message, `write the kubeconfig anew: ${program} kubeconfig ${name}`);
+  throw new Failure(exitCodes.profile, message, `write the kubeconfig again: ${program} kubeconfig ${name}`);
 }
 
 function normal(server: string): string {

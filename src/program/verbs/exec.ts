@@ -54,7 +54,7 @@ export async function run(call: Call): Promise<ExitCode> {
     const name = profileName(profile);
     const kubeconfig = tryToWrite(folder, profile, index, () => {
       const file = folder.write(`${index}/profile.json`, JSON.stringify(profile));
-      // The profile that was selected, whatever the hub says meanwhile; and the hub is not asked once more for each command.
+      // The profile as it was selected, so that a later change has no effect and the hub is not asked again for each command.
       const command = { ...thisProgram(), after: ['--filename', file, ...after], env: hub.env };
       return mergeKubeconfig(undefined, [toEntry(name, name, resolve(profile, providers), command)]).text;
     });
@@ -79,7 +79,7 @@ export async function run(call: Call): Promise<ExitCode> {
   }
   await summarize(call, outcomes, profiles.length);
   if (signal.aborted) return exitCodes.interrupted;
-  // By the first stage, in their order, that any cluster failed at.
+  // The exit code of the earliest stage at which any cluster failed.
   return (
     outcomes
       .map(({ exitCode }) => exitCode)
@@ -88,7 +88,7 @@ export async function run(call: Call): Promise<ExitCode> {
   );
 }
 
-/** Looked for once: it is the same for all. */
+/** Searched once, since it is the same for all clusters. */
 async function commandOf({ command: [name, ...args], program }: Call): Promise<readonly [string, readonly string[]]> {
   if (!name)
     throw new Failure(exitCodes.usage, 'exec needs a command after --', `${program} exec -A -- kubectl get nodes`);

@@ -129,7 +129,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'WHY NONE', wide: true, value: ({ error }) => error?.message ?? '' },
 ];
 
-/** Whatever the profile holds: `get` shows what is there, the wrong things too. */
+/** `get` shows what the profile contains, wrong values too. */
 function toRow(profile: Profile, providers: readonly ConfiguredProvider[]): Row {
   const manager = textAt(profile, 'spec', 'clusterManager', 'name');
   const version = textAt(profile, 'status', 'version', 'kubernetes');

@@ -64,7 +64,7 @@ async function entriesOf(
   for (const profile of await profilesOf(call)) {
     const name = profileName(profile);
     try {
-      // Neither a namespace nor a name has a slash or an @ in it, so no two of these are the same.
+      // Namespaces and names contain no slash and no @, so these are all different.
       entries.push(toEntry(readsFiles ? name : `${name}@${context}`, name, resolve(profile, providers), command));
     } catch (error) {
       if (!(error instanceof ProfileError)) throw error;

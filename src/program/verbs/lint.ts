@@ -42,7 +42,7 @@ export async function run(call: Call): Promise<ExitCode> {
   return isFailing ? exitCodes.configuration : exitCodes.ok;
 }
 
-/** Of plugins that are on this machine: what is built into an image cannot be looked at. */
+/** Only for plugins on this machine: a plugin in an image cannot be checked. */
 async function unsafePlugin({ provider, file, pathOf, placeOf }: KnownProvider): Promise<readonly Finding[]> {
   const problem = await replaceableBecause(provider);
   if (problem === undefined) return [];
@@ -54,7 +54,7 @@ async function unsafePlugin({ provider, file, pathOf, placeOf }: KnownProvider):
 async function replaceableBecause({ execConfig }: ConfiguredProvider): Promise<string | undefined> {
   const executable = await findExecutable(execConfig.command, process.env.PATH ?? '');
   if ('problem' in executable) return undefined;
-  // A machine in trouble says nothing of the plugin.
+  // An error of this machine says nothing about the plugin.
   return pluginFileProblem(executable.path).catch(() => undefined);
 }
 
@@ -73,7 +73,7 @@ function summaryOf(findings: readonly Finding[], files: number): string {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count === 0 ? [] : [counted(count, severity)];
   });
-  return `${counts.join(', ') || 'nothing to mend'} in ${counted(files, 'file')}`;
+  return `${counts.join(', ') || 'no problems'} in ${counted(files, 'file')}`;
 }
 
 function counted(count: number, what: Severity | 'file'): string {

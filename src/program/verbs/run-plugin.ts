@@ -99,7 +99,7 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
   };
 }
 
-/** Its answer is looked at where a client would look at it: not after a failure, a signal or a time-out. */
+/** Diagnoses the answer only if a client would read it: not after a failure, a signal or a time-out. */
 function judge(
   ended: Ended | undefined,
   failure: PluginError | undefined,
@@ -109,7 +109,7 @@ function judge(
   if (!ended || !isAnswer || ended.tooLarge) return { errors: failure ? [failure.reason] : [], warnings: [] };
   const diagnosis = diagnose(ended, circumstances);
   const [first, ...others] = diagnosis.errors;
-  // The client's own words for the first of them have advice in them.
+  // The client's message for the first error contains advice.
   return {
     ...diagnosis,
     errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others],

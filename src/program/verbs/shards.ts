@@ -1,4 +1,4 @@
-/** `shards`: who works on which part of a fleet, by the Leases on the hub. */
+/** `shards`: which replica works on which part of a fleet, from the Leases on the hub. */
 import { durationOf, holderOf, type Lease, transitionsOf } from '../../fleet/lease/lease.ts';
 import { shardOf } from '../../fleet/sharding/hash.ts';
 import { anyLeaseSelector, fleetOf, identityOf, isPeer, peerFacts, shardOfLease } from '../../fleet/sharding/names.ts';
@@ -14,7 +14,7 @@ import type { Call } from '../verb.ts';
 interface Row {
   readonly fleet: string;
   readonly shard: number;
-  /** The replica that has it; absent where nobody has. */
+  /** The replica that has it; absent if none has it. */
   readonly owner?: string;
   /** By this machine's clock: `expired` is for one that its owner has not renewed in time. */
   readonly state: 'held' | 'expired' | 'free';
@@ -64,7 +64,7 @@ const mostShards = 4_096;
 function rowsOf(fleet: string, leases: readonly Lease[], profiles: readonly string[], now: number): readonly Row[] {
   const byShard = new Map(leases.map((lease) => [shardOfLease(fleet, lease), lease]));
   const told = leases.filter(isPeer).map((lease) => peerFacts(lease).shards);
-  // Replicas say how many there are; without one, those that are there. Somebody may have edited a Lease by hand.
+  // Leases of replicas say how many shards there are. Without replicas the Leases of shards show it. Any of them may have been edited.
   const counts = [...told, ...[...byShard.keys()].map((shard) => (shard ?? -1) + 1)];
   const count = Math.max(0, ...counts.filter((one) => Number.isSafeInteger(one) && one <= mostShards));
   const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, count));

@@ -17,7 +17,7 @@ describe('the arguments of oidc-credentials', () => {
     [[...issuer, '--client-secret-file', ''], /--client-secret-file is empty/],
     [[...issuer, '--client-secret-file', 's', '--timeout-seconds', 'x'], /--timeout-seconds must be a number/],
     // What a profile adds comes last.
-    [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer stands there 2 times/],
+    [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer is given 2 times: give it once/],
     [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
     [
       ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],

@@ -85,7 +85,7 @@ test('a file that is not UTF-8 is refused, and stays byte by byte; a byte order 
   await writeFile(path, latin1);
   await assert.rejects(
     updateFile(path, signal, (text) => `${text}two\n`),
-    (error) => error instanceof FileProblem && error.message === `${path} is not UTF-8: write it anew in UTF-8`,
+    (error) => error instanceof FileProblem && error.message === `${path} is not UTF-8: convert it to UTF-8`,
   );
   assert.deepEqual(await readFile(path), latin1);
   await writeFile(path, '\ufeffone\n');

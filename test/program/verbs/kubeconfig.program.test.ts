@@ -222,7 +222,7 @@ describe('credential', () => {
     assert.equal(
       stderr,
       'error: the kubeconfig says that fleet/a is https://old, and its ClusterProfile says https://new: no credential is given; ' +
-        'write the kubeconfig anew: clusterprofile kubeconfig fleet/a',
+        'write the kubeconfig again: clusterprofile kubeconfig fleet/a',
     );
   });
 
