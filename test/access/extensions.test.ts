@@ -116,6 +116,10 @@ describe('additional-args', () => {
     });
   }
 
+  test('cannot be a hole in a list', () => {
+    refused(withExtension(argsExtension, new Array(1)), 'ARG_INVALID', `${path}[0]`, append);
+  });
+
   test('must be a list', () => {
     for (const bad of [{}, 'text', 1, true]) refused(withExtension(argsExtension, bad), 'ARG_INVALID', path, append);
   });

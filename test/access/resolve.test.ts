@@ -52,7 +52,7 @@ describe('which provider serves a profile', () => {
   });
 
   test('is told from lists only', () => {
-    for (const accessProviders of [{}, 'aws', [null], ['aws'], [{}], [{ name: 1 }]]) {
+    for (const accessProviders of [{}, 'aws', [null], ['aws'], [{}], [{ name: 1 }], new Array(1)]) {
       // @ts-expect-error not a list of access providers
       assert.equal(refusal(() => resolve(profileOf({ accessProviders }), providers)).code, 'PROFILE_INVALID');
     }
