@@ -1,5 +1,6 @@
 /** Secrets that are known when a plugin's stderr is shown: of its configuration, its environment and its answer. */
 import type { EnvVar } from '../access/provider.ts';
+import { type View, viewsOf } from './escapes.ts';
 import { isSecretName, isWordy } from './secret-shapes.ts';
 
 /** Ends of names whose values are no secrets, and are what a diagnosis is about. */
@@ -75,13 +76,14 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
     if (left < secret.length) return '[redacted: there are too many possible secrets to look for]';
   }
   const hidden = new Uint8Array(text.length);
+  const views = viewsOf(text);
   hideWhole(
-    text,
+    views,
     [...forms].filter(({ length }) => length < pieceLength),
     hidden,
   );
   hidePieces(
-    text,
+    views,
     [...forms].filter(({ length }) => length >= pieceLength),
     hidden,
   );
@@ -101,38 +103,60 @@ function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   return [
     secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(bytes.toString()),
+    // In a form a space is a plus; what else is escaped there is unescaped in the text.
+    secret.replaceAll(' ', '+'),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
   ];
 }
 
+/** Whether a part of a view has an escape in the text: else the text itself is looked at there. */
+function isOwn({ places }: View, from: number, to: number): boolean {
+  return places === undefined || (places.ends[to - 1] ?? to) - (places.starts[from] ?? from) > to - from;
+}
+
+/** Marks a part of a view in the text itself. */
+function hide({ places }: View, from: number, to: number, hidden: Uint8Array): void {
+  hidden.fill(1, places?.starts[from] ?? from, places?.ends[to - 1] ?? to);
+}
+
 /** Marks short secrets: those that may be a part of any word where they stand alone. */
-function hideWhole(text: string, secrets: readonly string[], hidden: Uint8Array): void {
+function hideWhole(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
   for (let length = 1; length < pieceLength; length++) {
     const known = new Set(secrets.filter((secret) => secret.length === length));
     if (known.size === 0) continue;
-    for (let at = 0; at + length <= text.length; at++) {
-      if (!known.has(text.slice(at, at + length))) continue;
-      const isInWord = /\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + length] ?? '');
-      if (length >= shortest || !isInWord) hidden.fill(1, at, at + length);
+    for (const view of views) {
+      const { text } = view;
+      for (let at = 0; at + length <= text.length; at++) {
+        // With what stands beside it: behind an escaped line break a word begins.
+        const near = [Math.max(0, at - 1), Math.min(text.length, at + length + 1)] as const;
+        if (!isOwn(view, ...near) || !known.has(text.slice(at, at + length))) continue;
+        const isInWord = /\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + length] ?? '');
+        if (length >= shortest || !isInWord) hide(view, at, at + length, hidden);
+      }
     }
   }
 }
 
 /** Marks what a text and a secret have in common: pieces of one length, each looked up once. */
-function hidePieces(text: string, secrets: readonly string[], hidden: Uint8Array): void {
+function hidePieces(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
   if (secrets.length === 0) return;
   const pieces = new Map<string, boolean>();
-  for (let at = 0; at + pieceLength <= text.length; at++) pieces.set(text.slice(at, at + pieceLength), false);
+  for (const view of views) {
+    for (let at = 0; at + pieceLength <= view.text.length; at++) {
+      if (isOwn(view, at, at + pieceLength)) pieces.set(view.text.slice(at, at + pieceLength), false);
+    }
+  }
   for (const secret of secrets) {
     for (let at = 0; at + pieceLength <= secret.length; at++) {
       const piece = secret.slice(at, at + pieceLength);
       if (pieces.has(piece)) pieces.set(piece, true);
     }
   }
-  for (let at = 0; at + pieceLength <= text.length; at++) {
-    if (pieces.get(text.slice(at, at + pieceLength))) hidden.fill(1, at, at + pieceLength);
+  for (const view of views) {
+    for (let at = 0; at + pieceLength <= view.text.length; at++) {
+      if (isOwn(view, at, at + pieceLength) && pieces.get(view.text.slice(at, at + pieceLength)))
+        hide(view, at, at + pieceLength, hidden);
+    }
   }
 }

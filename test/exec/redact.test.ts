@@ -144,6 +144,30 @@ describe('a known secret', () => {
     assert.equal(redact(`"${JSON.stringify(key)}"`, [key]), '""[redacted]""');
   });
 
+  for (const [how, secret, text] of [
+    ['JSON, as Go writes it', 'Tr0ub&dor3', String.raw`{"msg":"Tr0ub\u0026dor3"}`],
+    ['JSON in ASCII', 'p\u00e4ssword1', String.raw`"p\u00e4ssword1"`],
+    ['JSON in a line of JSON', 'Tr0"b&dor3', String.raw`{"msg":"{\"x\":\"Tr0\\\"b\\u0026dor3\"}"}`],
+    ['a line break in JSON before it', 'hunt3r', String.raw`{"msg":"pass is\nhunt3r"}`],
+    ['a string of Python', "it's&pass", String.raw`'it\'s&pass'`],
+    ['a string with bytes', 'p\0ssword1', String.raw`"p\x00ssword1"`],
+    ['a URL in which more is escaped than has to be', 'p@ss!w0rd', 'GET /?x=p%40ss%21w0rd'],
+    ['a URL in lower case', 'p@ss/w\u00f6rd', 'GET /?x=p%40ss%2fw%c3%b6rd'],
+    ['a form', 'p@ss word1', 'x=p%40ss+word1&y=1'],
+    ['a form, with a space as %20', 'p@ss word1', 'x=p%40ss%20word1&y=1'],
+  ] as const) {
+    test(`that is escaped is hidden: ${how}`, () => {
+      const shown = redact(text, [secret]);
+      assert.match(shown, /\[redacted\]/);
+      assert.doesNotMatch(shown, /w0rd|word|w%c3|dor3|ssw|&pass|hunt3r/);
+    });
+  }
+
+  test('leaves escapes that are none of it as they are', () => {
+    const text = String.raw`a\tb \u0041 100%25 %zz %ff C:\temp\ "\" \uD83D [redacted]`;
+    assert.equal(redact(text.replace('[redacted]', 'Tr0ub&dor3'), ['Tr0ub&dor3']), text);
+  });
+
   test('that is short is hidden where it stands alone, and leaves words as they are', () => {
     assert.equal(redact('try t: it is a token, t', ['t']), 'try [redacted]: it is a token, [redacted]');
   });
@@ -178,7 +202,7 @@ describe('the time that it takes to redact', () => {
   const limits = { length: 1_024, factor: 8, most: 3 };
 
   test('grows with the secrets, also where they and the text repeat themselves', () => {
-    for (const piece of ['a', 'ab', 'abc=', `${opaque} `]) {
+    for (const piece of ['a', 'ab', 'abc=', `${opaque} `, '%41', String.raw`\u0041`, String.raw`\\`]) {
       const ratio = growth((size) => {
         const text = `x ${piece.repeat(size / piece.length)}`;
         const secrets = [`${piece.repeat((4 * size) / piece.length)}.`];
