@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../src/testing/api/json.ts';
 import { FakeCluster } from '../../src/testing/index.ts';
+import { Random } from '../fixtures/random.ts';
 import { startControlPlane } from './control-plane.ts';
 import { readYamlFile } from './crd.ts';
 import type { Earlier, Step } from './fake/choice.ts';
 import { compareCompaction } from './fake/compaction.ts';
 import { compareDiscovery } from './fake/discovery.ts';
 import { definitions, kinds, namespaces, pathOf } from './fake/kinds.ts';
-import { Random } from './fake/random.ts';
 import { compareScenarios } from './fake/scenarios.ts';
 import { type Answer, agentFor, type Sent, Side } from './fake/sides.ts';
 import { nextStep } from './fake/steps.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
-import { Random } from './fake/random.ts';
+import { Random } from '../fixtures/random.ts';
 import { lifetimeOf, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 import { type Contender, type Leading, type Side, startContender, timing } from './shards/contender.ts';

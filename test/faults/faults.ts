@@ -5,15 +5,13 @@ import diagnostics from 'node:diagnostics_channel';
 import { readdirSync } from 'node:fs';
 import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
-import { fetch } from 'undici';
 import { backoffMs, SinkingCount } from '../../src/exec/backoff.ts';
-import { CredentialProviders } from '../../src/index.ts';
 import type { RunStart } from '../../src/telemetry.ts';
-import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
-import { malformed, sendMalformed } from '../fixtures/malformed.ts';
-import { envsExtension } from '../fixtures/resolving.ts';
-import { hostileRules, tryHostile } from './hostile.ts';
+import { Random } from '../fixtures/random.ts';
+import { faultsOf } from './fault-kinds.ts';
+import { tryHostile } from './hostile.ts';
 import { measureNeighbours } from './neighbours.ts';
+import { lifetimeMs, startWorld, timeoutMs } from './world.ts';
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
@@ -22,15 +20,8 @@ const seconds = Number(values.seconds);
 const seed = Number(values.seed);
 console.log(`${seconds} s of faults, seed ${seed}`);
 
-/** Mulberry32. */
-let state = seed;
-function random(): number {
-  state = (state + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-}
-const between = (least: number, most: number) => least + random() * (most - least);
+const random = new Random(seed);
+const between = (least: number, most: number) => least + random.next() * (most - least);
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 process.on('unhandledRejection', (reason) => {
@@ -38,31 +29,8 @@ process.on('unhandledRejection', (reason) => {
   process.exit(1);
 });
 
-const lifetimeMs = 5_000;
-const timeoutMs = 1_000;
-let clockOffset = 0;
-const clock = () => Date.now() + clockOffset;
-const cluster = await FakeCluster.start({ tokens: { 'token-0': 'me' }, pathPrefix: '/v1/projects/1' });
-// The server redirects to other tenants: none of them may see a request.
-cluster.onRequest = ({ url }) => assert.ok(url.startsWith('/v1/projects/1/'), url);
-const plugin = await writePlugin({ token: 'token-0' });
-const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-const rules = { ...hostileRules, allowedServers: [cluster.url] };
-const providers = new CredentialProviders([{ name: 'fake', execConfig, ...rules }], {
-  clock,
-  timeoutMs,
-  logger: { warn: () => {} },
-});
-const entry = {
-  name: 'fake',
-  cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
-};
-const variables = { name: envsExtension, extension: { CPC_FAULTS_A: 'profile', CPC_FAULTS_B: 'profile' } };
-const profile = {
-  metadata: { name: 'spoke', namespace: 'fleet' },
-  status: { accessProviders: [{ ...entry, cluster: { ...entry.cluster, extensions: [variables] } }] },
-};
-const config = providers.getConfig(profile);
+const world = await startWorld();
+const { clock, cluster, config, entry, heal, plugin, providers } = world;
 const core = config.makeApiClient(CoreV1Api);
 
 const heap = () => {
@@ -82,14 +50,6 @@ diagnostics.subscribe('clusterprofile-credentials:plugin-run-start', (message) =
   heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())) + 1, () => 1);
 });
 
-/** What the plugin answers while nothing is wrong: the token that the server takes, for a few seconds. */
-let generation = 0;
-const good = (): PluginAnswer => ({
-  token: `token-${generation}`,
-  expirationTimestamp: new Date(clock() + lifetimeMs).toISOString(),
-});
-/** Written anew as time goes on: an issuer's expiry moves, too. */
-const heal = () => plugin.answer(good());
 await heal();
 
 // The callers.
@@ -126,97 +86,7 @@ informer.on('error', async () => {
 });
 await informer.start();
 
-/** One that goes on until it is healed. */
-interface Fault {
-  readonly name: string;
-  begin(): void | Promise<void>;
-  end?(): void | Promise<void>;
-}
-const rotate = () => {
-  generation += 1;
-  cluster.setTokens({ [`token-${generation}`]: 'me' });
-};
-const badPlugin = (name: string, answer: PluginAnswer): Fault => ({
-  name,
-  begin: async () => {
-    await plugin.answer(answer);
-    rotate();
-  },
-});
-const faults: readonly Fault[] = [
-  badPlugin('plugin fails', { exitCode: 1, stderr: 'no' }),
-  badPlugin('plugin hangs', { token: 'late', delayMs: 3 * timeoutMs }),
-  badPlugin('plugin prints nonsense', { stdout: '{' }),
-  badPlugin('plugin lies', { token: 'wrong' }),
-  badPlugin('plugin answers with an expired credential', { token: 'old', expirationTimestamp: '2001-01-01T00:00:00Z' }),
-  {
-    name: 'server refuses everybody',
-    begin: () => cluster.setTokens({}),
-    end: () => cluster.setTokens({ [`token-${generation}`]: 'me' }),
-  },
-  { name: 'token is rotated', begin: rotate },
-  { name: 'server redirects to another tenant', begin: () => cluster.failNext({ redirect: '/v1/projects/2/x' }, 100) },
-  { name: 'server answers 503', begin: () => cluster.failNext(503, 100) },
-  { name: 'server resets streams', begin: () => cluster.failNext('reset', 100) },
-  { name: 'connections break', begin: () => cluster.closeConnections() },
-  { name: 'server drains', begin: () => cluster.goAway() },
-  { name: 'server is away', begin: () => cluster.close(), end: () => cluster.restart() },
-  { name: 'server restarts', begin: () => cluster.restart() },
-  {
-    name: 'clock steps forward',
-    begin: () => {
-      clockOffset += 600_000;
-    },
-  },
-  {
-    name: 'clock steps back',
-    begin: () => {
-      clockOffset -= 600_000;
-    },
-  },
-  {
-    name: 'callers send malformed requests',
-    begin: async () => {
-      const makers = Object.values(malformed);
-      for (let i = 0; i < 20; i++) {
-        const make = makers[Math.floor(random() * makers.length)] ?? assert.fail('there is no such request');
-        await sendMalformed(config.dispatcher, make());
-      }
-    },
-  },
-  {
-    name: 'callers give up',
-    begin: async () => {
-      const requests = Array.from({ length: 50 }, async () => {
-        const signal = AbortSignal.timeout(Math.floor(between(0, 50)));
-        await fetch(`${cluster.url}/api/v1/namespaces`, { dispatcher: config.dispatcher, signal }).catch(
-          () => undefined,
-        );
-      });
-      await Promise.all(requests);
-    },
-  },
-  {
-    name: 'other providers are closed in the middle of it',
-    begin: async () => {
-      const other = new CredentialProviders([{ name: 'fake', execConfig, ...rules }], {
-        timeoutMs,
-        logger: { warn: () => {} },
-      });
-      const theirs = other.getConfig(profile);
-      const requests = Array.from({ length: 20 }, () =>
-        theirs
-          .makeApiClient(CoreV1Api)
-          .listNamespace()
-          .catch(() => undefined),
-      );
-      await pause(between(0, 50));
-      await other.close();
-      await Promise.all(requests);
-    },
-  },
-  { name: 'nothing', begin: () => {} },
-];
+const faults = faultsOf(world, random);
 
 while (successes < 2_000) await pause(20);
 const before = { heap: heap(), runs: await plugin.runs() };
@@ -233,16 +103,19 @@ let slowest = { name: '', ms: 0 };
 let rounds = 0;
 let hostile = { tries: 0, slowestMs: 0 };
 while (performance.now() - began < seconds * 1_000) {
-  const fault = faults[Math.floor(random() * faults.length)] ?? assert.fail('there is no such fault');
+  const fault = random.pick(faults);
   rounds += 1;
   const start = performance.now();
   await fault.begin();
   for (let i = 0; i < 20; i++) {
-    const slowestMs = Math.max(hostile.slowestMs, tryHostile(providers, entry, random));
+    const slowestMs = Math.max(
+      hostile.slowestMs,
+      tryHostile(providers, entry, () => random.next()),
+    );
     hostile = { tries: hostile.tries + 1, slowestMs };
   }
   // A profile's variable stands back as soon as the process has it.
-  if (random() < 0.5) process.env.CPC_FAULTS_A = 'process';
+  if (random.chance(0.5)) process.env.CPC_FAULTS_A = 'process';
   else delete process.env.CPC_FAULTS_A;
   cluster.emit('ADDED', `namespace-${rounds}`);
   if (rounds > 5) cluster.emit('DELETED', `namespace-${rounds - 5}`);

@@ -1,7 +1,7 @@
 // What a random request is made of: a kind, a place, a name, and earlier answers to refer to.
 import { isObject, type Json, type JsonObject } from '../../../src/testing/api/json.ts';
+import type { Random } from '../../fixtures/random.ts';
 import type { Kind } from './kinds.ts';
-import type { Random } from './random.ts';
 import type { Sent, Side } from './sides.ts';
 
 /** A request, made for each side of what that side has answered before. */

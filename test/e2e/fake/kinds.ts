@@ -1,6 +1,6 @@
 // The kinds of the conformance run, and what their objects hold. Nothing in them has a default that the fake does not know.
 import type { JsonObject } from '../../../src/testing/api/json.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../../fixtures/random.ts';
 
 export interface Kind {
   readonly apiVersion: string;

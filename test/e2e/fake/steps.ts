@@ -1,7 +1,8 @@
 // One random request after the other: most of them make sense, some are wrong in one thing.
+
+import type { Random } from '../../fixtures/random.ts';
 import type { Choice, Earlier, Step } from './choice.ts';
 import { kinds, namespaces, pathOf } from './kinds.ts';
-import type { Random } from './random.ts';
 import { get, list, watch } from './reads.ts';
 import type { Sent } from './sides.ts';
 import { create, patch, put, remove, removeAll } from './writes.ts';

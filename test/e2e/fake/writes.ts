@@ -1,8 +1,8 @@
 // Requests that write, wrong in something once in a while.
 import { isObject, type Json, type JsonObject, without } from '../../../src/testing/api/json.ts';
+import type { Random } from '../../fixtures/random.ts';
 import { type Choice, metaOf, type Step } from './choice.ts';
 import { other, pathOf } from './kinds.ts';
-import type { Random } from './random.ts';
 import type { Side } from './sides.ts';
 
 const merge = 'application/merge-patch+json';
