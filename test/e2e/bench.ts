@@ -8,8 +8,9 @@ import { writePlugin } from '../../src/testing/index.ts';
 import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
 import { heading, median, report, time } from '../bench/report.ts';
 import { benchWatches } from './bench-watches.ts';
-import { CannotBuild, findPrograms, goBuild, startControlPlane } from './control-plane.ts';
+import { startControlPlane } from './control-plane.ts';
 import { kubeconfigText, serviceAccount } from './fixture.ts';
+import { CannotBuild, findPrograms, goBuild } from './go-programs.ts';
 
 interface Round {
   /** Seconds for each request, over all callers. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { goBuild } from './control-plane.ts';
+import { goBuild } from './go-programs.ts';
 
 /**
  * The lines that a Go program of ours prints, one for each case. `module` is a folder beside this file. `flags` gives flags of

@@ -12,8 +12,8 @@ import { ConfigurationError } from '../../src/errors.ts';
 import type { Credential } from '../../src/exec/exec-credential.ts';
 import { readDefault } from '../../src/rest/from-default.ts';
 import type { KubeconfigParts } from '../../src/rest/from-kubeconfig.ts';
-import { moduleFolder } from './control-plane.ts';
 import { askGo, tally } from './differential.ts';
+import { moduleFolder } from './go-programs.ts';
 import { type Machine, machines } from './kubeconfig-cases.ts';
 
 /** What client-go connects with. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocks } from '../fixtures/docs.ts';
-import { goBuild } from './control-plane.ts';
+import { goBuild } from './go-programs.ts';
 
 const moduleFolder = fileURLToPath(new URL('access/', import.meta.url));
 

@@ -9,9 +9,10 @@ import { execa } from 'execa';
 import { profileOf } from '../fixtures/operated-fleet.ts';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
-import { type ControlPlane, goBuild } from './control-plane.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { profiles, registerCrd } from './crd.ts';
 import { kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { goBuild } from './go-programs.ts';
 import { record } from './ledger.ts';
 import { kinds, startSpoke } from './spoke.ts';
 

@@ -6,9 +6,10 @@ import { ApiException, CustomObjectsApi } from '@kubernetes/client-node';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { type ControlPlane, startControlPlane, upstreamFolder, upstreamVersions } from './control-plane.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { kubectlOf, profiles, registerCrd } from './crd.ts';
 import { programs } from './fixture.ts';
+import { upstreamFolder, upstreamVersions } from './go-programs.ts';
 import { record } from './ledger.ts';
 
 /** The part of OpenAPI that the CRD is written in. */

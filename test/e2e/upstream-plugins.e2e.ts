@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { CredentialProviders } from '../../src/index.ts';
-import { type ControlPlane, goBuild, startControlPlane } from './control-plane.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { allow, programs, serviceAccount, whoAmI } from './fixture.ts';
+import { goBuild } from './go-programs.ts';
 import { record } from './ledger.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';

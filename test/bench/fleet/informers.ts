@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
-import { findPrograms, goBuild, startControlPlane } from '../../e2e/control-plane.ts';
+import { startControlPlane } from '../../e2e/control-plane.ts';
 import { kubeconfigText, serviceAccount } from '../../e2e/fixture.ts';
+import { findPrograms, goBuild } from '../../e2e/go-programs.ts';
 import { heading, median, report } from '../report.ts';
 import {
   type RunningInformer,

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cacheFolder, goBuild, goInstall } from '../control-plane.ts';
+import { cacheFolder, goBuild, goInstall } from '../go-programs.ts';
 
 interface Program {
   /** Of the executable. */
