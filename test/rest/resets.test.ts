@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSecureServer, type ServerHttp2Session } from 'node:http2';
 import { describe, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -116,6 +117,33 @@ describe('an answer that the server cuts off with RST_STREAM', () => {
       const get = async () => (await request(`${access.cluster.server}/x`, { dispatcher })).body.text();
       assert.equal(await get(), '{}');
       assert.equal(await get(), '{}');
+    });
+  }
+});
+
+describe('a GOAWAY that arrives between the sending of requests and their writing', () => {
+  for (const lastStream of [2 ** 31 - 1, 1]) {
+    test(`loses none of them, and ends no process (last stream ${lastStream})`, async (t) => {
+      const connections: TLSSocket[] = [];
+      const server = await startRawH2(t, (socket, stream) => {
+        if (!connections.includes(socket)) connections.push(socket);
+        socket.write(Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]));
+      });
+      const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+      const url = `${access.cluster.server}/x`;
+      const send = async (method: 'GET' | 'POST') =>
+        (await request(url, { dispatcher, method, ...(method === 'POST' ? { body: '{}' } : {}) })).body.text();
+      for (let round = 0; round < 5; round++) {
+        await send('GET');
+        const answers = await new Promise<readonly string[]>((resolve, reject) => {
+          // Node writes streams at the end of a turn of the event loop. Within this one it reads first.
+          setTimeout(() => {
+            connections.at(-1)?.write(frames.goAway(lastStream));
+            Promise.all([send('GET'), send('POST'), send('GET')]).then(resolve, reject);
+          });
+        });
+        assert.deepEqual(answers, ['{}', '{}', '{}']);
+      }
     });
   }
 });

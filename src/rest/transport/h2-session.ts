@@ -6,11 +6,14 @@ export class CutAnswer extends Error {
   readonly code = 'ERR_ANSWER_CUT';
 }
 
+/** RFC 9113, section 6.2. */
+const headersFrame = 1;
+
 /** What somebody wants to know of an HTTP/2 session. */
 interface SessionWatcher {
   /** The server has said how many streams it allows at once. */
   readonly allows: (streams: number) => void;
-  /** A stream begins. Gives what is to be done if the server refuses it. */
+  /** A stream begins. Gives what is to be done if the server has not looked at it. */
   readonly streamBegins: () => (() => void) | undefined;
 }
 
@@ -22,9 +25,12 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
-    const refused = streamBegins();
-    // Before undici's own listener.
-    if (refused) stream.on('error', () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && refused());
+    const unseen = streamBegins();
+    if (unseen) {
+      // Before undici's own listeners.
+      stream.on('error', () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && unseen());
+      stream.on('frameError', (type) => type === headersFrame && unseen());
+    }
     // An upgraded stream is the caller's own.
     if (Object(headers)[':method'] !== 'CONNECT') checkEnd(stream);
     return stream;

@@ -153,13 +153,14 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * A stream begins. What is to be done if the server refuses it: undici would keep the request for this connection, for as long
-   * as that takes no more.
+   * A stream begins. What is to be done if the server has not looked at it: it refused it, or its GOAWAY came before the stream
+   * was written. undici would send the request again by itself: on this connection, for as long as that takes no more, or after its
+   * client was destroyed, which ends the process.
    */
   #streamBegins(): (() => void) | undefined {
     const wire = this.#starting;
     this.#starting = undefined;
-    return wire && (() => wire.abort(new UnsentError('the server refused the stream')));
+    return wire && (() => wire.abort(new UnsentError('the server has not taken the request')));
   }
 
   /** Lets its requests end. */
