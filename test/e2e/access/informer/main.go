@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"os"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -51,7 +53,7 @@ func main() {
 	config.AcceptContentTypes = config.ContentType
 	client := kubernetes.NewForConfigOrDie(config)
 	// As the others: there is a connection before it begins.
-	if _, err := client.Discovery().ServerVersion(); err != nil {
+	if _, err := client.CoreV1().ConfigMaps(os.Args[2]).List(context.Background(), metav1.ListOptions{Limit: 1}); err != nil {
 		panic(err)
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
