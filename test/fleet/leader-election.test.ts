@@ -1,85 +1,12 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { FleetError, FleetMetrics, LeaderElection, type LeaderElectionOptions } from '../../src/fleet/index.ts';
-import type { LeaseSpec } from '../../src/fleet/lease/lease.ts';
+import { FleetMetrics, LeaderElection } from '../../src/fleet/index.ts';
 import { ConfigurationError } from '../../src/index.ts';
-import { FakeCluster } from '../../src/testing/index.ts';
+import type { FakeCluster } from '../../src/testing/index.ts';
+import { isRetry, leaseName, renew, startElection } from '../fixtures/election.ts';
 import { kubeConfigFor } from '../fixtures/fleet-hub.ts';
-import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
-
-const leaseName = {
-  apiVersion: 'coordination.k8s.io/v1',
-  kind: 'Lease',
-  metadata: { namespace: 'default', name: 'reports' },
-};
-
-/** Between two tries of who does not lead, with `retryPeriodMs: 1_000`. */
-const isRetry = (ms: number) => ms >= 1_000 && ms <= 2_200;
-
-/** An API server, and processes that contend for a Lease on it, each with a clock of its own. */
-async function startElection(t: TestContext) {
-  const hub = await FakeCluster.start({ tokens: { hub: 'controller' } });
-  t.after(() => hub.close());
-  const contend = (identity: string, options: Partial<LeaderElectionOptions> = {}) => {
-    const clock = new ManualClock();
-    const warnings: string[] = [];
-    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const settings = { hub: kubeConfigFor(hub, 'hub'), namespace: 'default', name: 'reports', identity, clock, logger };
-    const election = new LeaderElection({ ...settings, ...options });
-    const stop = new AbortController();
-    const events: string[] = [];
-    const work = Promise.withResolvers<void>();
-    let signal: AbortSignal | undefined;
-    const run = (until: Promise<unknown> | undefined = undefined) => {
-      const running = election.run({
-        signal: stop.signal,
-        onStartedLeading: (given) => {
-          signal = given;
-          events.push('started');
-          return until;
-        },
-        onStoppedLeading: () => events.push('stopped'),
-        onNewLeader: (leader) => events.push(`leader ${leader}`),
-      });
-      // Whatever becomes of the test, it ends.
-      t.after(async () => {
-        stop.abort();
-        work.resolve();
-        for (let ended = false; !ended; clock.advance(1_000)) {
-          running.then(
-            () => (ended = true),
-            () => (ended = true),
-          );
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      });
-      return running;
-    };
-    const signalOf = () => signal ?? assert.fail('it does not lead');
-    return { election, clock, warnings, events, stop, run, work, signal: signalOf };
-  };
-  const spec = () => (hub.get(leaseName)?.spec ?? {}) as LeaseSpec; // the API server has looked at it
-  const version = () => hub.get(leaseName)?.metadata.resourceVersion;
-  /** Lets one contender try again, and waits until it has been answered. */
-  const retry = async ({ clock }: { clock: ManualClock }) => {
-    await clock.waiting(isRetry);
-    const before = hub.stats.requests;
-    clock.advance(2_200);
-    await until(t, () => hub.stats.requests > before);
-    await clock.waiting(isRetry);
-  };
-  return { hub, contend, spec, version, retry };
-}
-
-/** The time of a leader goes on in steps in which it renews. */
-async function renew(t: TestContext, { clock }: { clock: ManualClock }, version: () => unknown): Promise<void> {
-  await clock.waiting((ms) => ms === 2_000);
-  const before = version();
-  clock.advance(2_000);
-  await until(t, () => version() !== before);
-}
 
 describe('a leader election', () => {
   test('writes the record of client-go, and renews it', async (t) => {
@@ -159,31 +86,6 @@ describe('a leader election', () => {
     assert.equal(spec().leaseTransitions, 1);
   });
 
-  test('does not begin where it is cancelled while it takes the Lease, and gives it away', async (t) => {
-    const { hub, contend, spec } = await startElection(t);
-    const one = contend('one');
-    hub.onRequest = ({ method }) => {
-      if (method === 'POST') one.stop.abort();
-    };
-    await one.run();
-    assert.ok(!one.events.includes('started'));
-    assert.equal(spec().holderIdentity, '');
-  });
-
-  test('says that the Lease could not be given away where others write it each time', async (t) => {
-    const { hub, contend } = await startElection(t);
-    const one = contend('one');
-    const running = one.run();
-    await until(t, () => one.events.includes('started'));
-    hub.failNext(409, 1_000, ({ method }) => method === 'PUT');
-    one.stop.abort();
-    await running;
-    assert.match(
-      one.warnings.join(),
-      /^the Lease is not given away, so others wait .*: it was changed by others each time/,
-    );
-  });
-
   test('keeps the Lease after a cancel where it is told to', async (t) => {
     const { contend, spec } = await startElection(t);
     const one = contend('one', { releaseOnCancel: false });
@@ -192,94 +94,6 @@ describe('a leader election', () => {
     one.stop.abort();
     await running;
     assert.equal(spec().holderIdentity, 'one');
-  });
-
-  test('ends before anybody else begins: at the deadline after the start of its last renewal', async (t) => {
-    const { hub, contend, version } = await startElection(t);
-    const one = contend('one');
-    const running = one.run(one.work.promise);
-    await until(t, () => one.events.includes('started'));
-    await renew(t, one, version);
-    await one.clock.waiting((ms) => ms === 2_000);
-    const seen: string[] = [];
-    hub.onRequest = ({ method }) => seen.push(method);
-    hub.failNext('hang', 1_000_000);
-    one.clock.advance(2_000);
-    await until(t, () => seen.length > 0);
-    one.clock.advance(7_999);
-    assert.equal(one.election.isLeader, true);
-    assert.equal(one.signal().aborted, false);
-    one.clock.advance(1);
-    assert.equal(one.election.isLeader, false);
-    await until(t, () => one.signal().aborted);
-    const { reason } = one.signal();
-    assert.ok(reason instanceof FleetError);
-    assert.equal(reason.code, 'LEASE_LOST');
-    assert.match(
-      reason.message,
-      /^one leads no more, it has lost Lease default\/reports: it could not be renewed for 10000 ms/,
-    );
-    await until(t, () => one.events.includes('stopped'));
-    assert.deepEqual(one.warnings.filter((line) => line.includes('leads no more')).length, 1);
-    // The work has not ended yet, so run has not either.
-    assert.equal(await Promise.race([running.then(() => 'ended'), Promise.resolve('goes on')]), 'goes on');
-    one.work.resolve();
-    for (const end = { ed: false }; !end.ed; one.clock.advance(1_000)) {
-      running.then(() => (end.ed = true));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  });
-
-  test('ends at once when somebody else has the Lease', async (t) => {
-    const { hub, contend, spec } = await startElection(t);
-    const one = contend('one');
-    const running = one.run();
-    await until(t, () => one.events.includes('started'));
-    hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
-    await one.clock.waiting((ms) => ms === 2_000);
-    one.clock.advance(2_000);
-    await running;
-    assert.match(one.signal().reason.message, /two has it$/);
-    assert.deepEqual(one.events, ['leader one', 'started', 'leader two', 'stopped']);
-    assert.equal(spec().holderIdentity, 'two');
-  });
-
-  test('outlives a hub that is away for less than the deadline, and says so once', async (t) => {
-    const { hub, contend, version } = await startElection(t);
-    const one = contend('one');
-    one.run();
-    await until(t, () => one.events.includes('started'));
-    hub.failNext(503, 3);
-    for (let failures = 1; failures <= 3; failures++) {
-      await one.clock.waiting((ms) => ms === 2_000);
-      const before = hub.stats.requests;
-      one.clock.advance(2_000);
-      await until(t, () => hub.stats.requests > before);
-    }
-    await renew(t, one, version);
-    assert.equal(one.election.isLeader, true);
-    assert.equal(one.warnings.length, 1);
-    assert.match(
-      one.warnings.join(),
-      /^the Lease cannot be had or renewed at the moment: PUT Lease default\/reports: status 503/,
-    );
-  });
-
-  test('writes a Lease again that somebody deleted, before another contender takes it', async (t) => {
-    const { hub, contend, spec, retry } = await startElection(t);
-    const [one, two] = [contend('one'), contend('two', { retryPeriodMs: 1_000 })];
-    one.run();
-    await until(t, () => one.events.includes('started'));
-    two.run();
-    await until(t, () => two.events.includes('leader one'));
-    hub.delete(leaseName);
-    await retry(two);
-    assert.equal(hub.get(leaseName), undefined);
-    await one.clock.waiting((ms) => ms === 2_000);
-    one.clock.advance(2_000);
-    await until(t, () => hub.get(leaseName) !== undefined);
-    assert.equal(spec().holderIdentity, 'one');
-    assert.equal(one.election.isLeader, true);
   });
 
   test('gives the Lease away when the work fails, and rejects with its error', async (t) => {
@@ -294,18 +108,6 @@ describe('a leader election', () => {
     one.events.length = 0;
     one.run();
     await until(t, () => one.events.includes('started'));
-  });
-
-  test('says which permission it lacks', async (t) => {
-    const { hub, contend } = await startElection(t);
-    hub.failNext(403, 1);
-    const one = contend('one');
-    one.run();
-    await until(t, () => one.warnings.length > 0);
-    assert.match(
-      one.warnings.join(),
-      /: allow the verbs get, create and update on leases\.coordination\.k8s\.io in namespace default$/,
-    );
   });
 
   test('tells a metric who leads', async (t) => {

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FleetError } from '../../src/fleet/index.ts';
+import { leaseName, renew, startElection } from '../fixtures/election.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('a leader election, where something goes wrong,', () => {
+  test('does not begin where it is cancelled while it takes the Lease, and gives it away', async (t) => {
+    const { hub, contend, spec } = await startElection(t);
+    const one = contend('one');
+    hub.onRequest = ({ method }) => {
+      if (method === 'POST') one.stop.abort();
+    };
+    await one.run();
+    assert.ok(!one.events.includes('started'));
+    assert.equal(spec().holderIdentity, '');
+  });
+
+  test('says that the Lease could not be given away where others write it each time', async (t) => {
+    const { hub, contend } = await startElection(t);
+    const one = contend('one');
+    const running = one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.failNext(409, 1_000, ({ method }) => method === 'PUT');
+    one.stop.abort();
+    await running;
+    assert.match(
+      one.warnings.join(),
+      /^the Lease is not given away, so others wait .*: it was changed by others each time/,
+    );
+  });
+
+  test('ends before anybody else begins: at the deadline after the start of its last renewal', async (t) => {
+    const { hub, contend, version } = await startElection(t);
+    const one = contend('one');
+    const running = one.run(one.work.promise);
+    await until(t, () => one.events.includes('started'));
+    await renew(t, one, version);
+    await one.clock.waiting((ms) => ms === 2_000);
+    const seen: string[] = [];
+    hub.onRequest = ({ method }) => seen.push(method);
+    hub.failNext('hang', 1_000_000);
+    one.clock.advance(2_000);
+    await until(t, () => seen.length > 0);
+    one.clock.advance(7_999);
+    assert.equal(one.election.isLeader, true);
+    assert.equal(one.signal().aborted, false);
+    one.clock.advance(1);
+    assert.equal(one.election.isLeader, false);
+    await until(t, () => one.signal().aborted);
+    const { reason } = one.signal();
+    assert.ok(reason instanceof FleetError);
+    assert.equal(reason.code, 'LEASE_LOST');
+    assert.match(
+      reason.message,
+      /^one leads no more, it has lost Lease default\/reports: it could not be renewed for 10000 ms/,
+    );
+    await until(t, () => one.events.includes('stopped'));
+    assert.deepEqual(one.warnings.filter((line) => line.includes('leads no more')).length, 1);
+    // The work has not ended yet, so run has not either.
+    assert.equal(await Promise.race([running.then(() => 'ended'), Promise.resolve('goes on')]), 'goes on');
+    one.work.resolve();
+    for (const end = { ed: false }; !end.ed; one.clock.advance(1_000)) {
+      running.then(() => (end.ed = true));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test('ends at once when somebody else has the Lease', async (t) => {
+    const { hub, contend, spec } = await startElection(t);
+    const one = contend('one');
+    const running = one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
+    await one.clock.waiting((ms) => ms === 2_000);
+    one.clock.advance(2_000);
+    await running;
+    assert.match(one.signal().reason.message, /two has it$/);
+    assert.deepEqual(one.events, ['leader one', 'started', 'leader two', 'stopped']);
+    assert.equal(spec().holderIdentity, 'two');
+  });
+
+  test('outlives a hub that is away for less than the deadline, and says so once', async (t) => {
+    const { hub, contend, version } = await startElection(t);
+    const one = contend('one');
+    one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.failNext(503, 3);
+    for (let failures = 1; failures <= 3; failures++) {
+      await one.clock.waiting((ms) => ms === 2_000);
+      const before = hub.stats.requests;
+      one.clock.advance(2_000);
+      await until(t, () => hub.stats.requests > before);
+    }
+    await renew(t, one, version);
+    assert.equal(one.election.isLeader, true);
+    assert.equal(one.warnings.length, 1);
+    assert.match(
+      one.warnings.join(),
+      /^the Lease cannot be had or renewed at the moment: PUT Lease default\/reports: status 503/,
+    );
+  });
+
+  test('writes a Lease again that somebody deleted, before another contender takes it', async (t) => {
+    const { hub, contend, spec, retry } = await startElection(t);
+    const [one, two] = [contend('one'), contend('two', { retryPeriodMs: 1_000 })];
+    one.run();
+    await until(t, () => one.events.includes('started'));
+    two.run();
+    await until(t, () => two.events.includes('leader one'));
+    hub.delete(leaseName);
+    await retry(two);
+    assert.equal(hub.get(leaseName), undefined);
+    await one.clock.waiting((ms) => ms === 2_000);
+    one.clock.advance(2_000);
+    await until(t, () => hub.get(leaseName) !== undefined);
+    assert.equal(spec().holderIdentity, 'one');
+    assert.equal(one.election.isLeader, true);
+  });
+
+  test('says which permission it lacks', async (t) => {
+    const { hub, contend } = await startElection(t);
+    hub.failNext(403, 1);
+    const one = contend('one');
+    one.run();
+    await until(t, () => one.warnings.length > 0);
+    assert.match(
+      one.warnings.join(),
+      /: allow the verbs get, create and update on leases\.coordination\.k8s\.io in namespace default$/,
+    );
+  });
+});
