@@ -66,7 +66,7 @@ export class Discovery {
       if (this.#groups.get(apiVersion) === pending) this.#groups.delete(apiVersion);
       throw error;
     }
-    // Who may not ask may still list.
+    // A caller that may not ask for kinds may still list objects.
     if (!kinds) return { plural: guessPlural(kind), namespaced: undefined };
     const resource = kinds.get(kind);
     if (resource) return resource;

@@ -25,7 +25,7 @@ import { type FleetOptions, type FleetSettings, parseFleetOptions } from './opti
 import { ownershipOf } from './sharding/options.ts';
 import type { ClusterState } from './telemetry.ts';
 
-/** How a cluster of the fleet stands. */
+/** The state of a cluster of the fleet. */
 export interface ClusterListing {
   /** `namespace/name` of its ClusterProfile. */
   readonly name: string;

@@ -71,7 +71,7 @@ export class Hub {
   /** Tells what there is and what changes, until the signal aborts. */
   async run(listener: HubListener): Promise<void> {
     const { signal, logger } = this.#options;
-    // Who is the first of several profiles of one cluster is known when all are. A namespace that cannot be read holds no other up.
+    // The first of several profiles of one cluster is known when all are there. A namespace that cannot be read delays no other.
     await this.#settled();
     if (signal.aborted) return;
     if (this.#placement) followPlacement(this.#placement, listener, logger);

@@ -13,7 +13,7 @@ export interface LeaderElectionOptions {
   /** The API server that has the Lease: any KubeConfig, a RestConfig of ours or client-node's. */
   readonly hub: KubeConfig;
   readonly namespace: string;
-  /** Of the Lease. Who has the same one, in whatever language, contends for it. */
+  /** Of the Lease. All programs that name the same Lease contend for it, in any language. */
   readonly name: string;
   /** No two processes that live may have the same. Default: `POD_NAME` or the host's name, and something random. */
   readonly identity?: string;

@@ -94,7 +94,7 @@ export class LeaderElection {
     while (!signal.aborted) {
       const held = await this.#try(async () => {
         await this.#lock.look();
-        // Who is told to end while it asks does not begin.
+        // If it was told to end meanwhile, it does not begin.
         return !signal.aborted && this.#lock.hold();
       }, callbacks);
       if (held && signal.aborted) {

@@ -36,7 +36,7 @@ class SharedConnections {
     return dispatcher;
   }
 
-  /** A request that this one sent has failed. Its peer may be dead, which nothing else would find out: the next one connects anew. */
+  /** A request of this dispatcher has failed. Its peer may be dead, and nothing else shows that: the next one connects anew. */
   failed(dispatcher: Dispatcher): void {
     if (this.#known?.dispatcher !== dispatcher) return;
     this.#known = undefined;

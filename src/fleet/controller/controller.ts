@@ -102,7 +102,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   }
 
   /**
-   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts: those that go on then are nobody's concern,
+   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts. Nobody waits for those that go on then,
    * and no timer is left of them. The cluster's signal has aborted before.
    */
   async drained(cluster: Cluster, late: AbortSignal): Promise<void> {

@@ -21,8 +21,9 @@ export interface WorkQueueOptions {
 /** How work on an item has ended. */
 export type Outcome = { readonly failed: true; readonly atLeastMs?: number } | { readonly requeueAfterMs?: number };
 
-/** Where the changes are so many that they never end, one of so many turns is for the initial lists: of all, and of each lane. */
+/** One of so many turns is for initial lists, also where changes never end. It holds for the whole queue, and in each lane. */
 export const turnsForInitial = 10;
+
 interface Entry<T> {
   readonly key: string;
   readonly value: T;
@@ -125,7 +126,7 @@ export class Lane<T> {
     this.#offer();
   }
 
-  /** One at a time, while the cluster seems to be of no use; `false` takes it back. */
+  /** From now on one item at a time, because the cluster does not answer in time. `false`: as many as before. */
   slow(slow: boolean): void {
     if (this.#isSlow === slow) return;
     this.#isSlow = slow;

@@ -1,7 +1,7 @@
 /**
- * One Lease as a lock that has a holder for a time. What the server says of it comes in, whether this process has it goes out.
- * Clocks of two machines are never compared: who waits for a Lease counts from the moment in which it saw the last change, who
- * has it from the moment before its last successful request. So the holder always ends first.
+ * A Lease as a lock that somebody holds for a time. What the server says comes in. Whether this process holds it goes out.
+ * Clocks of two machines are never compared. A process that waits counts from the moment when it saw the last change. The
+ * holder counts from the moment before its last successful request. So the holder always ends first.
  */
 import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
@@ -32,7 +32,7 @@ export interface LeaseLockOptions {
 
 /** Nothing where nobody had it before. */
 export interface Taken {
-  /** Whose it was until it expired; `undefined` where he had given it away. */
+  /** Who held it until it expired; `undefined` where the holder had given it away. */
   readonly holder?: string | undefined;
   /** The clock's uptime in which the last sign of it was seen. */
   readonly seenAt?: number;
@@ -148,7 +148,7 @@ export class LeaseLock {
       if (!lease || this.holder !== this.identity || (await write(lease))) return;
       if (!isLast) await this.look();
     }
-    // Without a word the caller would take it for given away, or try again at once.
+    // A caller that does not know would believe that it was given away, or try again at once.
     throw new Error(`Lease ${this.name}: it was changed by others each time that it was to be given away`);
   }
 

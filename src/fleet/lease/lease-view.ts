@@ -1,6 +1,6 @@
 /**
- * A Lease as this process sees it, from answers and watches. Whether it has expired is judged by the time since a change was
- * seen, on the own clock that nobody can set back: times that others wrote are never compared with it.
+ * A Lease as this process sees it, from answers and watches. Whether it has expired depends on the time since a change was
+ * seen, on this machine's monotonic clock. Times that others wrote are not used.
  */
 import type { Clock } from '../clock.ts';
 import { isOlder } from '../reflect/events.ts';
@@ -78,7 +78,7 @@ export class LeaseView {
     return true;
   }
 
-  /** There is none. Where there was one somebody has deleted it by hand, and its holder does not know that yet. */
+  /** There is none. If there was one, somebody has deleted it by hand, and its holder does not know that yet. */
   acceptAbsence(): boolean {
     const before = this.#observation;
     if (before && !before.lease) return false;
@@ -87,7 +87,7 @@ export class LeaseView {
     return true;
   }
 
-  /** Whatever was not seen to change for a while counts from now: this process could not have seen it. */
+  /** The duration counts from now: this process could not see changes for a while. */
   startAgain(): void {
     if (this.#observation) this.#observation = { ...this.#observation, at: this.#clock.uptime() };
   }

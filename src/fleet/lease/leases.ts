@@ -22,7 +22,7 @@ const longestLease = 1024 * 1024;
 
 export interface ApiLeasesOptions {
   readonly namespace: string;
-  /** What the caller has to be allowed to do with Leases, for the advice where it is not. */
+  /** The verbs that the caller needs. An error for a missing permission names them. */
   readonly verbs: string;
 }
 
@@ -73,7 +73,7 @@ export class ApiLeases implements Leases {
   ): Promise<Lease | undefined> {
     if (none.includes(response.statusCode)) {
       const refusal = await refusalOf(response, what);
-      // A namespace that is missing, or on its way out, is no answer about the Lease.
+      // A namespace that is missing, or being deleted, says nothing about the Lease.
       if (/namespaces? |because it is being terminated/.test(refusal.message)) throw refusal;
       return undefined;
     }

@@ -1,5 +1,5 @@
 /**
- * One ClusterProfile of the fleet, from its appearance to its end: decides when its cluster is engaged, tried again, disengaged.
+ * One ClusterProfile of the fleet, as long as it is there: decides when its cluster is engaged, tried again, disengaged.
  * One thing is done at a time, and what should be is looked at again after each; nothing here waits for another member.
  */
 import { reasonOf } from '../../callbacks.ts';
@@ -99,7 +99,7 @@ export class Member {
     return this.#status.state !== 'Pending' && this.#status.state !== 'Engaging';
   }
 
-  /** The hub has a newer profile, or the fleet another mind. */
+  /** The hub has a newer profile, or the fleet another verdict. */
   update(profile: FleetProfile, verdict: Verdict): void {
     this.#profile = profile;
     this.#verdict = verdict;
@@ -181,7 +181,7 @@ export class Member {
     if (ready !== 'yes') {
       return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
     }
-    // Whose it is now will be told. Until then every attempt would end at once, without a wait before the next.
+    // A new verdict will come. Until then every attempt would end at once, and the next one would begin without a wait.
     if (verdict.term?.isOver) return { do: 'wait', status: shardLost };
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
@@ -233,7 +233,7 @@ export class Member {
       const failure = failureOf(engagement.stage, error);
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
-      // An attempt that was given up is no failure of the cluster's.
+      // An attempt that was given up says nothing about the cluster.
       if (!isGivenUp(error)) this.#fail(failure, error);
       this.#context.release(key, this);
     }

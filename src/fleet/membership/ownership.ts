@@ -1,6 +1,6 @@
-/** Which of the clusters are this process's to work on. Sharding puts another answer in this place. */
+/** Which clusters this process works on. By default all of them; sharding gives another answer. */
 
-/** The time in which a cluster is this process's without a break. */
+/** The time in which this process works on a cluster without a break. */
 export interface Term {
   /** No request may leave any more. Asked for each request, at the moment in which it is written. */
   readonly isOver: boolean;
@@ -25,7 +25,7 @@ export type Owner =
     };
 
 export interface OwnershipListener {
-  /** Whose the clusters of these keys are may have changed. */
+  /** Clusters of these keys may have another owner. */
   changed(affects: (key: string) => boolean): void;
 }
 

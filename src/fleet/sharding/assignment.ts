@@ -1,6 +1,6 @@
 /**
  * Which replica works on which shard: weighted rendezvous hashing, with a capacity for each replica. Pure: all replicas compute
- * the same from what they see, without a word between them. So it must stay as it is from release to release.
+ * the same from what they see, and do not talk to each other. So it must not change from release to release.
  */
 import { hashOf, mix } from './hash.ts';
 
@@ -25,7 +25,7 @@ export function assignShards(candidates: readonly Candidate[], shards: number): 
       pairs.push({ candidate, shard, score: scoreOf(hash, candidate.weight, shard) });
     }
   }
-  // A pair is looked at before all that fit less well: so both sides have the best that they can get.
+  // The pairs that fit best come first.
   pairs.sort(
     (a, b) => b.score - a.score || a.shard - b.shard || (a.candidate.identity < b.candidate.identity ? -1 : 1),
   );
@@ -39,7 +39,7 @@ export function assignShards(candidates: readonly Candidate[], shards: number): 
   return owners;
 }
 
-/** How many shards each may own: its part, rounded so that all of them together are the shards. */
+/** How many shards each may own: its share, rounded so that the sum is the number of shards. */
 function capacities(candidates: readonly Candidate[], shards: number): Map<Candidate, number> {
   const total = candidates.reduce((sum, { weight }) => sum + weight, 0);
   const parts = candidates.map((candidate) => {

@@ -1,4 +1,4 @@
-/** When the next request for a Lease is due: with some chance in it, so that what began together does not stay together. */
+/** When the next request for a Lease is due. The time is a little random, so that requests that began together spread out. */
 import type { Clock } from '../clock.ts';
 import type { Timing } from './timing.ts';
 

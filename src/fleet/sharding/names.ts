@@ -1,4 +1,4 @@
-/** How the Leases of a fleet are named and labelled, and what is written in a replica's own. Pure. */
+/** Names and labels of a fleet's Leases, and what a replica writes in its own Lease. Pure. */
 import { createHash } from 'node:crypto';
 import type { Lease } from '../lease/lease.ts';
 
@@ -48,7 +48,7 @@ export function peerAnnotations({ identity, shards, weight }: PeerFacts): Readon
   return { [identityAnnotation]: identity, [shardsAnnotation]: String(shards), [weightAnnotation]: String(weight) };
 }
 
-/** By its name too: somebody may have given the Lease of a shard another label. */
+/** Looks at the name too: somebody may have changed the label of a shard's Lease. */
 export function isPeer({ metadata: { name, labels } }: Lease): boolean {
   return labels?.[roleLabel] === 'peer' && /-peer-[0-9a-z]+$/.test(name);
 }
@@ -79,7 +79,7 @@ export function shardOfLease(fleet: string, { metadata: { name, labels } }: Leas
   return /^(0|[1-9]\d{0,5})$/.test(text) ? Number(text) : undefined;
 }
 
-/** What a process writes as the holder: two that have the same identity, one after the other or by mistake, are two. */
+/** What a process writes as the holder. It differs for two processes that have the same identity. */
 export function holderName(identity: string, nonce: string): string {
   return `${identity}_${nonce}`;
 }

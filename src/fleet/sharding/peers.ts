@@ -27,7 +27,7 @@ export class Peers {
   /** Returns whether that is news. */
   applied(lease: Lease): boolean {
     const { name } = lease.metadata;
-    // A replica of ours writes that in each of its Leases; what does not is none, or is about to be written again.
+    // Each replica writes that in its Lease. A Lease without it is not a replica's, or its replica will soon write it again.
     if (!saysShards(lease)) return false;
     const known = this.#peers.get(name);
     const peer = known ?? {
@@ -69,7 +69,7 @@ export class Peers {
     return found && { ...found.facts, confirmed: found.confirmed };
   }
 
-  /** Those that lived at a moment get their whole time again: since then this process could not have heard of them. */
+  /** Replicas that lived at a moment get their whole time again: since then this process could not hear of them. */
   startAgain(lived: number): void {
     for (const peer of this.#peers.values()) {
       if (peer.view.expiresAt <= lived) continue;
@@ -78,7 +78,7 @@ export class Peers {
     }
   }
 
-  /** Leases of replicas that have been dead for at least so many milliseconds. */
+  /** Leases of replicas that have been dead for `ms` milliseconds or longer. */
   deadFor(ms: number): readonly Lease[] {
     const now = this.#clock.uptime();
     return [...this.#peers.values()].flatMap(({ view }) =>

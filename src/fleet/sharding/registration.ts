@@ -1,6 +1,6 @@
 /**
- * This replica among the others: its own Lease, which says that it lives, and what it wants. It joins when it has made sure
- * that all who live believe in the same number of shards, and owns shards only while its Lease is held.
+ * This replica's own Lease, which tells the others that it lives, and its weight. The replica joins when it has made sure
+ * that all replicas that live have the same number of shards. It owns shards only while it holds its Lease.
  */
 
 import { FleetError } from '../../errors.ts';
@@ -95,7 +95,7 @@ export class Registration {
     if (this.#lock.holder === this.#lock.identity) await this.#lock.remove().catch(() => undefined);
   }
 
-  /** Left, or there is no hope to give anything away in order. */
+  /** It has left, or it cannot give anything away any more. */
   #isOver(): boolean {
     if (this.#leavesSince === undefined) return false;
     const { clock, timing, isGone } = this.#context;
@@ -132,7 +132,7 @@ export class Registration {
 
   /**
    * Of two replicas that start together at least the later one sees the other: each writes its own Lease, and then reads all. So
-   * two with different numbers of shards never both join. The Lease of one that is dead is waited for.
+   * two with different numbers of shards never both join. If the other one is dead, this one waits until its Lease has expired.
    */
   async #join(): Promise<void> {
     const { peers, shards, identity, read, failed } = this.#context;
@@ -159,12 +159,12 @@ export class Registration {
     this.#context.changed();
   }
 
-  /** Its place among the others ends with its Lease. */
+  /** When it holds its Lease no longer, it has to join again. */
   #look(): void {
     if (!this.#lock.isHeld) this.#lapse(this.#heldUntil);
   }
 
-  /** The others may have gone on without it. What it did not hear of since its last renewal says nothing. */
+  /** The others may have gone on without it. It may not have heard of them since its last renewal, though they live. */
   #lapse(heldUntil: number): void {
     if (!this.#joined) return;
     this.#joined = false;

@@ -29,7 +29,7 @@ export interface ShardContext {
   failed(error: unknown): void;
 }
 
-/** The time in which a shard is this replica's, from its taking to its end. */
+/** The time in which a shard is this replica's. */
 class ShardTerm implements Term {
   readonly #controller = new AbortController();
   readonly #holds: () => boolean;
@@ -42,7 +42,7 @@ class ShardTerm implements Term {
     return this.#controller.signal;
   }
 
-  /** Looked up at the clock, not only told by a timer: a process that was stopped must not go on for a moment. */
+  /** Looks at the clock and does not wait for a timer: a process that was stopped must not go on for a moment. */
   get isOver(): boolean {
     return this.#controller.signal.aborted || !this.#holds();
   }
@@ -73,7 +73,7 @@ export class Shard {
     this.lock = lockFor(() => this.look());
   }
 
-  /** Where it is this replica's, and stays so for now. */
+  /** `undefined` where it is not this replica's, or will be given away. */
   get term(): Term | undefined {
     return this.#term && !this.#term.isOver && this.#context.wants(this.index) ? this.#term : undefined;
   }
@@ -83,7 +83,7 @@ export class Shard {
     return this.#term !== undefined;
   }
 
-  /** Whom it was taken from: this process itself, where it had lost its place for a while and the Lease was nobody else's since. */
+  /** Whom it was taken from. This process itself, where a term ended and nobody else has taken the Lease since. */
   get takenFrom(): Taken {
     const { takenFrom, identity } = this.lock;
     return this.#ended?.taking === takenFrom ? { holder: identity, seenAt: this.#ended.at } : takenFrom;
@@ -95,7 +95,7 @@ export class Shard {
     return !this.#isAsking && !lock.isHeld && lock.holder !== lock.identity && this.#context.isIdle(this.index);
   }
 
-  /** Something that it looks at may have changed. Whatever is over ends before this returns. */
+  /** Something that it looks at may have changed. A term that is over ends before this returns. */
   readonly look = (): void => {
     if (this.#term?.isOver) this.#end('lost');
     this.#context.changed(this);
@@ -126,7 +126,7 @@ export class Shard {
     const wanted = wants(this.index);
     const untilTry = this.#attempts.at - clock.uptime();
     if (!wanted && lock.isHeld && isIdle(this.index)) return 'release';
-    // The server may not have heard that it was given away. Who has lost his place for a while may get it back, and then wants it.
+    // The server may not know yet that it was given away. While `wanted` is not known, this replica may still want it again.
     if (wanted === false && lock.holder === lock.identity && isIdle(this.index))
       return untilTry <= 0 ? 'release' : untilTry;
     if (!lock.isHeld && !wanted) return Number.POSITIVE_INFINITY;
@@ -172,7 +172,7 @@ export class Shard {
   #begin(): void {
     const { wants, mayOwn } = this.#context;
     if (this.#term || !this.lock.isHeld || !wants(this.index)) return;
-    // Work may take its time to end, and replicas with another number of shards may begin when this one's own Lease has expired.
+    // Work may end late, and replicas with another number of shards may begin when this replica's own Lease has expired.
     this.#term = new ShardTerm(() => this.lock.isHeld && mayOwn());
     this.#context.began(this);
     this.#context.changed(this);

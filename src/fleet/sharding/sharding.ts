@@ -1,6 +1,6 @@
 /**
- * The fleet shared among replicas: Leases on the hub come in, which clusters are this replica's goes out. A cluster belongs to
- * one of a fixed number of shards, and each shard to who holds its Lease. It must not know what a cluster is.
+ * A fleet that replicas share. Leases on the hub come in, and this replica's clusters go out. A cluster belongs to
+ * one of a fixed number of shards, and a shard belongs to the holder of its Lease. This module must not know what a cluster is.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../logger.ts';
@@ -57,7 +57,7 @@ export class Sharding implements Ownership {
   readonly #report: ShardingReport;
   /** By shard, the keys that are worked on. */
   readonly #inUse = new Map<number, Set<string>>();
-  /** Whose shards should be, as this replica sees it now. */
+  /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
   /** By shard, what was told last. */
@@ -213,7 +213,7 @@ export class Sharding implements Ownership {
         this.#registration.lock.observe(lease);
         return;
       }
-      // Who reads again and again until something has changed would not wait otherwise.
+      // Only news: a replica that has not joined reads all Leases at each look, and its own reads must not start the next one.
       if (!this.#peers.applied(lease)) return;
       this.#registration.look();
       this.#assign();
@@ -244,7 +244,7 @@ export class Sharding implements Ownership {
     return within(this.#options.clock, requestTimeoutMs, message, request);
   }
 
-  /** Whose shards should be. Where that has changed, everybody looks again. */
+  /** Computes who should own each shard. If that has changed, every shard looks again. */
   #assign(): void {
     const { clock, identity, shards } = this.#options;
     const { isValid, weight } = this.#registration;
@@ -280,7 +280,7 @@ export class Sharding implements Ownership {
     guard(logger, {}, 'sharding', () => this.#listener?.changed((key) => changes.has(shardOf(key, shards))));
   }
 
-  /** A replica may be dead. The first of those that live says so to who comes later, who would wait for it. */
+  /** A replica may be dead. The first of those that live deletes its Lease, so that nobody who starts later waits for it. */
   #expire(): void {
     this.#assign();
     // It may wait for this one before it joins.

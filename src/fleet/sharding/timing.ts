@@ -1,4 +1,4 @@
-/** How long things take, all of it from the duration of a Lease. Pure. */
+/** All times of sharding. They follow from the duration of a Lease. Pure. */
 
 /** No replica has Leases that last longer: this many milliseconds. */
 export const longestLeaseMs = 600_000;
@@ -13,9 +13,9 @@ export function believedMs(said: number | undefined, ownMs: number): number {
 }
 
 export interface Timing {
-  /** Others wait so long after the last sign of an owner. */
+  /** How long others wait after the last sign of an owner. */
   readonly durationMs: number;
-  /** An owner ends so long after the start of its last successful renewal. */
+  /** How long after the start of its last successful renewal an owner ends. */
   readonly deadlineMs: number;
   readonly renewMs: number;
   readonly retryMs: number;
