@@ -254,7 +254,8 @@ export class Sharding implements Ownership {
     const { nextExpiry } = this.#peers;
     if (Number.isFinite(nextExpiry) && !this.#stop.signal.aborted)
       this.#cancelExpiry = clock.after(nextExpiry - clock.uptime(), () => this.#expire());
-    const of = `${isValid} ${this.#registration.isLeaving} ${candidates.map(({ identity: name, weight: by }) => `${name} ${by}`).join()}`;
+    // An identity is any text.
+    const of = JSON.stringify([isValid, this.#registration.isLeaving, candidates]);
     if (of === this.#wantedOf) return;
     this.#wantedOf = of;
     this.#wanted = assignShards(candidates, shards);
@@ -266,7 +267,7 @@ export class Sharding implements Ownership {
     if (this.#registration?.isLeaving) this.#registration.look();
     const { index, term } = shard;
     const { holder } = shard.lock;
-    const now = `${term !== undefined} ${holder} ${this.#wanted[index]}`;
+    const now = JSON.stringify([term !== undefined, holder, this.#wanted[index]]);
     if (this.#told.get(index) === now) return;
     this.#told.set(index, now);
     if (this.#changes.size === 0) queueMicrotask(() => this.#tell());
