@@ -29,7 +29,7 @@ export async function main(): Promise<void> {
     stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal),
   );
   // Whatever a verb has left open must not keep a shell waiting.
-  process.exit(stop.exitCode ?? exitCode);
+  stop.exit(exitCode);
 }
 
 /** `kubectl clusterprofile`, where kubectl has started it as its plugin. */

@@ -76,6 +76,21 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
     await writer.close();
   });
 
+  test("that is a file of the hub's user, which is read when a request needs it", async (t) => {
+    const fifo = await makeFifo(t);
+    const kubeconfig = await writeInput(t, 'config', {
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+      clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:65533' } }],
+      users: [{ name: 'c', user: { tokenFile: fifo } }],
+    });
+    const child = start(t, ['get', '--kubeconfig', kubeconfig]);
+    const writer = await writerOf(fifo, child);
+    child.kill('SIGINT');
+    assert.equal((await child).signal, 'SIGINT');
+    await writer.close();
+  });
+
   test('that nobody has opened for writing', async (t) => {
     const child = start(t, ['get', '-f', await makeFifo(t)]);
     child.kill('SIGINT');
