@@ -22,7 +22,7 @@ export function isClass(value: unknown): boolean {
     return false;
   }
 }
-/** One of another realm is as good. */
+/** One of another realm (a `vm` context, a test environment) is taken too. */
 export const isSignal = (value: unknown): value is AbortSignal =>
   isObject(value) &&
   isFunction(Reflect.get(value, 'throwIfAborted')) &&

@@ -60,7 +60,7 @@ export function matchProvider(
   );
 }
 
-/** A manager may write a profile, and its conditions, before it knows how the cluster is reached. */
+/** A cluster manager may write a profile and its conditions before it knows how to reach the cluster. */
 export function notPublished(what: string): string {
   return `the cluster manager has not published ${what} yet; see its log if that lasts`;
 }
@@ -74,7 +74,7 @@ function nearMatch(offered: readonly string[], configured: readonly string[]): s
   return '';
 }
 
-/** Characters of an access type that is compared with those that are configured: it takes the product of both. */
+/** Longer access types are not compared with the configured ones: the time grows with the product of both lengths. */
 const longestCompared = 64;
 
 function readList(value: unknown, path: string, refuse: Refuse): readonly AccessProvider[] {

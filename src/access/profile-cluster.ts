@@ -38,7 +38,7 @@ export function readCluster(
   return result;
 }
 
-/** Where a credential may go: a broad token that is sent to a server of the profile's choice is a stolen token. */
+/** Where a credential may go. If a profile could choose the server freely, it could steal a broad token. */
 function checkAllowed(
   { server, tlsServerName, proxyUrl }: ResolvedCluster,
   { name, allowedServers, allowedServerNames, allowedProxies }: ConfiguredProvider,
@@ -65,7 +65,7 @@ function checkAllowed(
   }
   if (proxyUrl === undefined || (!allowedProxies && !allowedServers)) return;
   if (!allowedProxies) {
-    // With an authority and a proxy of its own choice a profile could pretend to be an allowed server.
+    // A profile that chooses both its authority and its proxy could pretend to be an allowed server.
     const why = `provider ${name} has allowedServers, and a proxy of the profile's choice could pretend to be one of them`;
     refuse('PROXY_NOT_ALLOWED', `${at}.proxy-url`, `${why}: list it in allowedProxies`);
   } else if (!matchesAny(allowedProxies, proxyUrl)) {

@@ -144,7 +144,7 @@ export function parseProviders(
   return { providers: parsed.data.providers.map(withDefaults) };
 }
 
-/** The names of what is wrong in every other way, so that one given twice is told in the same run. */
+/** Reads the names also where all else is wrong, so that a name given twice is reported in the same run. */
 const namesSchema = z
   .object({ providers: z.array(z.object({ name: z.string().optional() }).catch({})).catch([]) })
   .catch({ providers: [] });

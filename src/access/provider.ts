@@ -34,7 +34,7 @@ export interface ExecConfig {
   readonly interactiveMode?: InteractiveMode;
 }
 
-/** Each list that is there has to have the profile in it. Names, in which a `*` stands for any characters. */
+/** The profile has to match each list that is given. In these names a `*` stands for any characters. */
 export interface AllowedProfiles {
   /** Of `metadata.namespace`, which RBAC decides. */
   readonly namespaces?: readonly string[];

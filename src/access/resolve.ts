@@ -109,7 +109,7 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
   };
 }
 
-/** What is told is logged, and one profile must not forge or fill a log. */
+/** This is logged: one profile must not forge lines of a log, or fill it. */
 function told(ignored: readonly Ignored[]): readonly Ignored[] {
   const first = ignored.slice(0, maxIgnored).map(({ path, reason }) => ({
     path: printable(path, maxIgnoredBytes),

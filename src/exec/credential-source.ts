@@ -20,7 +20,7 @@ export interface SourceOptions extends PluginOptions {
 
 /** Refreshes after 401s that one credential may have at once, and then one a second, however many connections ask for it. */
 const mostAfterRejections = 10;
-/** How many of these connections may take whose refreshes do not help: the rest is for the others, so that none of them waits. */
+/** How many of these are for connections whose refreshes do not help. The rest is for the others, so that they do not wait. */
 const mostUnhelped = 5;
 
 /** Milliseconds since somebody last asked for a credential until it is no longer in use. */
@@ -43,7 +43,7 @@ export class CredentialSource implements CredentialSupply {
   #failures = 0;
   readonly #held = new Hold();
   readonly #afterRejections = new SinkingCount(1_000);
-  /** Of this input, whoever waits for it. */
+  /** Of this plugin input. */
   readonly #history = new RunHistory();
   /** Of the last run. */
   #clockTrouble: SupplyTrouble | undefined;
@@ -51,7 +51,7 @@ export class CredentialSource implements CredentialSupply {
   #leftOut = noTroubles;
   /** All of these. */
   #troubles = noTroubles;
-  /** A run that began before the last `invalidate()` may not be taken over. */
+  /** Counts the calls of `invalidate()`: the result of a run that began before the last one is not kept. */
   #generation = 0;
   #runs = 0;
 
@@ -161,7 +161,7 @@ export class CredentialSource implements CredentialSupply {
         throw generation === this.#generation ? this.#fail(error) : error;
       },
     );
-    // Its failure is kept for whoever asks next: one whose callers have all gone is nobody's unhandled rejection.
+    // The failure is kept for the next caller. Without this line, a run without callers would be an unhandled rejection.
     running.catch(() => undefined);
     this.#running = running;
     return running;
@@ -218,7 +218,7 @@ export class CredentialSource implements CredentialSupply {
   get held(): HeldCredential {
     const current = this.#current;
     const idle = this.#options.clock() - this.#askedAt > inUseMs;
-    // An end is told of a credential in use: of one that has ended, where somebody has asked for it since.
+    // Metrics have the end of a credential that is in use. If it has ended, that means: somebody has asked for it since.
     const endInUse = (end: number | undefined) =>
       idle || (end !== undefined && this.#isEndUnseen(end)) ? undefined : end;
     return {
@@ -245,7 +245,7 @@ export class CredentialSource implements CredentialSupply {
     });
   }
 
-  /** Holds back the next run. Gives what those who wait are rejected with: it says for how long. */
+  /** Holds back the next run. Gives the error for those who wait: it says for how long. */
   #fail(error: unknown): unknown {
     this.#running = undefined;
     this.#failures += 1;
@@ -265,7 +265,7 @@ export class CredentialSource implements CredentialSupply {
       code: known ? error.code : '',
       message: `${what}: ${why}`,
     };
-    // One that has succeeded meanwhile has the last word.
+    // A run that has succeeded in the meantime ends this trouble.
     if (this.#current && (!known || this.#failure !== undefined)) {
       this.#refreshTrouble = trouble;
       this.#gatherTroubles();

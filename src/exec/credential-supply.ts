@@ -16,7 +16,7 @@ export interface Asker {
   refreshFailed(trouble: SupplyTrouble): void;
 }
 
-/** Where requests get their credential: a plugin's, or one that a kubeconfig holds. */
+/** Where requests get their credential: from a plugin, or from a kubeconfig. */
 export interface CredentialSupply {
   get(asker?: Asker): Credential | Promise<Credential>;
   afterRejection(
@@ -32,5 +32,5 @@ export interface CredentialSupply {
   invalidate(): void;
 }
 
-/** What a supply without any gives. */
+/** The troubles of a supply that has none. */
 export const noTroubles: readonly SupplyTrouble[] = Object.freeze([]);

@@ -51,7 +51,7 @@ export function possibleSecrets(stdout: string, leastLength: number): readonly s
   return [...new Set([...values, ...words])].slice(0, 1_000);
 }
 
-/** What a text and a secret have in common is hidden from so many characters on, and shorter secrets where they are whole. */
+/** A part of a secret is hidden if it has so many characters or more. Shorter secrets are hidden where they are whole. */
 const pieceLength = 15;
 /** Secrets that are shorter stand in ordinary words too. */
 const shortest = 8;
@@ -61,8 +61,9 @@ const longestWithForms = 65_536;
 const mostCharacters = 512 * 1024;
 
 /**
- * Replaces every secret, whole or in part: a plugin may print one cut off, wrapped, escaped or encoded. Takes time for the length of
- * the text and of the secrets, and not for the product of the two; of a text with more secrets than can be looked for nothing is shown.
+ * Replaces every secret, whole or in part: a plugin may print one cut off, wrapped, escaped or encoded. The time grows with the
+ * length of the text and of the secrets, and not with the product of the two. If there are more secrets than can be looked for,
+ * nothing of the text is shown.
  */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   if (text === '') return text;

@@ -69,7 +69,7 @@ interface Digest {
 
 const known = new Map<string, Digest>();
 const mostKnown = 100;
-/** A file that was written less than this before, in milliseconds, could be written again with no trace in its times. */
+/** Milliseconds. A file that changed more recently could change again without another change time: its digest is not kept. */
 const settledMs = 2_000;
 
 async function digest(handle: FileHandle, stats: BigIntStats): Promise<Digest> {
@@ -94,7 +94,7 @@ async function digest(handle: FileHandle, stats: BigIntStats): Promise<Digest> {
   return found;
 }
 
-/** Differs for every other file, and after every change. A change time cannot be set back but by root. */
+/** Differs for every other file, and after every change: only root can set a change time back. */
 function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join();
 }

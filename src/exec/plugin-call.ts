@@ -17,8 +17,8 @@ export interface PluginCall {
   readonly origin: string;
   readonly exec: ResolvedExec;
   /**
-   * What of `exec` the operator configured; all of it, unless it is said here. The rest is a profile's, which holds no secrets and
-   * must not blank a diagnosis.
+   * The part of `exec` that the operator configured. Default: all of it. The rest comes from a profile, which holds no secrets, so
+   * it is not hidden in what a plugin writes on stderr.
    */
   readonly configured?: Pick<ResolvedExec, 'args' | 'env'>;
   readonly acceptedVersions: readonly ApiVersion[];

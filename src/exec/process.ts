@@ -54,7 +54,7 @@ const notStarted: Ended = {
   signal: 'SIGKILL',
 };
 
-/** Where `stop` is aborted already it starts nothing, and gives an end without an exit code. */
+/** If `stop` is aborted already, it starts nothing and gives an end without an exit code. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop, descriptor } = options;
   const interactive = timeoutMs === undefined;
@@ -101,7 +101,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   const after = (ms: number, work: () => void) => timers.push(setTimeout(work, ms).unref());
   const kill = () => {
     child.kill('SIGKILL');
-    // A grandchild in a session of its own survives its group: leave it behind with the pipes that it holds.
+    // A grandchild that started a new session survives the kill of its group: its pipes are closed, and it is left behind.
     child.stdout.destroy();
     child.stderr?.destroy();
   };

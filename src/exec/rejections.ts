@@ -1,9 +1,9 @@
 import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 
 /**
- * One connection's 401s: they hold back its refreshes, and nobody else's. A refresh that helps says little of the next one: of
- * two replicas behind one address one may refuse every credential. So a few that help are let through at once, then they are
- * held back like those that do not, and only time forgets them.
+ * The 401s of one connection. They hold back the refreshes of this connection only. A refresh that helps says little about the
+ * next one: if there are two replicas behind an address, one may refuse every credential. So a few refreshes that help are let
+ * through at once. Then they are held back like those that do not help. The count goes down with time only.
  */
 export class Rejections {
   readonly #recent = new SinkingCount(30_000);
@@ -24,12 +24,12 @@ export class Rejections {
     this.#hold.set(now, backoffMs(Math.ceil(this.#recent.value(now))));
   }
 
-  /** Its last refresh did not help, and that was not long ago: those of others, which may, go first. */
+  /** Whether its last refresh was a short time ago and did not help. The refreshes of others go first then. */
   isUnhelped(now: number): boolean {
     return this.#unhelped && this.#recent.value(now) > 0;
   }
 
-  /** A replay with the refreshed credential was accepted: a rotation should be followed at once by the next. */
+  /** A replay with the refreshed credential was accepted, so the next rotation should be followed at once. */
   accepted(): void {
     this.#unhelped = false;
     const beyond = Math.ceil(this.#recent.value(this.#lastAt)) - helpfulAtOnce;
@@ -39,5 +39,5 @@ export class Rejections {
 
 /** Refreshes that help, and are let through without a pause. */
 const helpfulAtOnce = 5;
-/** More are not counted, so that an hour of trouble is forgotten in minutes. */
+/** More are not counted, so that after an hour of trouble the count is back at zero within minutes. */
 const mostRecent = helpfulAtOnce + 6;

@@ -1,13 +1,13 @@
-/** A run that takes this part of its timeout or more is slow: its input leaves some places to others. */
+/** A run that takes more than this part of its timeout is slow. Slow inputs leave some places to others. */
 const slow = 1 / 4;
-/** The part of one place that an input may use while others wait, one in so many: who uses more waits for longer. */
+/** While others wait, an input may use one place for one part in so many of the time. An input that uses more waits longer. */
 const fairShare = 20;
 
 /** What is known of one plugin input, to be handed over with each of its runs: how much of the places it uses. */
 export class RunHistory {
   /** Milliseconds that the next run is expected to take; `undefined` where there has been none. */
   #expectedMs: number | undefined;
-  /** When what it has used so far is no more than its share. */
+  /** From this time on, what it has used is no more than its share. */
   #paidUntil = 0;
 
   /** The queue that it belongs to. */
@@ -26,7 +26,7 @@ export class RunHistory {
     return Math.max(now + fairShare * this.#expectedMs, this.#paidUntil);
   }
 
-  /** A run has ended. One that was killed would have taken all of its time, or more, whatever it was given. */
+  /** A run has ended. A run that was killed counts as one that took the whole timeout, even if it was given only a part of it. */
   add(usedMs: number, wasKilled: boolean, timeoutMs: number, now: number): void {
     this.#expectedMs = wasKilled ? timeoutMs : Math.max(usedMs, this.expectedMs / 4);
     const paidUntil = Math.max(this.#paidUntil, now - usedMs) + fairShare * usedMs;

@@ -1,6 +1,6 @@
 /**
  * How many plugins run at once, and whose turn it is. Many plugins of one caller, or plugins that hang, must not make the others
- * wait for ever. It must not know what a plugin is, but for the error that says that one took all of its time.
+ * wait for ever. It must not know what a plugin is. It knows one error: the one that says that a plugin was killed at its timeout.
  */
 import { availableParallelism } from 'node:os';
 import { PluginError } from '../errors.ts';
@@ -11,7 +11,7 @@ export const defaultMaxConcurrentRuns = 4 * availableParallelism();
 
 /** A run that wants a place. */
 export interface RunRequest {
-  /** One for each instance that has a limit of its own. Aborted when it is closed: what waits rejects with the reason. */
+  /** One for each instance, which has a limit. Aborted when the instance is closed: what waits rejects with the reason. */
   readonly signal: AbortSignal;
   /** Plugins of this instance that may run at once. */
   readonly limit: number;
@@ -19,16 +19,17 @@ export interface RunRequest {
   /** Of the plugin input that is run. */
   readonly history: RunHistory;
   readonly timeoutMs: number;
-  /** Milliseconds, in a time of a test's own; the first request of an instance decides. */
+  /** The time in milliseconds, for tests. The one of an instance's first request is used. */
   readonly now?: () => number;
 }
 
 /**
  * Waits for a place among the plugins of this process, and runs `work` in it, with the milliseconds that it may take. No instance
- * has more places than its limit, and all together no more than the largest limit. Access types take turns, those of each
- * instance; of one access type inputs that have used and need little time come first, then new ones, then those that are slow or
- * hang, and who has waited long enough comes before all that ask later. So an honest input waits two timeouts at most, whatever
- * sixteen others for each place do.
+ * has more places than its limit, and all together have no more than the largest limit.
+ *
+ * The access types of all instances take turns. Within an access type, inputs that have used little time and need little come
+ * first, then new inputs, then those that are slow or hang. An input that has waited long enough comes before all that ask later.
+ * So an honest input waits two timeouts at most, even beside sixteen others for each place.
  */
 export async function withinRunLimit<T>(request: RunRequest, work: (timeoutMs: number) => Promise<T>): Promise<T> {
   request.signal.throwIfAborted();
@@ -66,7 +67,7 @@ const inAll = { running: 0, slow: 0 };
 const turns = new Set<Lane>();
 /** Those who run something, or wait for it: the largest of their limits counts. */
 const busy = new Set<Instance>();
-/** Weak: an instance that nobody closes, and nobody has any more, keeps no place free. */
+/** Weak: an instance that was never closed keeps no place free once it has been collected. */
 const known = new Set<WeakRef<Instance>>();
 const bySignal = new WeakMap<AbortSignal, Instance>();
 
@@ -125,7 +126,7 @@ class Queue {
   share = 1;
   readonly #recentMs: number[] = [];
 
-  /** The first of its kind, where no other waits or runs: how long those before it ran, perhaps yesterday, says nothing of it. */
+  /** `isFirst`: no other of its kind waits or runs. Earlier runs may be of yesterday then, so they are forgotten. */
   add(waiter: Waiter, isFirst: boolean): void {
     if (isFirst) this.#recentMs.length = 0;
     const after = this.waiting.findLastIndex(({ dueAt }) => dueAt <= waiter.dueAt);
@@ -137,7 +138,7 @@ class Queue {
     if (this.#recentMs.length > 2 * limit) this.#recentMs.shift();
   }
 
-  /** Milliseconds that a run takes of late, where those that are `running` count too. Runs that are unknown took none. */
+  /** Milliseconds that the last runs took on average. Those that are `running` count too, and missing ones count as 0. */
   meanMs(running: readonly Run[], limit: number, now: number): number {
     const all = [...this.#recentMs, ...running.map(({ beganAt }) => now - beganAt)];
     return all.reduce((sum, ms) => sum + ms, 0) / Math.max(2 * limit, all.length);
@@ -216,9 +217,9 @@ class Lane {
   }
 
   /**
-   * Slow plugins of one access type must not hold every place: as long as others run nothing, a quarter of the places, and no
-   * more than one for each of them, is kept free for them; and for everybody else where an input is known to be slow. One that has
-   * waited long enough takes any place, as long as a quarter of them has no slow one in it.
+   * Slow plugins of one access type must not hold every place. So a quarter of the places is kept free for access types that run
+   * nothing: one place for each of them at most. A slow input leaves a quarter free for everybody else. When it has waited long
+   * enough, it takes any place, as long as a quarter of the places is without slow runs.
    */
   #hasPlace({ kind, limit, dueAt }: Waiter, places: number): boolean {
     const free = Math.min(limit - this.#instance.running, places - inAll.running);
@@ -231,8 +232,8 @@ class Lane {
   }
 
   /**
-   * Where runs take so long that those in line would wait for more than a timeout, they share about one timeout between them, at
-   * least a twentieth of it each, until nobody is left behind them; who needs more has all of it the next time.
+   * If runs take so long that those in line would wait for more than a timeout, they share about one timeout until the line is
+   * empty. Each gets at least a twentieth of it. An input that needs more gets the whole timeout the next time.
    */
   #timeFor({ kind, history, timeoutMs, limit }: Waiter): number {
     if (kind === 'slow') return timeoutMs;
