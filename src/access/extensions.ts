@@ -97,8 +97,8 @@ function readArgs(
   const items: readonly unknown[] = extension;
   checkCount(items.length, 'arguments', path, refuse);
   const rule = argRule(allowedArgs);
-  // Not map, which leaves holes out.
-  return Array.from(items, (item, index) => {
+  // Spread: map alone leaves holes out.
+  return [...items].map((item, index) => {
     const at = `${path}[${index}]`;
     const result = toText(item);
     if ('problem' in result) return refuse('ARG_INVALID', at, result.problem);

@@ -81,8 +81,8 @@ function readList(value: unknown, path: string, refuse: Refuse): readonly Access
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) return refuse('PROFILE_INVALID', path, 'must be a list');
   const entries: readonly unknown[] = value;
-  // Not map, which leaves holes out.
-  return Array.from(entries, (entry, index) => {
+  // Spread: map alone leaves holes out.
+  return [...entries].map((entry, index) => {
     if (!isEntry(entry)) return refuse('PROFILE_INVALID', `${path}[${index}]`, 'must be an object with a name');
     return entry;
   });
