@@ -1,31 +1,11 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { CredentialProviders } from '../../src/index.ts';
-import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startCertified } from '../fixtures/certified.ts';
+import { profileFor, startCluster } from '../fixtures/fleet.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
-
-/** A cluster that knows no token, and a plugin that hands out client certificates. */
-async function startCertified(t: TestContext, more: { token?: string; http2?: boolean; drainTimeoutMs?: number } = {}) {
-  const { http2 = true, drainTimeoutMs, ...token } = more;
-  const cluster = await startCluster(t, { tokens: { own: 'by-own-token' }, http2 });
-  const issue = (commonName: string) => {
-    const { certificate, key } = cluster.certificateAuthority.issue({ commonName, client: true });
-    return { clientCertificateData: certificate, clientKeyData: key, ...token };
-  };
-  const plugin = await startPlugin(t, issue('first'));
-  const config = startProviders(t, plugin, drainTimeoutMs === undefined ? {} : { drainTimeoutMs }).getConfig(
-    profileFor(cluster),
-  );
-  const core = config.makeApiClient(CoreV1Api);
-  /** The next request runs the plugin, which answers with a certificate of another name. */
-  const rotate = async (commonName: string) => {
-    await plugin.answer(issue(commonName));
-    config.invalidate();
-  };
-  return { cluster, plugin, config, core, issue, rotate };
-}
 
 describe('rotation', () => {
   test('under load fails no request, and leaves no connection behind', async (t) => {

@@ -8,9 +8,6 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 
-const _thrown = new Error('the handler has thrown');
-const _callbacks = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd', 'onResponseError'] as const;
-
 describe('an answer of a generated client', () => {
   for (const how of ['plain', 'gzip'] as const) {
     test(`that is longer than maxResponseBytes is an error, and takes no more memory (${how})`, async (t) => {
