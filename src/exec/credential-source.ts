@@ -23,6 +23,9 @@ const mostAfterRejections = 10;
 /** How many of these are for connections whose refreshes do not help. The rest is for the others, so that they do not wait. */
 const mostUnhelped = 5;
 
+/** The secrets of two credentials: a token and a key each. */
+const mostSecrets = 4;
+
 /** Milliseconds since somebody last asked for a credential until it is no longer in use. */
 const inUseMs = 900_000;
 
@@ -32,7 +35,7 @@ export class CredentialSource implements CredentialSupply {
   #current: Credential | undefined;
   /** When somebody last wanted the credential. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** Of the last credential, also when it has been invalidated: a failing plugin may print them. */
+  /** Of the last credentials, also of those that were invalidated: a failing plugin may print them. */
   #secrets: readonly string[] = [];
   /** When a refresh starts behind the requests that still use the current credential. */
   #refreshAt = Number.POSITIVE_INFINITY;
@@ -154,6 +157,7 @@ export class CredentialSource implements CredentialSupply {
     };
     const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
+        this.#secrets = [...credential.secrets, ...this.#secrets].slice(0, mostSecrets);
         if (generation === this.#generation) this.#take(credential);
         return credential;
       },
@@ -172,7 +176,6 @@ export class CredentialSource implements CredentialSupply {
     const before = this.#current;
     this.#running = undefined;
     this.#current = credential;
-    this.#secrets = credential.secrets;
     this.#failure = undefined;
     this.#refreshTrouble = undefined;
     this.#clockTrouble = undefined;

@@ -241,6 +241,15 @@ describe('a failing plugin', () => {
     assert.equal(source.runs, runs + 1);
   });
 
+  test('does not show a token of a run that was overtaken by invalidate()', async (t) => {
+    const { plugin, source, token } = await startSource(t, { token: 'correct-horse-battery' });
+    const overtaken = token();
+    source.invalidate();
+    assert.equal(await overtaken, 'Bearer correct-horse-battery');
+    await plugin.answer({ exitCode: 1, stderr: 'refused: correct-horse-battery' });
+    await assert.rejects(token, ({ message }: PluginError) => message.endsWith('stderr: refused: [redacted]'));
+  });
+
   test('is run at once after invalidate()', async (t) => {
     const { plugin, source, token } = await startSource(t, { exitCode: 1 });
     await assert.rejects(token);
