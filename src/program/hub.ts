@@ -3,12 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readDefault } from '../rest/from-default.ts';
-import {
-  type KubeconfigOptions,
-  type KubeconfigParts,
-  type KubeconfigSource,
-  readKubeconfig,
-} from '../rest/from-kubeconfig.ts';
+import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import type { RestConfigParts } from '../rest/rest-config-parts.ts';
 import { type Answer, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -32,7 +28,7 @@ export class Hub {
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
 
-  private constructor(client: ClusterClient, { name, namespace }: KubeconfigParts, signal: AbortSignal) {
+  private constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal) {
     this.#client = client;
     this.namespace = namespace;
     this.context = name;

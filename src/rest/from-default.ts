@@ -9,14 +9,8 @@ import { mergeKubeconfigs } from '../access/kubeconfig-files.ts';
 import { ConfigurationError } from '../errors.ts';
 import { homeKubeconfig } from '../home.ts';
 import type { Logger } from '../logger.ts';
-import {
-  type KubeconfigOptions,
-  type KubeconfigParts,
-  parseKubeconfigOptions,
-  readFiles,
-  toParts,
-  unreadable,
-} from './from-kubeconfig.ts';
+import { type KubeconfigOptions, parseKubeconfigOptions, readFiles, toParts, unreadable } from './from-kubeconfig.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
 
 /** Where it is looked for. */
 export interface DefaultPlaces {
@@ -34,7 +28,7 @@ const processPlaces = (): DefaultPlaces => ({
 });
 
 /** Throws a `ConfigurationError`. */
-export function readDefault(options: KubeconfigOptions, places = processPlaces()): KubeconfigParts {
+export function readDefault(options: KubeconfigOptions, places = processPlaces()): RestConfigParts {
   const settings = parseKubeconfigOptions(options);
   const { env } = places;
   const paths = env.KUBECONFIG ? env.KUBECONFIG.split(delimiter) : [places.kubeconfig() ?? []].flat();

@@ -4,14 +4,14 @@ import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
 import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
-import type { ConfigAccess } from '../access/resolve.ts';
 import { checkArgument, isObject } from '../argument.ts';
 import { errnoOf } from '../errno.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentials } from '../exec/static-credentials.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
-import { type CredentialFiles, credentialFiles } from './export-kubeconfig.ts';
+import { credentialFiles } from './export-kubeconfig.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
 import { AuthorityFile } from './transport/authority-file.ts';
 import { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
@@ -38,25 +38,11 @@ export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, keyo
   readonly context?: string | undefined;
 }
 
-/** @internal What a RestConfig is made of. */
-export interface KubeconfigParts {
-  readonly name: string;
-  readonly user: string;
-  readonly namespace: string | undefined;
-  readonly access: ConfigAccess;
-  readonly destination: Destination;
-  readonly connections: Connections;
-  /** Stops the runs of the plugin. */
-  readonly stop: AbortController;
-  /** For `exportConfig`, which shows no credential, only where it lies. */
-  readonly credentialFiles: CredentialFiles;
-}
-
 /** @internal */
 export type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly context: string | undefined };
 
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
-export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): KubeconfigParts {
+export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): RestConfigParts {
   const settings = parseKubeconfigOptions(options);
   return toParts(parseKubeconfig(readSource(source), settings.context, readFileSync), settings);
 }
@@ -75,7 +61,7 @@ export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSett
 }
 
 /** @internal The parts of a config that shares nothing with others. */
-export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): KubeconfigParts {
+export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): RestConfigParts {
   const { access, authorityFile, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
   const { cluster, ignored, provider } = access;
   // A credential that is not sent is a surprise; one that another one beats is how kubeconfigs are.

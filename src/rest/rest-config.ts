@@ -2,8 +2,6 @@
  * A resolved access and its connections come in, a client-node KubeConfig goes out whose requests are authenticated.
  * It must not know how a credential is got.
  */
-import type { ClientRequest } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
 import { type InspectOptions, inspect } from 'node:util';
 import {
   type ApiConstructor,
@@ -32,11 +30,11 @@ import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '.
 import { createHttpLibrary } from './http-library.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { RequestRetries } from './request-retries.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
-import { WaitingSocket } from './transport/held-socket.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
-import { type WebSocketClient, watchHandshake } from './web-socket.ts';
+import { webSocketOptions } from './web-socket.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
@@ -203,51 +201,9 @@ export class RestConfig extends KubeConfig {
     const connection = this.#dispatcher.connection();
     await connection.refreshing;
     const credential = await this.#credential(undefined);
-    const { authorization } = credential;
-    const connect = connection.webSocketConnector(credential);
-    const { protocol, hostname, host, port } = new URL(this.access.cluster.server);
-    const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
-    const dial = () =>
-      new Promise<Socket>((resolve, reject) => {
-        connect(target, (...[error, socket]) => {
-          if (error) return reject(this.#dispatcher.toOwnError(error));
-          this.#dispatcher.track(socket);
-          return resolve(socket);
-        });
-      });
-    // Now, not when the client asks for it: it would wrap the error into an event that does not say what happened.
-    let dialled: WaitingSocket | undefined = new WaitingSocket(await dial());
-    let foreign: RequestError | undefined;
-    Object.assign(options, {
-      headers: {
-        ...options.headers,
-        ...this.#impersonation,
-        ...(authorization ? { Authorization: authorization } : {}),
-      },
-      createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
-        const wanted = `${protocol}//${isIPv6(asked.host) ? `[${asked.host}]` : asked.host}:${asked.port}`;
-        if (URL.parse(wanted)?.host === host) {
-          const socket = dialled?.take();
-          dialled = undefined;
-          if (socket) done(null, socket);
-          else
-            dial().then(
-              (another) => done(null, another),
-              (error: Error) => done(error, null),
-            );
-        } else {
-          foreign = this.#dispatcher.originRefusal(wanted);
-          done(foreign, null);
-        }
-      },
-      finishRequest: (request: ClientRequest, client: WebSocketClient) => {
-        const toOwnError = (error: unknown) => this.#dispatcher.toOwnError(error);
-        watchHandshake(request, client, { connection, credential, log: this.#dispatcher.log, toOwnError });
-        const refusal = foreign ?? this.#dispatcher.fence() ?? this.#dispatcher.pathRefusal(request.path);
-        if (refusal) request.destroy(refusal);
-        else request.end();
-      },
-    });
+    const { server } = this.access.cluster;
+    const parts = { dispatcher: this.#dispatcher, connection, credential, server, impersonation: this.#impersonation };
+    Object.assign(options, await webSocketOptions(parts, options.headers));
   }
 
   /**
@@ -322,25 +278,8 @@ export class RestConfig extends KubeConfig {
   }
 }
 
-/** What a RestConfig is made of. */
-interface RestConfigParts {
-  /** Of its cluster and context. */
-  readonly name: string;
-  readonly user: string;
-  readonly namespace?: string | undefined;
-  readonly access: ConfigAccess;
-  readonly destination: Destination;
-  readonly connections: Connections;
-  /** Where the connections are this config's alone: stops the runs of its plugin. */
-  readonly stop?: AbortController;
-  /** Of a kubeconfig. */
-  readonly credentialFiles?: CredentialFiles;
-}
-
 const howToMake =
   'cannot be made like this: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
-
-type Connected = (error: Error | null, socket: Socket | null) => void;
 
 function immutable(method: string): never {
   throw new RequestError(

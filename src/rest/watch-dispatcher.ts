@@ -3,12 +3,11 @@
  * last resourceVersion: so whatever breaks it is the end of the stream, and one that cannot be made is tried again.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { ConnectionError, CredentialsError, PluginError } from '../errors.ts';
 import { printable } from '../printable.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { LastingController } from './request/lasting-controller.ts';
+import { LastingController, type ResponseStart, type Upgrade } from './request/lasting-controller.ts';
 import { isBrokenAnswer, type RequestRetries } from './request-retries.ts';
 import { passingStatuses } from './statuses.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';
@@ -116,21 +115,11 @@ class WatchExchange extends LastingController implements Dispatcher.DispatchHand
     this.#handler.onRequestStart?.(this, context);
   }
 
-  onRequestUpgrade(
-    _wire: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    socket: Duplex,
-  ): void {
+  onRequestUpgrade(...[, statusCode, headers, socket]: Upgrade): void {
     this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket);
   }
 
-  onResponseStart(
-    _wire: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
+  onResponseStart(...[, statusCode, headers, statusMessage]: ResponseStart): void {
     // A 401 here has outlived a refresh: the issuer may be away.
     if ((statusCode === 401 || passingStatuses.has(statusCode)) && this.#timeLeft) {
       this.#dropped = statusCode;

@@ -1,97 +1,70 @@
-/** The handshake of a WebSocket that the package ws makes for client-node: what the server says to it is told in our own errors. */
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import { RequestError } from '../errors.ts';
+/** What client-node's WebSockets are opened with: a connection that stands already, and a handshake that is watched. */
+import type { ClientRequest } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { RequestError } from '../errors.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import { refusalMessage } from './request/request-messages.ts';
-import type { ClusterLog } from './transport/cluster-log.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { Connection } from './transport/connection.ts';
+import type { Destination } from './transport/destination.ts';
+import { WaitingSocket } from './transport/held-socket.ts';
+import { type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
 
-/** What is used of a WebSocket of ws. */
-export interface WebSocketClient {
-  onerror: ((error: unknown) => void) | null;
-  once(event: 'error', listener: (error: Error) => void): unknown;
-  once(event: 'open', listener: () => void): unknown;
-  once(event: 'unexpected-response', listener: (request: ClientRequest, response: IncomingMessage) => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  off(event: 'error', listener: (error: Error) => void): unknown;
-}
+type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];
+type Connected = (error: Error | null, socket: Socket | null) => void;
 
-export interface Handshake {
+interface WebSocketParts {
+  readonly dispatcher: AuthenticatedDispatcher;
   readonly connection: Connection;
   readonly credential: Credential;
-  readonly log: ClusterLog;
-  readonly toOwnError: (error: unknown) => Error;
+  readonly server: string;
+  readonly impersonation: Destination['impersonation'];
 }
 
-/** Bytes and milliseconds that the reason of a refusal may take. */
-const longestReason = 64 * 1024;
-const reasonMs = 1_000;
-
-export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
-  const { log } = handshake;
-  // client-node rejects with what its handler is given. ws would give it an event, which prints as [object Object].
-  const tell = (error: Error) => client.onerror?.(handshake.toOwnError(error));
-  client.once('error', tell);
-  client.once('open', () => client.off('error', tell));
-  request.once('upgrade', () => {
-    log.answered();
-    log.accepted();
-  });
-  client.once('unexpected-response', (_request, response) => {
-    // The answer counts, whatever becomes of its body.
-    const { onerror } = client;
-    client.onerror = null;
-    client.off('error', tell);
-    client.on('error', () => undefined);
-    refusalOf(request, response, handshake).then((refusal) => {
-      onerror?.(refusal);
-      request.emit('error', refusal);
-      request.destroy();
+/** Opens a connection, and gives the options that use it. Rejects with our own error. */
+export async function webSocketOptions(
+  { dispatcher, connection, credential, server, impersonation }: WebSocketParts,
+  headers: HttpsOptions['headers'],
+): Promise<object> {
+  const { authorization } = credential;
+  const connect = connection.webSocketConnector(credential);
+  const { protocol, hostname, host, port } = new URL(server);
+  const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
+  const dial = () =>
+    new Promise<Socket>((resolve, reject) => {
+      connect(target, (...[error, socket]) => {
+        if (error) return reject(dispatcher.toOwnError(error));
+        dispatcher.track(socket);
+        return resolve(socket);
+      });
     });
-  });
-}
-
-/** The server has answered without a WebSocket. A 401 is not replayed, but the next handshake has the new credential. */
-async function refusalOf(request: ClientRequest, response: IncomingMessage, handshake: Handshake): Promise<Error> {
-  const { connection, credential, log } = handshake;
-  const { statusCode = 0, headers } = response;
-  const rejected = connection.isRejection(statusCode);
-  log.answered();
-  if (!rejected) log.accepted();
-  const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
-  const reason = await reasonOf(response);
-  let next = '';
-  if (refreshing) {
-    const refreshed = await refreshing;
-    next = refreshed ? '; the credential has been refreshed: try again' : '; there is no better credential now';
-    const and = refreshed
-      ? 'for a WebSocket; the next one has another'
-      : 'for a WebSocket, and there is no better one now';
-    const message = refusalMessage(credential, statusCode, and);
-    if (message !== undefined) log.rejected(message);
-  }
-  const path = request.path.replace(/[?#].*/s, '');
-  const message = `the WebSocket for ${path} was answered with ${statusCode}${reason === '' ? '' : `: ${reason}`}${next}`;
-  return new RequestError('UPGRADE_REFUSED', message, { statusCode }).of(log.cluster);
-}
-
-/** The message of a `Status`. Whatever else a body holds may be long, or secret. */
-async function reasonOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const timer = setTimeout(() => response.destroy(), reasonMs);
-  try {
-    for await (const chunk of response) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > longestReason) break;
-    }
-    const status: unknown = JSON.parse(Buffer.concat(chunks).toString());
-    const message: unknown = Reflect.get(Object(status), 'message');
-    return typeof message === 'string' ? message : '';
-  } catch {
-    return '';
-  } finally {
-    clearTimeout(timer);
-  }
+  // Now, not when the client asks for it: it would wrap the error into an event that does not say what happened.
+  let dialled: WaitingSocket | undefined = new WaitingSocket(await dial());
+  let foreign: RequestError | undefined;
+  return {
+    headers: { ...headers, ...impersonation, ...(authorization ? { Authorization: authorization } : {}) },
+    createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
+      const wanted = `${protocol}//${isIPv6(asked.host) ? `[${asked.host}]` : asked.host}:${asked.port}`;
+      if (URL.parse(wanted)?.host === host) {
+        const socket = dialled?.take();
+        dialled = undefined;
+        if (socket) done(null, socket);
+        else
+          dial().then(
+            (another) => done(null, another),
+            (error: Error) => done(error, null),
+          );
+      } else {
+        foreign = dispatcher.originRefusal(wanted);
+        done(foreign, null);
+      }
+    },
+    finishRequest: (request: ClientRequest, client: WebSocketClient) => {
+      const toOwnError = (error: unknown) => dispatcher.toOwnError(error);
+      watchHandshake(request, client, { connection, credential, log: dispatcher.log, toOwnError });
+      const refusal = foreign ?? dispatcher.fence() ?? dispatcher.pathRefusal(request.path);
+      if (refusal) request.destroy(refusal);
+      else request.end();
+    },
+  };
 }

@@ -11,7 +11,7 @@ import { isMap, isSeq, parseDocument } from 'yaml';
 import { ConfigurationError } from '../../src/errors.ts';
 import type { Credential } from '../../src/exec/exec-credential.ts';
 import { readDefault } from '../../src/rest/from-default.ts';
-import type { KubeconfigParts } from '../../src/rest/from-kubeconfig.ts';
+import type { RestConfigParts } from '../../src/rest/rest-config-parts.ts';
 import { askGo, tally } from './differential.ts';
 import { moduleFolder } from './go-programs.ts';
 import { type Machine, machines } from './kubeconfig-cases.ts';
@@ -54,7 +54,7 @@ async function moveServiceAccount(source: string, temporary: string): Promise<re
 
 interface Ours {
   readonly error?: string;
-  readonly parts?: KubeconfigParts;
+  readonly parts?: RestConfigParts;
   readonly credential?: Credential | undefined;
 }
 

@@ -2,6 +2,10 @@ import type { Dispatcher } from 'undici';
 
 export type RawHeaders = NonNullable<Dispatcher.DispatchController['rawHeaders']> | null;
 
+/** What a handler is told of an upgrade, and of the beginning of an answer. */
+export type Upgrade = Parameters<NonNullable<Dispatcher.DispatchHandler['onRequestUpgrade']>>;
+export type ResponseStart = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>;
+
 /** Stands for the controller of undici's while a request is sent again: what is said to it holds for the next try, too. */
 export abstract class LastingController {
   #wire: Dispatcher.DispatchController | undefined;

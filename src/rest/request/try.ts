@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Carrier, PooledRequest } from '../transport/pool.ts';
 import type { RequestPool } from '../transport/request-pool.ts';
-import { LastingController } from './lasting-controller.ts';
+import { LastingController, type ResponseStart, type Upgrade } from './lasting-controller.ts';
 
 /** What becomes of a try; nothing is told of one that was left. */
 export interface TryEvents {
@@ -68,22 +68,12 @@ export class Try extends LastingController implements PooledRequest {
     this.beginsWith(wire);
   }
 
-  onRequestUpgrade(
-    _wire: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    socket: Duplex,
-  ): void {
+  onRequestUpgrade(...[, statusCode, headers, socket]: Upgrade): void {
     if (this.#left) socket.destroy();
     else this.#events.tryUpgraded(statusCode, headers, socket);
   }
 
-  onResponseStart(
-    _wire: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
+  onResponseStart(...[, statusCode, headers, statusMessage]: ResponseStart): void {
     this.#carrier?.answered();
     if (!this.#left) this.#events.tryAnswered(statusCode, headers, statusMessage);
   }
