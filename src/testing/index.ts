@@ -11,12 +11,7 @@ export {
   createCertificateAuthority,
   type IssuedCertificate,
 } from './certificates.ts';
-export {
-  FakeCluster,
-  type FakeClusterOptions,
-  type FakeClusterStats,
-  type SeenRequest,
-  type Tokens,
-} from './fake-cluster.ts';
+export { FakeCluster } from './fake-cluster.ts';
+export type { FakeClusterOptions, FakeClusterStats, SeenRequest, Tokens } from './fake-cluster-options.ts';
 export type { ObjectName, ObjectsOfKind, StoredTestObject, TestObject } from './objects.ts';
 export { type PluginAnswer, type PluginPlace, type TestPlugin, writePlugin } from './plugin-script.ts';

@@ -1,168 +1,31 @@
 /** The kinds of Kubernetes v1.36 that are stored: their names are discovery's, their rules those of its registry. */
-
-import { type ResourceType, resourceType, type ScalePaths, selectable } from './resource-type.ts';
-
-type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'>>;
-type Row = readonly [kind: string, plural: string, scope: 'namespaced' | 'cluster', rules?: Rules];
-
-const all = { categories: ['all'] };
-const extensions = { categories: ['api-extensions'] };
-const status = { status: true };
-const statusOnly = { status: true, statusKeeps: 'metadata' } as const;
-const generation = { generation: true };
-const returned = { returnsDeleted: true };
-const strict = { unconditionalUpdate: false };
-/** Where Kubernetes takes a finalizer of one word. */
-const anyFinalizer = { qualifiedFinalizers: false };
-const created = { createOnUpdate: true };
-const orphans = { orphansDependents: true };
-const path = { names: 'path' } as const;
-const content = (...fields: readonly string[]) => ({ content: fields });
-/** Numbers that a status always has. */
-const counts = (...fields: readonly string[]) => {
-  const zeros = Object.fromEntries(fields.map((field) => [field, 0]));
-  return { initialStatus: zeros, statusDefaults: zeros };
-};
-const short = (...shortNames: readonly string[]) => ({ shortNames });
-const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
-  scale: {
-    specReplicas: ['spec', 'replicas'],
-    statusReplicas: ['status', 'replicas'],
-    selector: ['spec', 'selector', ...selector],
-  },
-});
-const streams = ['attach', 'exec', 'portforward', 'proxy', 'log'];
-
-const podFields = [
-  selectable('spec.nodeName'),
-  selectable('spec.restartPolicy', 'Always'),
-  selectable('spec.schedulerName', 'default-scheduler'),
-  selectable('spec.serviceAccountName'),
-  selectable('spec.hostNetwork', 'false'),
-  selectable('status.phase'),
-  selectable('status.podIP'),
-  selectable('status.nominatedNodeName'),
-];
-const eventFields = [
-  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) =>
-    selectable(`involvedObject.${field}`),
-  ),
-  selectable('reason'),
-  selectable('reportingComponent'),
-  selectable('source.component', '', 'source'),
-  selectable('type'),
-];
+import { coreTypes } from './core-types.ts';
+import { type ResourceType, resourceType, selectable } from './resource-type.ts';
+import {
+  all,
+  anyFinalizer,
+  content,
+  counts,
+  created,
+  extensions,
+  generation,
+  orphans,
+  path,
+  type Row,
+  returned,
+  scale,
+  short,
+  status,
+  statusOnly,
+  strict,
+} from './type-rules.ts';
 
 const storageClassContent = [
   ...['provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode'],
   'allowedTopologies',
 ];
-const eventContent = [
-  ...['involvedObject', 'reason', 'message', 'source', 'firstTimestamp', 'lastTimestamp', 'count', 'type', 'eventTime'],
-  ...['series', 'action', 'related', 'reportingComponent', 'reportingInstance'],
-];
-
 const groups: Readonly<Record<string, readonly Row[]>> = {
-  v1: [
-    ['ConfigMap', 'configmaps', 'namespaced', { ...short('cm'), ...content('data', 'binaryData', 'immutable') }],
-    ['Endpoints', 'endpoints', 'namespaced', { ...short('ep'), ...created, ...content('subsets') }],
-    [
-      'Event',
-      'events',
-      'namespaced',
-      { ...anyFinalizer, ...short('ev'), ...created, ...content(...eventContent), fields: eventFields },
-    ],
-    ['LimitRange', 'limitranges', 'namespaced', { ...short('limits'), ...created }],
-    [
-      'Namespace',
-      'namespaces',
-      'cluster',
-      {
-        ...short('ns'),
-        ...status,
-        ...returned,
-        names: 'label',
-        deleteCollection: false,
-        initialStatus: { phase: 'Active' },
-        fields: [selectable('status.phase')],
-        notDone: ['finalize'],
-      },
-    ],
-    [
-      'Node',
-      'nodes',
-      'cluster',
-      { ...short('no'), ...status, fields: [selectable('spec.unschedulable', 'false')], notDone: ['proxy'] },
-    ],
-    [
-      'PersistentVolumeClaim',
-      'persistentvolumeclaims',
-      'namespaced',
-      { ...short('pvc'), ...status, ...returned, initialStatus: { phase: 'Pending' } },
-    ],
-    [
-      'PersistentVolume',
-      'persistentvolumes',
-      'cluster',
-      { ...short('pv'), ...status, ...returned, initialStatus: { phase: 'Pending' } },
-    ],
-    [
-      'Pod',
-      'pods',
-      'namespaced',
-      {
-        ...short('po'),
-        ...all,
-        ...status,
-        ...generation,
-        ...returned,
-        statusKeeps: 'ownerReferences',
-        initialStatus: { phase: 'Pending' },
-        fields: podFields,
-        notDone: [...streams, 'binding', 'ephemeralcontainers', 'eviction', 'resize'],
-      },
-    ],
-    ['PodTemplate', 'podtemplates', 'namespaced', { ...generation, ...returned, ...content('template') }],
-    [
-      'ReplicationController',
-      'replicationcontrollers',
-      'namespaced',
-      {
-        ...short('rc'),
-        ...all,
-        ...orphans,
-        ...status,
-        ...generation,
-        ...scale(),
-        ...counts('replicas'),
-        fields: [selectable('status.replicas', '0')],
-      },
-    ],
-    ['ResourceQuota', 'resourcequotas', 'namespaced', { ...short('quota'), ...status, ...returned }],
-    ['Secret', 'secrets', 'namespaced', { ...content('data', 'type', 'immutable'), fields: [selectable('type')] }],
-    [
-      'ServiceAccount',
-      'serviceaccounts',
-      'namespaced',
-      { ...short('sa'), ...returned, ...content('secrets', 'imagePullSecrets', 'automountServiceAccountToken') },
-    ],
-    [
-      'Service',
-      'services',
-      'namespaced',
-      {
-        ...short('svc'),
-        ...all,
-        ...status,
-        ...returned,
-        ...created,
-        names: 'service',
-        initialStatus: { loadBalancer: {} },
-        fields: [selectable('spec.clusterIP'), selectable('spec.type', 'ClusterIP')],
-        notDone: ['proxy'],
-      },
-    ],
-  ],
+  v1: coreTypes,
   'admissionregistration.k8s.io/v1': [
     [
       'MutatingAdmissionPolicy',
