@@ -40,7 +40,8 @@ async function startServer(t: TestContext, limitOf: (connection: number) => numb
   const core = config.makeApiClient(CoreV1Api);
   const lists = (count: number) => outcomes(count, () => core.listNamespace());
   const url = `https://127.0.0.1:${port}/api/v1/pods`;
-  const post = () => request(url, { dispatcher: config.dispatcher, method: 'POST', body: '{}' });
+  const post = (signal?: AbortSignal) =>
+    request(url, { dispatcher: config.dispatcher, method: 'POST', body: '{}', ...(signal ? { signal } : {}) });
   const posts = (count: number) => outcomes(count, async () => (await post()).body.dump());
   const watch = () => request(`${url}?watch=true`, { dispatcher: config.dispatcher });
   const answerHeld = () => {
@@ -49,7 +50,7 @@ async function startServer(t: TestContext, limitOf: (connection: number) => numb
   const allow = (limit: number) => {
     for (const session of sessions) if (!session.destroyed) session.settings({ maxConcurrentStreams: limit });
   };
-  return { sessions, control, held, lists, posts, watch, allow, answerHeld, core };
+  return { sessions, control, held, lists, post, posts, watch, allow, answerHeld, core, providers };
 }
 
 /** How requests that are sent at once end, each outcome once. */
@@ -127,6 +128,19 @@ describe('a server that allows no stream', () => {
     assert.deepEqual(await lists(40), ['an answer']);
     assert.equal(sessions.length, 2);
   });
+
+  for (const end of ['its signal', 'providers.close()'] as const) {
+    test(`lets go of those who wait with ${end}`, { timeout: 20_000 }, async (t) => {
+      const { sessions, providers, post } = await startServer(t, () => 0, 60_000);
+      const given = new AbortController();
+      const waiting = Array.from({ length: 5 }, () => assert.rejects(post(given.signal)));
+      await until(t, () => sessions.length >= 2);
+      await heard(sessions[1]);
+      if (end === 'its signal') given.abort(new Error('enough'));
+      else await providers.close();
+      await Promise.all(waiting);
+    });
+  }
 
   test('no longer: it is found again', { timeout: 20_000 }, async (t) => {
     let limit = 0;
