@@ -20,6 +20,18 @@ interface PooledSocketEvents {
   readonly closed: () => void;
 }
 
+const ignore = () => undefined;
+/** A request that is over before undici writes it. */
+const neverWritten: Dispatcher.DispatchHandler = {
+  onRequestStart: () => {
+    throw new Error('it is not to be written');
+  },
+  onResponseStart: ignore,
+  onResponseData: ignore,
+  onResponseEnd: ignore,
+  onResponseError: ignore,
+};
+
 /** One connected socket with an undici client around it, which never connects a second time. */
 export class PooledSocket implements Carrier {
   readonly protocol: 'h1' | 'h2';
@@ -84,7 +96,24 @@ export class PooledSocket implements Carrier {
       end();
       events.closed();
     });
-    if (this.protocol === 'h2') watchForSilence(socket, options.silenceMs);
+    if (this.protocol === 'h2') {
+      watchForSilence(socket, options.silenceMs);
+      queueMicrotask(() => this.#attach());
+    } else {
+      const unused = () => this.#client.stats.connected || this.close();
+      const timer = setTimeout(unused, options.keepAliveTimeoutMs).unref();
+      socket.once('close', () => clearTimeout(timer));
+    }
+  }
+
+  /**
+   * Gives an HTTP/2 socket to undici though nobody has a request for it now: who asked for it may have given up. Unread, its end
+   * would not be noticed, and the next request would be lost on it; nor would it be closed when it has been idle for long. undici
+   * connects for a request only: this one is never written.
+   */
+  #attach(): void {
+    if (this.#ended || this.#client.stats.size > 0) return;
+    this.#client.dispatch({ path: '/', method: 'GET' }, neverWritten);
   }
 
   /** It takes no request now. */

@@ -1,0 +1,91 @@
+// A connection that is opened, and that nobody has a request for: who asked for it has given up.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createSecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { createConnector } from '../../src/rest/transport/connector.ts';
+import { Pool, poolDefaults } from '../../src/rest/transport/pool.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { sendThrough } from '../fixtures/pooled-request.ts';
+import { until } from '../fixtures/until.ts';
+
+const authority = createCertificateAuthority('unused');
+const issued = authority.issue({ commonName: 'unused', ipAddresses: ['127.0.0.1'] });
+
+/** A pool with one connection that has carried nothing, and its server. */
+async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs = poolDefaults.keepAliveTimeoutMs) {
+  const open = new Set<Socket>();
+  let connections = 0;
+  const server = createSecureServer({ cert: issued.certificate, key: issued.key, allowHTTP1: true });
+  server.on('request', (_request, response) => response.end('{}'));
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket)).on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const url = `https://127.0.0.1:${Object(server.address()).port}`;
+  const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
+  const cluster = { server: url, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
+  const connect = createConnector(cluster, undefined, undefined, { allowH2 });
+  const sockets: Socket[] = [];
+  const pool = new Pool(
+    url,
+    (options, callback) =>
+      connect(options, (...result) => {
+        if (result[1]) sockets.push(result[1]);
+        callback(...result);
+      }),
+    { ...poolDefaults, keepAliveTimeoutMs },
+  );
+  t.after(() => pool.destroy(new Error('the test has ended')));
+  // Opens one for later.
+  const nobody = {
+    longRunning: false,
+    takenBy: () => assert.fail('it was taken'),
+    failures: 0,
+    waitsSince: undefined,
+    notSent: () => assert.fail('it was refused'),
+  };
+  assert.equal(pool.offer({ path: '/', method: 'GET' }, nobody, 1), false);
+  await until(t, () => sockets.length === 1 && open.size === 1);
+  return { pool, url, sockets, open, connections: () => connections };
+}
+
+for (const [protocol, allowH2] of [
+  ['HTTP/2', true],
+  ['HTTP/1.1', false],
+] as const) {
+  describe(`a connection of ${protocol} that nobody has used`, () => {
+    test('carries the first request', async (t) => {
+      const { pool, url, connections } = await startUnused(t, allowH2);
+      assert.equal(await sendThrough(pool, url, '/'), 200);
+      assert.equal(connections(), 1);
+    });
+
+    test('and that the server closes is noticed, and loses no request', async (t) => {
+      const { pool, url, sockets, open, connections } = await startUnused(t, allowH2);
+      for (const socket of open) socket.end();
+      await until(t, () => sockets[0]?.destroyed === true);
+      assert.equal(await sendThrough(pool, url, '/'), 200);
+      assert.equal(connections(), 2);
+    });
+
+    test('is closed when it has been idle for as long as any other', async (t) => {
+      const { open } = await startUnused(t, allowH2, 300);
+      await until(t, () => open.size === 0);
+    });
+
+    test('is closed when its pool retires', async (t) => {
+      const { pool, open } = await startUnused(t, allowH2);
+      await pool.retire();
+      await until(t, () => open.size === 0);
+    });
+  });
+}
