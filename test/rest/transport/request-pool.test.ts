@@ -53,7 +53,8 @@ test('the sockets for short requests are 32 at most beside the one for everythin
   };
   await Promise.all(Array.from({ length: 60 }, caller));
   assert.ok(most > 1 && most <= 33, `${most} sockets`);
-  await until(t, () => open.size === 1);
+  // The one for everything is idle as well, and may go before the last of them.
+  await until(t, () => open.size <= 1);
   // They come again with the load.
   await Promise.all(Array.from({ length: 60 }, caller));
   assert.ok(open.size > 1, `${open.size} sockets`);
