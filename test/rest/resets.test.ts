@@ -147,3 +147,18 @@ describe('a GOAWAY that arrives between the sending of requests and their writin
     });
   }
 });
+
+test('requests with long bodies that are given up end, and their process goes on', async (t) => {
+  const server = createSecureServer(tlsOptions);
+  server.on('session', (session) => session.on('error', () => undefined));
+  server.on('stream', (stream) => stream.on('error', () => undefined).resume());
+  const port = await listen(t, server);
+  const providers = startProviders(t, await startPlugin(t));
+  const { dispatcher } = providers.getConfig(profileAt(port));
+  const body = 'x'.repeat(600_000);
+  for (let round = 0; round < 30; round++) {
+    const signal = AbortSignal.timeout(5 + (round % 7));
+    await assert.rejects(request(`https://127.0.0.1:${port}/x`, { dispatcher, method: 'POST', body, signal }));
+  }
+  await providers.close();
+});
