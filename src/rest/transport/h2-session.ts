@@ -21,13 +21,22 @@ interface SessionWatcher {
 export function watchSession(socket: Socket, { allows, streamBegins }: SessionWatcher): void {
   const session = sessionOf(socket);
   if (!session) return;
-  session.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => allows(maxConcurrentStreams));
+  /** The streams that are open, with what is to be done for each if the server has not looked at it. */
+  const open = new Map<ClientHttp2Stream, () => void>();
+  session.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => {
+    allows(maxConcurrentStreams);
+    if (open.size <= maxConcurrentStreams) return;
+    // A stream that was not written when the settings came is not written now. Node keeps it until others end, without a word.
+    for (const [stream, unseen] of open) if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unseen();
+  });
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
     const unseen = streamBegins();
     if (unseen) {
+      open.set(stream, unseen);
+      stream.on('close', () => open.delete(stream));
       // Before undici's own listeners.
       stream.on('error', () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && unseen());
       stream.on('frameError', (type) => type === headersFrame && unseen());
