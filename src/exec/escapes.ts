@@ -24,6 +24,22 @@ function decodePercent(escaped: string): string {
   }
 }
 
+/** HTML and XML, in the error page of a server: `&amp;`, `&#38;`, `&#x26;`. */
+const entities = /&(?:#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi;
+const named: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&apos;': "'",
+};
+function decodeEntity(escaped: string): string {
+  const [, hex, digits] = /^&#(x?)(.*);$/i.exec(escaped) ?? [];
+  if (digits === undefined) return named[escaped.toLowerCase()] ?? escaped;
+  const code = Number.parseInt(digits, hex ? 16 : 10);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : escaped;
+}
+
 /** A string in a string: JSON in a line of a log that is JSON. */
 const deepest = 2;
 
@@ -34,6 +50,7 @@ export function viewsOf(text: string): readonly View[] {
   for (const [pattern, decode] of [
     [backslashes, decodeBackslash],
     [percents, decodePercent],
+    [entities, decodeEntity],
   ] as const) {
     let view = whole;
     for (let depth = 1; depth <= deepest && view.text.search(pattern) >= 0; depth++) {

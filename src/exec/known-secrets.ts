@@ -108,7 +108,14 @@ function formsOf(secret: string): readonly string[] {
     secret.replaceAll(' ', '+'),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
+    ...[0, 1, 2].flatMap((before) => [insideBase64(bytes, before, 'base64'), insideBase64(bytes, before, 'base64url')]),
   ];
+}
+
+/** A secret in the base64 of a longer text, such as `name:secret`: the characters that do not depend on what stands around it. */
+function insideBase64(bytes: Buffer, before: number, encoding: 'base64' | 'base64url'): string {
+  const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding);
+  return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
 }
 
 /** Whether a part of a view has an escape in the text: else the text itself is looked at there. */

@@ -155,6 +155,8 @@ describe('a known secret', () => {
     ['a URL in lower case', 'p@ss/w\u00f6rd', 'GET /?x=p%40ss%2fw%c3%b6rd'],
     ['a form', 'p@ss word1', 'x=p%40ss+word1&y=1'],
     ['a form, with a space as %20', 'p@ss word1', 'x=p%40ss%20word1&y=1'],
+    ['a page of HTML', 'Tr0ub&<dor3', '<p>Tr0ub&amp;&lt;dor3 is wrong'],
+    ['a page of HTML, by numbers', 'Tr0ub&/dor3', '<p>Tr0ub&#38;&#x2F;dor3 is wrong'],
   ] as const) {
     test(`that is escaped is hidden: ${how}`, () => {
       const shown = redact(text, [secret]);
@@ -163,8 +165,22 @@ describe('a known secret', () => {
     });
   }
 
+  for (const [how, text] of Object.entries({
+    'with a login before it': 'me:Tr0ubador3',
+    'with one character before it': '"Tr0ubador3"',
+    'with two characters before it': 'x=Tr0ubador3\n',
+    'with a line break behind it': 'Tr0ubador3\n',
+  })) {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      test(`in ${encoding} of a longer text is hidden: ${how}`, () => {
+        const shown = redact(`auth is ${Buffer.from(text).toString(encoding)}`, ['Tr0ubador3']);
+        assert.match(shown, /^auth is [\w=]{0,5}\[redacted\][\w=]{0,4}$/);
+      });
+    }
+  }
+
   test('leaves escapes that are none of it as they are', () => {
-    const text = String.raw`a\tb \u0041 100%25 %zz %ff C:\temp\ "\" \uD83D [redacted]`;
+    const text = String.raw`a\tb \u0041 100%25 %zz %ff &amp; &x; &#1114112; C:\temp\ "\" \uD83D [redacted]`;
     assert.equal(redact(text.replace('[redacted]', 'Tr0ub&dor3'), ['Tr0ub&dor3']), text);
   });
 
@@ -202,7 +218,7 @@ describe('the time that it takes to redact', () => {
   const limits = { length: 1_024, factor: 8, most: 3 };
 
   test('grows with the secrets, also where they and the text repeat themselves', () => {
-    for (const piece of ['a', 'ab', 'abc=', `${opaque} `, '%41', String.raw`\u0041`, String.raw`\\`]) {
+    for (const piece of ['a', 'ab', 'abc=', `${opaque} `, '%41', '&#65;', String.raw`\u0041`, String.raw`\\`]) {
       const ratio = growth((size) => {
         const text = `x ${piece.repeat(size / piece.length)}`;
         const secrets = [`${piece.repeat((4 * size) / piece.length)}.`];
