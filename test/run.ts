@@ -4,9 +4,9 @@
  * files `*.program.test.ts`, which start whole programs again and again. With `--kind load` it is the files `*.load.test.ts`, which send
  * thousands of requests or hold thousands of objects. Each kind takes as long as all of the other tests.
  */
-import { globSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { execa } from 'execa';
@@ -47,8 +47,11 @@ function findGroups(): readonly Group[] {
         files: files.filter((_, index) => index % count === part),
       }));
     })
-    .sort((one, other) => other.files.length - one.files.length);
+    .sort((one, other) => bytesOf(other) - bytesOf(one));
 }
+
+/** What takes long begins first. */
+const bytesOf = ({ files }: Group) => files.reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
 
 /** From Node's own summary, which may be in colour. */
 const countTests = (output: string) => Number(/^ℹ tests (\d+)$/m.exec(stripVTControlCharacters(output))?.[1] ?? 0);

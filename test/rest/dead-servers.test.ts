@@ -18,7 +18,8 @@ import { until } from '../fixtures/until.ts';
 
 const ended = (error: unknown) => (error instanceof CredentialsError ? Reflect.get(error, 'code') : error);
 
-describe('a server that is dead', () => {
+// All at once: each of them waits for its limit.
+describe('a server that is dead', { concurrency: true }, () => {
   for (const [silence, expected, options] of [
     ['TLS', 'CONNECT_TIMEOUT', { connectTimeoutMs: 1_000 }],
     ['HTTP/2', 'RESPONSE_TIMEOUT', { requestTimeoutMs: 1_000 }],
