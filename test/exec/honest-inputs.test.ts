@@ -8,12 +8,19 @@ import { historyOf, type Past } from '../fixtures/run-history.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 import { VirtualTime } from '../fixtures/virtual-time.ts';
 
+/** The signal of an instance that is closed with its test: one that is not keeps places free. */
+function instanceOf(t: TestContext): AbortSignal {
+  const closing = new AbortController();
+  t.after(() => closing.abort());
+  return closing.signal;
+}
+
 describe('plugin inputs', () => {
   /** Hanging inputs, one honest one among them; gives how many timeouts have passed at each place when that one begins. */
-  async function timeoutsBeside(hanging: number, limit: number, position: number, past: Past) {
+  async function timeoutsBeside(t: TestContext, hanging: number, limit: number, position: number, past: Past) {
     const timeoutMs = 60;
     const time = new VirtualTime();
-    const { signal } = new AbortController();
+    const signal = instanceOf(t);
     const hang = (ms: number) =>
       time.sleep(ms).then(() => {
         throw new PluginError('PLUGIN_TIMEOUT', 'hangs', { provider: 'a', origin: 'a', command: 'c' });
@@ -42,15 +49,15 @@ describe('plugin inputs', () => {
       ['in their middle', 32],
       ['after them', 64],
     ] as const) {
-      test(`that are honest wait two timeouts at most beside 64 new ones that hang: ${limit} places, asked ${where}`, async () => {
-        const { after, share } = await timeoutsBeside(64, limit, position, 'new');
+      test(`that are honest wait two timeouts at most beside 64 new ones that hang: ${limit} places, asked ${where}`, async (t) => {
+        const { after, share } = await timeoutsBeside(t, 64, limit, position, 'new');
         assert.ok(after <= 2, `${after} timeouts`);
         assert.ok(share >= 1 / 20, `a share of ${share}`);
         if (position === 64) assert.equal(share, 1, 'the last one has all of its time');
       });
     }
-    test(`that are known to answer wait one timeout at most beside them: ${limit} places`, async () => {
-      const { after, share } = await timeoutsBeside(64, limit, 64, 'answers');
+    test(`that are known to answer wait one timeout at most beside them: ${limit} places`, async (t) => {
+      const { after, share } = await timeoutsBeside(t, 64, limit, 64, 'answers');
       assert.ok(after <= 1, `${after} timeouts`);
       assert.equal(share, 1);
     });
@@ -90,9 +97,9 @@ describe('plugin inputs', () => {
     await time.during(Promise.all([...quick, ...slow]));
   });
 
-  test('that are new have all of their time, however long those before them have hung that are gone', async () => {
+  test('that are new have all of their time, however long those before them have hung that are gone', async (t) => {
     const [time, timeoutMs] = [new VirtualTime(), 60_000];
-    const { signal } = new AbortController();
+    const signal = instanceOf(t);
     const run = (work: (ms: number) => Promise<unknown>) =>
       withinRunLimit(
         { signal, limit: 4, accessType: 'a', timeoutMs, now: time.now, history: new RunHistory() },

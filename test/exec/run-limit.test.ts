@@ -184,8 +184,15 @@ describe('plugin inputs', () => {
     const { run } = startInstance(t, 8, 1);
     const failed = (ms: number) =>
       Promise.reject(new PluginError('PLUGIN_TIMEOUT', `${ms}`, { provider: 'a', origin: 'a', command: 'c' }));
-    const { signal } = new AbortController();
-    const request = () => ({ signal, limit: 8, accessType: 'a', history: new RunHistory(), timeoutMs: 1_000 });
+    const closing = new AbortController();
+    t.after(() => closing.abort());
+    const request = () => ({
+      signal: closing.signal,
+      limit: 8,
+      accessType: 'a',
+      history: new RunHistory(),
+      timeoutMs: 1_000,
+    });
     for (let i = 0; i < 2; i++) await assert.rejects(withinRunLimit(request(), failed));
     const granted = await Promise.all(
       Array.from({ length: 40 }, () => withinRunLimit(request(), async (ms) => settled().then(() => ms))),
