@@ -9,6 +9,14 @@ export class CutAnswer extends Error {
 /** RFC 9113, section 6.2. */
 const headersFrame = 1;
 
+/** The connection is gone, and neither Node nor undici has said so. */
+class LostConnection extends Error {
+  readonly code = 'ECONNRESET';
+}
+
+/** Milliseconds between two looks at whether the connection of open streams still stands. */
+const standingIntervalMs = 500;
+
 /** What somebody wants to know of an HTTP/2 session. */
 interface SessionWatcher {
   /** The server has said how many streams it allows at once. */
@@ -29,10 +37,12 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     // A stream that was not written when the settings came is not written now. Node keeps it until others end, without a word.
     for (const [stream, unseen] of open) if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unseen();
   });
+  const watchStanding = standingWatch(socket);
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
+    watchStanding(stream);
     const unseen = streamBegins();
     if (unseen) {
       open.set(stream, unseen);
@@ -45,6 +55,37 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     if (Object(headers)[':method'] !== 'CONNECT') checkEnd(stream);
     return stream;
   };
+}
+
+/**
+ * Destroys the socket where the connection is gone and Node does not notice. A write that fails before the end of the connection
+ * has been read is never taken for ended if another follows it at once, and the session does not read while it writes: its streams
+ * would stay open until the watchdog misses the pings (Node 24.21, plain `http2` too; nodejs/node#61304).
+ */
+function standingWatch(socket: Socket): (stream: ClientHttp2Stream) => void {
+  let streams = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const look = () => {
+    if (!hasPeer(socket)) socket.destroy(new LostConnection('the connection was reset by the server'));
+  };
+  const stop = () => clearInterval(timer);
+  socket.once('close', stop);
+  return (stream) => {
+    streams += 1;
+    // It holds the process: such a socket no longer does.
+    if (streams === 1 && !socket.destroyed) timer = setInterval(look, standingIntervalMs);
+    stream.once('close', () => {
+      streams -= 1;
+      if (streams === 0) stop();
+    });
+  };
+}
+
+/** Asks the system, for Node's `remoteAddress` is remembered. */
+function hasPeer(socket: Socket): boolean {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  const { getpeername } = Object(handle);
+  return typeof getpeername !== 'function' || getpeername.call(handle, {}) === 0;
 }
 
 /**
