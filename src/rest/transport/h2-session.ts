@@ -14,8 +14,11 @@ class LostConnection extends Error {
   readonly code = 'ECONNRESET';
 }
 
-/** Milliseconds between two looks at whether the connection of open streams still stands. */
-const standingIntervalMs = 500;
+/** Milliseconds until it is looked whether the connection of a stream that has just begun still stands. */
+const firstLookMs = 500;
+
+/** The most milliseconds between two looks: a thousand idle watches must cost nothing to speak of. */
+const longestLookMs = 8_000;
 
 /** What somebody wants to know of an HTTP/2 session. */
 interface SessionWatcher {
@@ -64,16 +67,23 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
  */
 function standingWatch(socket: Socket): (stream: ClientHttp2Stream) => void {
   let streams = 0;
+  let delayMs = firstLookMs;
   let timer: NodeJS.Timeout | undefined;
-  const look = () => {
-    if (!hasPeer(socket)) socket.destroy(new LostConnection('the connection was reset by the server'));
+  const stop = () => clearTimeout(timer);
+  const lookIn = (ms: number) => {
+    stop();
+    delayMs = ms;
+    timer = setTimeout(look, ms);
   };
-  const stop = () => clearInterval(timer);
+  const look = () => {
+    if (hasPeer(socket)) lookIn(Math.min(2 * delayMs, longestLookMs));
+    else socket.destroy(new LostConnection('the connection was reset by the server'));
+  };
   socket.once('close', stop);
   return (stream) => {
     streams += 1;
-    // It holds the process: such a socket no longer does.
-    if (streams === 1 && !socket.destroyed) timer = setInterval(look, standingIntervalMs);
+    // The timer holds the process: such a socket no longer does.
+    if (!socket.destroyed && (streams === 1 || delayMs > firstLookMs)) lookIn(firstLookMs);
     stream.once('close', () => {
       streams -= 1;
       if (streams === 0) stop();
