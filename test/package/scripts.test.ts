@@ -34,3 +34,14 @@ test('test:file takes a pattern after the file, as CONTRIBUTING writes it', asyn
   assert.match(stdout, /^# fail 0$/m);
   assert.doesNotMatch(stdout, /matches as the regular expression/, 'one of its tests');
 });
+
+for (const path of ['package-lock.json', 'docs/package-lock.json']) {
+  test(`${path} has what other systems need, which npm ci asks for everywhere`, () => {
+    const { packages } = JSON.parse(read(path));
+    const names = new Set(Object.keys(packages).map((place) => place.replace(/^.*node_modules\//, '')));
+    const missing = Object.values<{ optionalDependencies?: object }>(packages)
+      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+      .filter((name) => !names.has(name));
+    assert.deepEqual(missing, []);
+  });
+}
