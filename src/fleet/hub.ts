@@ -18,6 +18,7 @@ import { clusterProfileKind, type FleetProfile } from './profile.ts';
 import type { Restart } from './reflect/restart.ts';
 import { inSlice } from './reflect/slices.ts';
 import { emit, type FleetObserver } from './telemetry.ts';
+import { Wait } from './wait.ts';
 
 export interface HubOptions {
   readonly hub: KubeConfig;
@@ -43,12 +44,12 @@ export class Hub {
   readonly #server: ApiServer;
   readonly #profiles: readonly Informer<FleetProfile>[];
   readonly #placement: Informer<PlacementDecision> | undefined;
-  #wake = () => {};
-  readonly #changed = () => this.#wake();
+  readonly #change: Wait;
 
   constructor(options: HubOptions) {
     const { namespaces, labelSelector, placement } = options;
     this.#options = options;
+    this.#change = new Wait(options.clock);
     this.#server = new ApiServer(options.hub);
     const selector = labelSelector === undefined ? {} : { labelSelector };
     this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
@@ -105,7 +106,7 @@ export class Hub {
 
   /** Every list is complete, or has failed at least once; placement is known. */
   async #settled(): Promise<void> {
-    for (const informer of this.#profiles) informer.synced().then(this.#changed, this.#changed);
+    for (const informer of this.#profiles) informer.synced().then(this.#change.poke, this.#change.poke);
     await this.#placement?.synced().catch(() => undefined);
     await this.#until(() => this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble));
   }
@@ -113,13 +114,9 @@ export class Hub {
   /** Resolves when it holds, or the signal aborts. */
   async #until(holds: () => boolean): Promise<void> {
     const { signal } = this.#options;
-    signal.addEventListener('abort', this.#changed, { once: true });
-    while (!signal.aborted && !holds()) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    signal.removeEventListener('abort', this.#changed);
+    signal.addEventListener('abort', this.#change.poke, { once: true });
+    while (!signal.aborted && !holds()) await this.#change.for();
+    signal.removeEventListener('abort', this.#change.poke);
   }
 
   #informer<T extends KubernetesObject>(
@@ -133,7 +130,7 @@ export class Hub {
     return new Informer<T>(options, context, signal, ({ reason, afterMs }) => {
       const { apiVersion, kind } = options;
       emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-      this.#wake();
+      this.#change.poke();
     });
   }
 }

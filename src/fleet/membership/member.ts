@@ -9,6 +9,7 @@ import type { Cluster } from '../cluster.ts';
 import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
+import { Wait } from '../wait.ts';
 import { accessOf, forgetFailure } from './access.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
@@ -44,6 +45,7 @@ export class Member {
   readonly ended: Promise<void>;
   readonly #context: MemberContext;
   readonly #health: Health;
+  readonly #wait: Wait;
   #profile: FleetProfile;
   #verdict: Verdict | undefined;
   /** Why it leaves the fleet. */
@@ -59,14 +61,13 @@ export class Member {
   /** Why the last attempt failed, and what the profile resolved to then. */
   #failure: (Failure & { readonly access: string }) | undefined;
   #stopWatching = () => {};
-  #wake = () => {};
-  #poked = false;
 
   constructor(name: string, profile: FleetProfile, context: MemberContext) {
     this.name = name;
     this.#profile = profile;
     this.#context = context;
     this.#since = context.clock.now();
+    this.#wait = new Wait(context.clock);
     this.#health = new Health(context.clock, context.unhealthyGraceMs);
     this.#health.report(context.readinessOf(profile));
     this.ended = this.#drive().catch((error: unknown) => {
@@ -137,13 +138,11 @@ export class Member {
     const attempt = this.#status.state === 'Engaging' ? this.#engagement : undefined;
     const why = attempt && this.#whyNot(attempt.basis);
     if (why) attempt?.abort(disengaged(this.name, why));
-    this.#poked = true;
-    this.#wake();
+    this.#wait.poke();
   }
 
   async #drive(): Promise<void> {
     for (;;) {
-      this.#poked = false;
       const step = this.#next();
       switch (step.do) {
         case 'engage':
@@ -154,7 +153,7 @@ export class Member {
           break;
         case 'wait':
           if (step.status) this.#setStatus(step.status);
-          await this.#wait(step.ms);
+          await this.#wait.for(step.ms);
           break;
         case 'end': {
           this.#stopWatching();
@@ -209,7 +208,7 @@ export class Member {
     if (!this.#context.claim(key, this)) {
       const message = `another profile of ${key} is being disengaged`;
       this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
-      await this.#wait();
+      await this.#wait.for();
       return;
     }
     this.#stopWatching();
@@ -279,18 +278,6 @@ export class Member {
 
   #access(): string {
     return accessOf(this.#context.providers, this.#profile);
-  }
-
-  /** Until somebody pokes, or the time is over. */
-  async #wait(ms?: number): Promise<void> {
-    if (this.#poked) return;
-    let cancel = () => {};
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (ms !== undefined) cancel = this.#context.clock.after(ms, resolve);
-    });
-    cancel();
-    this.#wake = () => {};
   }
 
   #setStatus({ state, reason, message }: Status): void {
