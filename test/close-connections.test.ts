@@ -13,40 +13,24 @@ import { until } from './fixtures/until.ts';
 
 describe('close() of the providers, and connections:', () => {
   /** What a connection waits for when it never comes to be. */
-  const dead: Readonly<
-    Record<
-      string,
-      (t: TestContext) => Promise<{ profile: ClusterProfile; connected: Promise<void>; open: ReadonlySet<unknown> }>
-    >
-  > = {
+  interface Dead {
+    readonly profile: ClusterProfile;
+    readonly connected: Promise<void>;
+    readonly open: ReadonlySet<unknown>;
+  }
+  const silentProxy = (scheme: string) => async (t: TestContext) => {
+    const { port, connected, open } = await startSilentProxy(t);
+    const proxy = { 'proxy-url': `${scheme}://127.0.0.1:${port}` };
+    return { profile: profileOf('https://spoke.example', proxy), connected, open };
+  };
+  const dead: Readonly<Record<string, (t: TestContext) => Promise<Dead>>> = {
     'a server that ends no handshake': async (t) => {
       const { port, connected, open } = await startSilentProxy(t);
       return { profile: profileOf(`https://127.0.0.1:${port}`), connected, open };
     },
-    'an http proxy that says nothing': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `http://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
-    'an https proxy that ends no handshake': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `https://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
-    'a socks5 proxy that says nothing': async (t) => {
-      const { port, connected, open } = await startSilentProxy(t);
-      return {
-        profile: profileOf('https://spoke.example', { 'proxy-url': `socks5://127.0.0.1:${port}` }),
-        connected,
-        open,
-      };
-    },
+    'an http proxy that says nothing': silentProxy('http'),
+    'an https proxy that ends no handshake': silentProxy('https'),
+    'a socks5 proxy that says nothing': silentProxy('socks5'),
     'a server behind a proxy that ends no handshake': async (t) => {
       const proxy = await startHttpProxy(t);
       const { port, connected, open } = await startSilentProxy(t);

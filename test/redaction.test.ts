@@ -68,11 +68,12 @@ describe('a secret', () => {
         clusters: [{ name: 'c', cluster: { server: 'https://h', ...cluster } }],
         users: [{ name: 'c', user: { exec: { apiVersion: v1, command: 'p', interactiveMode: 'Never' }, ...user } }],
       });
+    const answered = (status: object) =>
+      outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status }), [v1]));
     const load = (text: string) => () => RestConfig.fromKubeConfig({ text });
     const paths: readonly ((secret: string, around: string, other: string) => string)[] = [
       // What a plugin answers, well or badly.
-      (secret) =>
-        outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status: { token: secret } }), [v1])),
+      (secret) => answered({ token: secret }),
       (secret, around) => outcome(() => decodeExecCredential(`${around}${secret}${around}`, [v1])),
       (secret, around) =>
         outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status: `${around}${secret}` }), [v1])),
@@ -83,33 +84,9 @@ describe('a secret', () => {
             [v1],
           ),
         ),
-      (secret, around) =>
-        outcome(() =>
-          decodeExecCredential(
-            JSON.stringify({ apiVersion: v1, status: { token: `${secret}${around}`, expirationTimestamp: secret } }),
-            [v1],
-          ),
-        ),
-      (secret) =>
-        outcome(() =>
-          decodeExecCredential(
-            JSON.stringify({
-              apiVersion: v1,
-              status: { clientCertificateData: pair.certificate, clientKeyData: secret },
-            }),
-            [v1],
-          ),
-        ),
-      (secret) =>
-        outcome(() =>
-          decodeExecCredential(
-            JSON.stringify({
-              apiVersion: v1,
-              status: { clientCertificateData: pair.certificate, clientKeyData: `${pair.key}${secret}` },
-            }),
-            [v1],
-          ),
-        ),
+      (secret, around) => answered({ token: `${secret}${around}`, expirationTimestamp: secret }),
+      (secret) => answered({ clientCertificateData: pair.certificate, clientKeyData: secret }),
+      (secret) => answered({ clientCertificateData: pair.certificate, clientKeyData: `${pair.key}${secret}` }),
       // What it writes on stderr.
       (secret, around) => redact(`${around}${secret}${around} and ${secret}`, [secret]),
       (secret, around) => redact(`${around}Bearer ${secret}${around}`, []),

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { runPlugin } from '../../src/exec/plugin.ts';
 import { type ClusterProfile, CredentialProviders } from '../../src/index.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
-import { Troubles } from '../../src/troubles.ts';
+import { call, optionsFor } from '../fixtures/plugin-call.ts';
 import { heading, median, report, time } from './report.ts';
 
 function profileOf(index: number): ClusterProfile {
@@ -63,25 +63,7 @@ export async function resolving({ command }: TestPlugin): Promise<void> {
 
 export async function pluginRuns({ command }: TestPlugin): Promise<void> {
   heading('(e) plugin runs per second, 8 at once');
-  const exec = {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command,
-    args: [],
-    env: [],
-    provideClusterInfo: false,
-    interactiveMode: 'Never',
-  } as const;
-  const logger = { warn: () => {} };
-  const options = {
-    timeoutMs: 10_000,
-    maxConcurrentRuns: 8,
-    cleanEnvironment: false,
-    pluginPolicy: { policyType: 'AllowAll' as const },
-    strictPluginFiles: false,
-    logger,
-    troubles: new Troubles({ logger, clock: Date.now }),
-    signal: new AbortController().signal,
-  };
+  const options = optionsFor(new AbortController().signal, { timeoutMs: 10_000, maxConcurrentRuns: 8 });
   const runners = {
     bare: async () => {
       const child = spawn(command, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -89,11 +71,7 @@ export async function pluginRuns({ command }: TestPlugin): Promise<void> {
       child.stderr.resume();
       await once(child, 'close');
     },
-    ours: () =>
-      runPlugin(
-        { provider: 'x', origin: 'access provider x', exec, acceptedVersions: [exec.apiVersion], cluster: undefined },
-        options,
-      ),
+    ours: () => runPlugin(call({ command }), options),
   };
   const rates = { bare: [] as number[], ours: [] as number[] };
   for (let round = 0; round < 5; round++) {

@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Rejections } from '../../src/exec/rejections.ts';
-
-/** Mulberry32, so that a failure can be repeated. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { Random } from '../fixtures/random.ts';
 
 /** Whether a server refuses its nth request. */
 type Pattern = (request: number) => boolean;
@@ -33,16 +23,16 @@ function refreshes(refuses: Pattern, seconds: number, clock = (now: number) => n
   return times;
 }
 
-const half = random(1);
-const tenth = random(2);
+const half = new Random(1);
+const tenth = new Random(2);
 const patterns: Readonly<Record<string, Pattern>> = {
   'every other request': (request) => request % 2 === 1,
   'every third request': (request) => request % 3 === 0,
   'every tenth request': (request) => request % 10 === 0,
   'two requests in three': (request) => request % 3 !== 0,
   'every request': () => true,
-  'requests that reach one of two replicas': () => half() < 0.5,
-  'requests that reach one of ten replicas': () => tenth() < 0.1,
+  'requests that reach one of two replicas': () => half.chance(0.5),
+  'requests that reach one of ten replicas': () => tenth.chance(0.1),
   'a burst of ten requests in a hundred': (request) => request % 100 < 10,
   'a minute of requests in ten': (request) => request % 18_000 < 1_800,
 };

@@ -1,5 +1,6 @@
 /** A world without time of its own: events happen in the order of their times, and everything that follows from one is done before the next. */
 import type { Clock } from '../../src/fleet/clock.ts';
+import { Random } from '../fixtures/random.ts';
 
 interface Event {
   readonly at: number;
@@ -12,10 +13,10 @@ export class World {
   #now = 0;
   #order = 0;
   readonly #heap: Event[] = [];
-  #seed: number;
+  readonly #random: Random;
 
   constructor(seed: number) {
-    this.#seed = seed | 0;
+    this.#random = new Random(seed);
   }
 
   /** Milliseconds. */
@@ -23,13 +24,8 @@ export class World {
     return this.#now;
   }
 
-  /** From 0 to 1, the same for the same seed (mulberry32). */
-  readonly random = (): number => {
-    this.#seed = (this.#seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#seed ^ (this.#seed >>> 15), 1 | this.#seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
+  /** From 0 to 1, the same for the same seed. */
+  readonly random = (): number => this.#random.next();
 
   chance(probability: number): boolean {
     return probability > 0 && this.random() < probability;

@@ -1,12 +1,12 @@
 // A connection that is opened, and that nobody has a request for: who asked for it has given up.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { createConnector } from '../../src/rest/transport/connector.ts';
 import { Pool, poolDefaults } from '../../src/rest/transport/pool.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
+import { listen } from '../fixtures/listen.ts';
 import { sendThrough } from '../fixtures/pooled-request.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -15,22 +15,10 @@ const issued = authority.issue({ commonName: 'unused', ipAddresses: ['127.0.0.1'
 
 /** A pool with one connection that has carried nothing, and its server. */
 async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs = poolDefaults.keepAliveTimeoutMs) {
-  const open = new Set<Socket>();
-  let connections = 0;
   const server = createSecureServer({ cert: issued.certificate, key: issued.key, allowHTTP1: true });
   server.on('request', (_request, response) => response.end('{}'));
-  server.on('connection', (socket: Socket) => {
-    connections += 1;
-    open.add(socket);
-    socket.on('close', () => open.delete(socket)).on('error', () => undefined);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of open) socket.destroy();
-    server.close();
-  });
-  const url = `https://127.0.0.1:${Object(server.address()).port}`;
+  const { port, open, connections } = await listen(t, server);
+  const url = `https://127.0.0.1:${port}`;
   const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
   const cluster = { server: url, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
   const connect = createConnector(cluster, undefined, undefined, { allowH2 });
@@ -55,7 +43,7 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
   };
   assert.equal(pool.offer({ path: '/', method: 'GET' }, nobody, 1), false);
   await until(t, () => sockets.length === 1 && open.size === 1);
-  return { pool, url, sockets, open, connections: () => connections };
+  return { pool, url, sockets, open, connections };
 }
 
 for (const [protocol, allowH2] of [

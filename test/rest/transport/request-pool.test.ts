@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
-import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createConnector } from '../../../src/rest/transport/connector.ts';
 import { RequestPool } from '../../../src/rest/transport/request-pool.ts';
 import { createCertificateAuthority } from '../../../src/testing/index.ts';
+import { listen } from '../../fixtures/listen.ts';
 import { sendThrough } from '../../fixtures/pooled-request.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -13,25 +12,17 @@ import { until } from '../../fixtures/until.ts';
 async function startPatientServer(t: TestContext) {
   const authority = createCertificateAuthority('patient');
   const { certificate, key } = authority.issue({ commonName: 'patient', ipAddresses: ['127.0.0.1'] });
-  const open = new Set<Socket>();
   const server = createSecureServer({ cert: certificate, key, allowHTTP1: true }, (_request, response) =>
     response.end('{}'),
   );
   // For HTTP/1.1; the library's types do not know it here.
   Object.assign(server, { keepAliveTimeout: 0 });
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.on('close', () => open.delete(socket));
-    socket.on('error', () => undefined);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of open) socket.destroy();
-    server.close();
-  });
-  const url = `https://127.0.0.1:${Object(server.address()).port}`;
-  return { url, open, certificateAuthorityData: Buffer.from(authority.certificate).toString('base64') };
+  const { port, open } = await listen(t, server);
+  return {
+    url: `https://127.0.0.1:${port}`,
+    open,
+    certificateAuthorityData: Buffer.from(authority.certificate).toString('base64'),
+  };
 }
 
 test('the sockets for short requests are 32 at most beside the one for everything, and go when nobody has used them for a while', async (t) => {
