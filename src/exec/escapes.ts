@@ -5,11 +5,38 @@ export interface View {
   readonly places: { readonly starts: Uint32Array; readonly ends: Uint32Array } | undefined;
 }
 
-/** JSON, and the strings of most languages: `\"`, `\n`, `\u0026`, `\x26`. */
-const backslashes = /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|[^\r\n])/gi;
+/** One way of escaping: what an escape looks like, and what it stands for. */
+type Kind = readonly [pattern: RegExp, decode: (escaped: string) => string];
+
+/** A character of several bytes in UTF-8, each of them in the given form. */
+const inUtf8 = (first: string, next: string) => `${first}(?:${next}){1,3}`;
+
+/**
+ * JSON, and the strings of most languages: `\"`, `\n`, `\u0026`, `\u{26}`, `\x26`, `\46`, bytes as in `\xc3\xa4` or `\303\244`. And
+ * a quote as a shell shows it in quotes: `'\''`.
+ */
+const backslashes = new RegExp(
+  [
+    String.raw`'\\''`,
+    inUtf8(String.raw`\\x[c-fC-F][\da-fA-F]`, String.raw`\\x[89abAB][\da-fA-F]`),
+    inUtf8(String.raw`\\3[0-7]{2}`, String.raw`\\2[0-7]{2}`),
+    String.raw`\\(?:u[\da-fA-F]{4}|u\{[\da-fA-F]{1,6}\}|U[\da-fA-F]{8}|x[\da-fA-F]{2}|[0-3]?[0-7]{1,2}|[^\r\n])`,
+  ].join('|'),
+  'g',
+);
 const letters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
 function decodeBackslash(escaped: string): string {
-  if (escaped.length > 2) return String.fromCharCode(Number.parseInt(escaped.slice(2), 16));
+  if (escaped === String.raw`'\''`) return "'";
+  const [, code, hex, octal] = /^\\(?:u\{?([\da-f]+)\}?|x([\da-f]{2})|([0-7]+))$/i.exec(escaped) ?? [];
+  if (code !== undefined) return characterOf(Number.parseInt(code, 16)) ?? escaped;
+  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+  if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8));
+  if (escaped.length > 2) {
+    const bytes = escaped.split('\\').slice(1);
+    return textOf(
+      bytes.map((byte) => (byte.startsWith('x') ? Number.parseInt(byte.slice(1), 16) : Number.parseInt(byte, 8))),
+    );
+  }
   const [, character = ''] = escaped;
   return letters[character] ?? character;
 }
@@ -36,27 +63,53 @@ const named: Readonly<Record<string, string>> = {
 function decodeEntity(escaped: string): string {
   const [, hex, digits] = /^&#(x?)(.*);$/i.exec(escaped) ?? [];
   if (digits === undefined) return named[escaped.toLowerCase()] ?? escaped;
-  const code = Number.parseInt(digits, hex ? 16 : 10);
-  return code <= 0x10ffff ? String.fromCodePoint(code) : escaped;
+  return characterOf(Number.parseInt(digits, hex ? 16 : 10)) ?? escaped;
 }
 
-/** A string in a string: JSON in a line of a log that is JSON. */
-const deepest = 2;
+/** Bytes as a dump shows them: `3a26`, `3A 26`, `3a:26`. A whole run is one escape. */
+const dumps = /(?<![\da-f])[\da-f]{2}(?:[ :]{0,2}[\da-f]{2}){7,}[\da-f]?/gi;
+function decodeDump(escaped: string): string {
+  const digits = escaped.replace(/[ :]+/g, '');
+  // One that was cut off may begin with half a byte.
+  return [digits, digits.slice(1)].map((hex) => Buffer.from(hex, 'hex').toString()).join('\0');
+}
 
-/** The text itself first, then as it is without escapes of each kind, where it has any. */
+function characterOf(code: number): string | undefined {
+  return code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
+}
+
+/** Where bytes are not UTF-8, each is a character. */
+function textOf(bytes: readonly number[]): string {
+  const text = Buffer.from(bytes).toString();
+  return text.includes('\ufffd') ? String.fromCharCode(...bytes) : text;
+}
+
+const kinds: readonly Kind[] = [
+  [backslashes, decodeBackslash],
+  [percents, decodePercent],
+  [entities, decodeEntity],
+  [dumps, decodeDump],
+];
+
+/** An escape in an escape: HTML in a line of a log that is JSON, which stands in JSON once more. */
+const deepest = 3;
+
+/** The text itself first, then as it is without escapes of each kind, and of several, where it has any. */
 export function viewsOf(text: string): readonly View[] {
-  const whole: View = { text, places: undefined };
-  const views = [whole];
-  for (const [pattern, decode] of [
-    [backslashes, decodeBackslash],
-    [percents, decodePercent],
-    [entities, decodeEntity],
-  ] as const) {
-    let view = whole;
-    for (let depth = 1; depth <= deepest && view.text.search(pattern) >= 0; depth++) {
-      view = unescaped(view, pattern, decode);
-      views.push(view);
-    }
+  let last: readonly View[] = [{ text, places: undefined }];
+  const views = [...last];
+  const known = new Set([text]);
+  for (let depth = 1; depth <= deepest && last.length > 0; depth++) {
+    last = last.flatMap((view) =>
+      kinds.flatMap(([pattern, decode]) => {
+        if (view.text.search(pattern) < 0) return [];
+        const next = unescaped(view, pattern, decode);
+        if (known.has(next.text)) return [];
+        known.add(next.text);
+        return [next];
+      }),
+    );
+    views.push(...last);
   }
   return views;
 }

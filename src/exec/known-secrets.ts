@@ -123,10 +123,20 @@ function isOwn({ places }: View, from: number, to: number): boolean {
   return places === undefined || (places.ends[to - 1] ?? to) - (places.starts[from] ?? from) > to - from;
 }
 
-/** Marks a part of a view in the text itself. */
-function hide({ places }: View, from: number, to: number, hidden: Uint8Array): void {
-  hidden.fill(1, places?.starts[from] ?? from, places?.ends[to - 1] ?? to);
+/** Marks parts of a view in the text itself. Of many parts of one long escape only the first takes time. */
+function hider({ places }: View, hidden: Uint8Array): (from: number, to: number) => void {
+  let [lastStart, lastEnd] = [0, 0];
+  return (from, to) => {
+    const start = places?.starts[from] ?? from;
+    const end = places?.ends[to - 1] ?? to;
+    if (start === lastStart && end === lastEnd) return;
+    [lastStart, lastEnd] = [start, end];
+    hidden.fill(1, start, end);
+  };
 }
+
+/** Upper-case letters of ASCII as lower-case ones: the same length, so the same places. */
+const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 /** Marks short secrets: those that may be a part of any word where they stand alone. */
 function hideWhole(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
@@ -135,36 +145,38 @@ function hideWhole(views: readonly View[], secrets: readonly string[], hidden: U
     if (known.size === 0) continue;
     for (const view of views) {
       const { text } = view;
+      const hide = hider(view, hidden);
       for (let at = 0; at + length <= text.length; at++) {
         // With what stands beside it: behind an escaped line break a word begins.
         const near = [Math.max(0, at - 1), Math.min(text.length, at + length + 1)] as const;
         if (!isOwn(view, ...near) || !known.has(text.slice(at, at + length))) continue;
         const isInWord = /\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + length] ?? '');
-        if (length >= shortest || !isInWord) hide(view, at, at + length, hidden);
+        if (length >= shortest || !isInWord) hide(at, at + length);
       }
     }
   }
 }
 
-/** Marks what a text and a secret have in common: pieces of one length, each looked up once. */
+/** Marks what a text and a secret have in common: pieces of one length, each looked up once. A program may change upper and lower case. */
 function hidePieces(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
   if (secrets.length === 0) return;
   const pieces = new Map<string, boolean>();
-  for (const view of views) {
-    for (let at = 0; at + pieceLength <= view.text.length; at++) {
-      if (isOwn(view, at, at + pieceLength)) pieces.set(view.text.slice(at, at + pieceLength), false);
+  const inLowerCase = views.map((view) => ({ view, text: folded(view.text) }));
+  for (const { view, text } of inLowerCase) {
+    for (let at = 0; at + pieceLength <= text.length; at++) {
+      if (isOwn(view, at, at + pieceLength)) pieces.set(text.slice(at, at + pieceLength), false);
     }
   }
-  for (const secret of secrets) {
+  for (const secret of secrets.map(folded)) {
     for (let at = 0; at + pieceLength <= secret.length; at++) {
       const piece = secret.slice(at, at + pieceLength);
       if (pieces.has(piece)) pieces.set(piece, true);
     }
   }
-  for (const view of views) {
-    for (let at = 0; at + pieceLength <= view.text.length; at++) {
-      if (isOwn(view, at, at + pieceLength) && pieces.get(view.text.slice(at, at + pieceLength)))
-        hide(view, at, at + pieceLength, hidden);
+  for (const { view, text } of inLowerCase) {
+    const hide = hider(view, hidden);
+    for (let at = 0; at + pieceLength <= text.length; at++) {
+      if (isOwn(view, at, at + pieceLength) && pieces.get(text.slice(at, at + pieceLength))) hide(at, at + pieceLength);
     }
   }
 }

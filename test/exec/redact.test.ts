@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from '../../src/exec/known-secrets.ts';
 import { redact } from '../../src/exec/redact.ts';
 import { growth } from '../fixtures/cpu-time.ts';
 
@@ -121,74 +120,6 @@ test('what could write to a terminal, or is half a character, is written as an e
   assert.equal(redact('a\tb\n\u202ec\u{e0041}\ud800'), 'a\tb\n\\u202ec\\u{e0041}\\ud800');
 });
 
-describe('a known secret', () => {
-  const token = `start-${opaque}-${'0123456789abcdef'.repeat(4)}-end`;
-
-  for (const [how, text] of [
-    ['whole', `got ${token}.`],
-    ['cut off at its end', `got ${token.slice(0, 40)}...`],
-    ['cut off at its beginning', `...${token.slice(40)}`],
-    ['wrapped', token.replace(/.{30}/g, '$&\n')],
-    ['in base64', Buffer.from(token).toString('base64')],
-    ['in a URL', `?t=${encodeURIComponent(token)}`],
-  ] as const) {
-    test(`is hidden: ${how}`, () => {
-      const shown = redact(text, [token]);
-      for (let at = 0; at + 15 <= token.length; at++) assert.ok(!shown.includes(token.slice(at, at + 15)), shown);
-      assert.ok(!shown.includes(Buffer.from(token).toString('base64').slice(0, 15)), shown);
-    });
-  }
-
-  test('that is escaped as JSON has it is hidden', () => {
-    const key = '-abc"def\nghi-';
-    assert.equal(redact(`"${JSON.stringify(key)}"`, [key]), '""[redacted]""');
-  });
-
-  for (const [how, secret, text] of [
-    ['JSON, as Go writes it', 'Tr0ub&dor3', String.raw`{"msg":"Tr0ub\u0026dor3"}`],
-    ['JSON in ASCII', 'p\u00e4ssword1', String.raw`"p\u00e4ssword1"`],
-    ['JSON in a line of JSON', 'Tr0"b&dor3', String.raw`{"msg":"{\"x\":\"Tr0\\\"b\\u0026dor3\"}"}`],
-    ['a line break in JSON before it', 'hunt3r', String.raw`{"msg":"pass is\nhunt3r"}`],
-    ['a string of Python', "it's&pass", String.raw`'it\'s&pass'`],
-    ['a string with bytes', 'p\0ssword1', String.raw`"p\x00ssword1"`],
-    ['a URL in which more is escaped than has to be', 'p@ss!w0rd', 'GET /?x=p%40ss%21w0rd'],
-    ['a URL in lower case', 'p@ss/w\u00f6rd', 'GET /?x=p%40ss%2fw%c3%b6rd'],
-    ['a form', 'p@ss word1', 'x=p%40ss+word1&y=1'],
-    ['a form, with a space as %20', 'p@ss word1', 'x=p%40ss%20word1&y=1'],
-    ['a page of HTML', 'Tr0ub&<dor3', '<p>Tr0ub&amp;&lt;dor3 is wrong'],
-    ['a page of HTML, by numbers', 'Tr0ub&/dor3', '<p>Tr0ub&#38;&#x2F;dor3 is wrong'],
-  ] as const) {
-    test(`that is escaped is hidden: ${how}`, () => {
-      const shown = redact(text, [secret]);
-      assert.match(shown, /\[redacted\]/);
-      assert.doesNotMatch(shown, /w0rd|word|w%c3|dor3|ssw|&pass|hunt3r/);
-    });
-  }
-
-  for (const [how, text] of Object.entries({
-    'with a login before it': 'me:Tr0ubador3',
-    'with one character before it': '"Tr0ubador3"',
-    'with two characters before it': 'x=Tr0ubador3\n',
-    'with a line break behind it': 'Tr0ubador3\n',
-  })) {
-    for (const encoding of ['base64', 'base64url'] as const) {
-      test(`in ${encoding} of a longer text is hidden: ${how}`, () => {
-        const shown = redact(`auth is ${Buffer.from(text).toString(encoding)}`, ['Tr0ubador3']);
-        assert.match(shown, /^auth is [\w=]{0,5}\[redacted\][\w=]{0,4}$/);
-      });
-    }
-  }
-
-  test('leaves escapes that are none of it as they are', () => {
-    const text = String.raw`a\tb \u0041 100%25 %zz %ff &amp; &x; &#1114112; C:\temp\ "\" \uD83D [redacted]`;
-    assert.equal(redact(text.replace('[redacted]', 'Tr0ub&dor3'), ['Tr0ub&dor3']), text);
-  });
-
-  test('that is short is hidden where it stands alone, and leaves words as they are', () => {
-    assert.equal(redact('try t: it is a token, t', ['t']), 'try [redacted]: it is a token, [redacted]');
-  });
-});
-
 describe('the time that it takes to redact', () => {
   const pieces = [
     'a',
@@ -213,6 +144,8 @@ describe('the time that it takes to redact', () => {
     'Cookie:',
     'k_KEY=',
     '\u001b[',
+    'ab ',
+    '\\x61',
   ];
   // Eight times the text: a square would take eight times as long as eight goes at the text.
   const limits = { length: 1_024, factor: 8, most: 3 };
@@ -254,52 +187,4 @@ describe('the time that it takes to redact', () => {
       }
     });
   }
-});
-
-describe('the secrets that are known', () => {
-  test('are the configured values that are not ordinary, and inherited ones of a secret name', () => {
-    const env = (name: string, value: string) => ({ name, value });
-    assert.deepEqual(
-      secretsOfEnvironment(
-        [
-          env('X', 'CANARY-51f0c2d9e7'),
-          env('WHATEVER', 'correcthorse'),
-          env('PASSWORD', 'a'),
-          env('AZURE_CLIENT_ID', 'a94a8fe5-ccb1-9ba6-1c4c-0873d391e987'),
-          env('AWS_REGION', 'eu-west-1'),
-          env('AWS_WEB_IDENTITY_TOKEN_FILE', '/var/run/secrets/token'),
-          env('HUB', 'https://hub.example.dev:6443'),
-          env('LOGIN', 'https://me:pass@hub.example.dev'),
-          env('RETRIES', '100000'),
-          env('VERBOSE', 'true'),
-          env('SHORT', 'abc'),
-          env('TOKEN', ''),
-        ],
-        { VAULT_TOKEN: 'inherited', EDITOR: 'not a secret', GONE_TOKEN: undefined },
-      ),
-      ['CANARY-51f0c2d9e7', 'correcthorse', 'a', 'https://me:pass@hub.example.dev', 'inherited'],
-    );
-  });
-
-  test('are the arguments behind a secret flag', () => {
-    const args = [
-      'get-token',
-      '--client-secret',
-      'one',
-      '--password=two',
-      '-u',
-      'me:three',
-      '--token-file',
-      '/t',
-      '--token',
-      '--x',
-    ];
-    assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three']);
-  });
-
-  test('are the words of an answer that are not ordinary', () => {
-    const answer =
-      '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"words-only-here"},"x":"51f0c2d9e751f0c2d9e7","expirationTimestamp":"2026-01-01T00:00:00Z"}';
-    assert.deepEqual(possibleSecrets(answer, 12), ['words-only-here', '51f0c2d9e751f0c2d9e7']);
-  });
 });
