@@ -1,7 +1,9 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
+import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { nearest } from '../access/nearest.ts';
 import { profileName } from '../access/resolve.ts';
+import { isObject } from '../argument.ts';
 import type { FleetProfile } from '../fleet/profile.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -82,7 +84,7 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
     throw new Failure(exitCodes.usage, why, 'give one of the two');
   }
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
-  const profiles = texts.flatMap(({ file, text }) => parseProfiles(text, file));
+  const profiles = onceEach(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
   const namespace = namespaceOf(call, undefined);
   if (args.length === 0)
     return inNamespace(profiles, namespace).toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
@@ -160,13 +162,32 @@ function contentOf(read: () => unknown, file: string): unknown {
   }
 }
 
-function parseProfiles(text: string, file: string): readonly Profile[] {
-  const profiles = parseManifest(text, file).filter((object) => Reflect.get(object, 'kind') === 'ClusterProfile');
-  if (profiles.length > 0) return profiles;
+interface FoundProfile {
+  readonly profile: Profile;
+  /** Where it was read, for messages. */
+  readonly where: string;
+}
+
+function parseProfiles(text: string, file: string): readonly FoundProfile[] {
   const where = file === '-' ? 'stdin' : file;
+  const profiles = parseManifest(text, file).filter((object) => Reflect.get(object, 'kind') === 'ClusterProfile');
+  if (profiles.length > 0) return profiles.map((profile) => ({ profile, where }));
   throw new Failure(exitCodes.configuration, `${where} has no ClusterProfile`, 'see its field kind');
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A cluster is worked on once. Throws a `Failure` where two profiles of one name differ: a name has to say which one is meant. */
+function onceEach(found: readonly FoundProfile[]): readonly Profile[] {
+  const known = new Map<string, FoundProfile>();
+  return found.flatMap(({ profile, where }) => {
+    const { name, namespace } = profile.metadata ?? {};
+    if (name === undefined) return [profile];
+    const key = JSON.stringify([namespace, name]);
+    const first = known.get(key);
+    known.set(key, first ?? { profile, where });
+    if (!first) return [profile];
+    if (isDeepStrictEqual(first.profile, profile)) return [];
+    const places = first.where === where ? `is twice in ${where}` : `is in ${first.where} and in ${where}`;
+    const message = `the ClusterProfile ${profileName(profile)} ${places}, and the two differ`;
+    throw new Failure(exitCodes.configuration, message, 'remove one of the two');
+  });
 }
