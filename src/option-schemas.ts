@@ -1,6 +1,7 @@
 /** What the options of clusters and of images have in common. */
 import { z } from 'zod';
 import { longestMs } from './access/duration.ts';
+import { fieldPath } from './access/field-path.ts';
 import { nearest } from './access/nearest.ts';
 import { isFunction } from './argument.ts';
 import { safeClock } from './callbacks.ts';
@@ -44,12 +45,12 @@ export function parseOptionsWith<T extends z.ZodObject>(schema: T, options: unkn
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path.join('.'), message: issue.message }];
+    if (issue.code !== 'unrecognized_keys') return [{ path: fieldPath(issue.path), message: issue.message }];
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => {
       const meant = nearest(key, known);
       const hint = meant ? ` (did you mean ${meant}?)` : known.length > 0 ? `; known are ${known.join(', ')}` : '';
-      return { path: [...issue.path, key].join('.'), message: `is not an option${hint}` };
+      return { path: fieldPath([...issue.path, key]), message: `is not an option${hint}` };
     });
   });
   // Two checks of one value may say the same.
@@ -59,16 +60,18 @@ export function parseOptionsWith<T extends z.ZodObject>(schema: T, options: unkn
 
 /** The options that an object of options, or one inside it, can have. */
 function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): readonly string[] {
-  const found = withoutDefault(path.reduce<unknown>(inside, schema));
+  const found = unwrapped(path.reduce<unknown>(inside, schema));
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
 function inside(schema: unknown, key: PropertyKey): unknown {
-  const outer = withoutDefault(schema);
+  const outer = unwrapped(schema);
   if (outer instanceof z.ZodObject) return outer.shape[String(key)];
   return outer instanceof z.ZodArray ? outer.element : undefined;
 }
 
-function withoutDefault(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? withoutDefault(schema.unwrap()) : schema;
+/** What a caller may give, without what is made of it. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return unwrapped(schema.unwrap());
+  return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
 }

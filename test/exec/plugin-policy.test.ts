@@ -83,7 +83,7 @@ describe('the plugin allowlist (K.94, K.95)', () => {
     [{ policyType: 'Allowlist' }, /pluginPolicy\.allowlist: is missing/],
     [{ policyType: 'Allowlist', allowlist: [] }, /is empty: .*DenyAll/],
     [{ policyType: 'DenyAll', allowlist: [] }, /cannot stand beside DenyAll/],
-    [{ policyType: 'Allowlist', allowlist: [{ command: '' }] }, /allowlist\.0\.command: is empty/],
+    [{ policyType: 'Allowlist', allowlist: [{ command: '' }] }, /allowlist\[0\]\.command: is empty/],
     [{ policyType: 'Allowlist', allowlist: [{ command: './a' }] }, /is a relative path/],
     [
       { policyType: 'Allowlist', allowlist: [{ command: '/x,/y' }] },
