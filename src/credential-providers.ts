@@ -4,10 +4,10 @@
  */
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
 import type { ClusterProfile } from './access/cluster-profile.ts';
-import type { Ignored } from './access/extensions.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from './access/flags.ts';
 import { printedWithoutValues } from './access/printed-access.ts';
 import type { ConfiguredProvider, Provider } from './access/provider.ts';
+import type { Ignored } from './access/refusal.ts';
 import { profileName, type ResolvedAccess, resolve } from './access/resolve.ts';
 import { checkArgument, isFunction, isObject, isText, isTexts } from './argument.ts';
 import { callSafely } from './callbacks.ts';

@@ -12,7 +12,6 @@ export type {
   ClusterProfileStatus,
   NamedExtension,
 } from './access/cluster-profile.ts';
-export type { Ignored } from './access/extensions.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
 export type {
@@ -24,6 +23,7 @@ export type {
   InteractiveMode,
   Provider,
 } from './access/provider.ts';
+export type { Ignored } from './access/refusal.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export { CredentialProviders } from './credential-providers.ts';
 export {

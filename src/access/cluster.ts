@@ -1,8 +1,8 @@
 /** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
 import { hash } from 'node:crypto';
 import type { ParsedCluster } from './cluster-profile.ts';
-import type { Refuse } from './extensions.ts';
 import { readCertificates } from './pem.ts';
+import type { Refuse } from './refusal.ts';
 import { withoutLastSlashes } from './url-pattern.ts';
 
 export interface ResolvedCluster {

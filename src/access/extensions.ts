@@ -1,9 +1,9 @@
 import { isObject } from '../argument.ts';
-import type { ProfileErrorCode } from '../errors.ts';
 import { argRule, envVarRule } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
 import { checkCount, checkItem } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
+import type { Ignored, Refuse } from './refusal.ts';
 
 /** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
 export const extensionNames = {
@@ -11,13 +11,6 @@ export const extensionNames = {
   args: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args',
   envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
 } as const;
-
-/** Something that the profile asked for and did not get. */
-export interface Ignored {
-  /** Field of the ClusterProfile. */
-  readonly path: string;
-  readonly reason: string;
-}
 
 /** What the extensions make of the provider's exec config. */
 export interface AppliedExtensions {
@@ -27,9 +20,6 @@ export interface AppliedExtensions {
   readonly appendIfNotExists: readonly string[];
   readonly config?: Json;
 }
-
-/** Throws the error for something in the profile that cannot be used. */
-export type Refuse = (code: ProfileErrorCode, path: string, message: string) => never;
 
 interface Extension {
   readonly name: string;

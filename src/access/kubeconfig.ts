@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { errnoOf } from '../errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
-import { extensionNames, type Ignored, type Refuse } from './extensions.ts';
+import { extensionNames } from './extensions.ts';
 import { fieldPath } from './field-path.ts';
 import { copyJson, type Json } from './json.ts';
 import {
@@ -27,6 +27,7 @@ import {
   userSchema,
 } from './kubeconfig-user.ts';
 import { nearest } from './nearest.ts';
+import type { Ignored, Refuse } from './refusal.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
 
 /** The access that one context of a kubeconfig describes. */

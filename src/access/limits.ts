@@ -3,8 +3,8 @@
  * are far above what a cluster manager publishes.
  */
 import type { ParsedCluster } from './cluster-profile.ts';
-import type { Refuse } from './extensions.ts';
 import { maxDepth } from './json.ts';
+import type { Refuse } from './refusal.ts';
 
 /** All extensions of a cluster together, in bytes of JSON. */
 const maxExtensionBytes = 256 * 1024;

@@ -1,10 +1,10 @@
 /** Which of the operator's providers serves a profile, and whether the profile may use it. */
 import { isObject } from '../argument.ts';
 import type { AccessProvider, ClusterProfile } from './cluster-profile.ts';
-import type { Refuse } from './extensions.ts';
 import { createGlob } from './glob.ts';
 import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
+import type { Refuse } from './refusal.ts';
 
 export interface Match {
   readonly provider: ConfiguredProvider;

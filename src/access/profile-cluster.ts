@@ -1,9 +1,9 @@
 /** Where a profile's cluster is, and whether a credential may go there. */
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { ParsedCluster } from './cluster-profile.ts';
-import type { Refuse } from './extensions.ts';
 import { notPublished } from './match-provider.ts';
 import type { ConfiguredProvider } from './provider.ts';
+import type { Refuse } from './refusal.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */

@@ -8,13 +8,14 @@ import { printable } from '../printable.ts';
 import type { ApiVersion } from './api-versions.ts';
 import type { ResolvedCluster } from './cluster.ts';
 import { type ClusterProfile, clusterFields, clusterSchema } from './cluster-profile.ts';
-import { applyExtensions, type Ignored, type Refuse } from './extensions.ts';
+import { applyExtensions } from './extensions.ts';
 import { fieldPath } from './field-path.ts';
 import type { Json } from './json.ts';
 import { checkExtensionCount, checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { checkProfile, matchProvider } from './match-provider.ts';
 import { readCluster } from './profile-cluster.ts';
 import type { ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
+import type { Ignored, Refuse } from './refusal.ts';
 
 /** The result of matching a ClusterProfile with the providers. Plain JSON, and a copy: nothing of it is shared. */
 export interface ResolvedAccess {

@@ -8,6 +8,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
+import { isObject } from '../argument.ts';
 import { AnswerFault, Credential, checkStatus } from './credential.ts';
 
 export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
@@ -166,7 +167,7 @@ function typeFault({ path }: z.core.$ZodIssue): AnswerFault {
 
 /** As in Go, the names of these two fields are read without regard to case. */
 function withTypeNames(answer: unknown): unknown {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return answer;
+  if (!isObject(answer)) return answer;
   const named: Record<string, unknown> = { ...answer };
   for (const name of ['apiVersion', 'kind']) {
     const given = Object.keys(answer).find((key) => key.toLowerCase() === name.toLowerCase());

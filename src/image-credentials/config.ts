@@ -8,6 +8,7 @@ import { fieldPath } from '../access/field-path.ts';
 import { nearest } from '../access/nearest.ts';
 import type { EnvVar } from '../access/provider.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
+import { isObject } from '../argument.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
 import { parseGoUrl } from './go-url.ts';
 
@@ -130,9 +131,7 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
 function entriesOf(value: unknown): readonly object[] {
   const providers: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'providers') : undefined;
   const entries: readonly unknown[] = Array.isArray(providers) ? providers : [];
-  return entries.map((entry) =>
-    typeof entry === 'object' && entry !== null && !Array.isArray(entry) ? entry : notAnEntry,
-  );
+  return entries.map((entry) => (isObject(entry) ? entry : notAnEntry));
 }
 
 const notAnEntry = {};

@@ -1,6 +1,7 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
+import { isObject } from '../argument.ts';
 import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
 import { hasDuplicateKeys } from './duplicate-keys.ts';
@@ -109,7 +110,7 @@ function parseJson(text: string): unknown {
   } catch {
     throw fault;
   }
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw fault;
+  if (!isObject(answer)) throw fault;
   // JSON.parse keeps the last of two equal keys without an error.
   if (hasDuplicateKeys(text)) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
   return answer;

@@ -1,5 +1,4 @@
 /** Makes the command line from the table of verbs: how it is parsed, and what `--help` says. */
-import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../access/nearest.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -7,6 +6,7 @@ import { Failure } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 import type { OptionSpec, Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
+import { version } from './version.ts';
 
 /** What a call asks for. */
 export interface Parsed {
@@ -97,12 +97,4 @@ function valuesOf(command: Command): Readonly<Record<string, unknown>> {
       return [option.long?.slice(2) ?? '', option.negate ? value === false : value];
     }),
   );
-}
-
-/** The version of the package. */
-export function version(): string {
-  // Of the built program: dist/chunks/program-clusterprofile/x.js.
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  const { version }: { version: string } = JSON.parse(text);
-  return version;
 }

@@ -158,7 +158,10 @@ describe('a plugin that is pinned to a digest', () => {
   });
 
   for (const [allowlist, message] of [
-    [[{ command: 'a', sha256: 'abc' }], /allowlist\[0\]\.sha256: must be the SHA-256 of the file, 64 hexadecimal digits/],
+    [
+      [{ command: 'a', sha256: 'abc' }],
+      /allowlist\[0\]\.sha256: must be the SHA-256 of the file, 64 hexadecimal digits/,
+    ],
     [[{ command: 'a', sha256: 1 }], /allowlist\[0\]\.sha256: must be the SHA-256/],
     [[{ command: 'a', sha: '0' }], /sha: is not an option/],
     [

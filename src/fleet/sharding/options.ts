@@ -5,8 +5,7 @@ import { ApiServer } from '../api-server.ts';
 import { ask } from '../guard.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
-import { text } from '../option-schemas.ts';
-import type { FleetSettings } from '../options.ts';
+import { type fleetShape, text } from '../option-schemas.ts';
 import { HubLeases } from './lease-source.ts';
 import { leaseSelector, maxWeight } from './names.ts';
 import { Sharding } from './sharding.ts';
@@ -60,8 +59,13 @@ export const shardingSchema = z
   )
   .optional();
 
+/** What it takes of a fleet's options. */
+interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
+  readonly sharding?: z.output<typeof shardingSchema>;
+}
+
 /** @internal Whose the clusters are, by the options of a fleet. */
-export function ownershipOf({ sharding, hub, clock, logger, metrics }: FleetSettings): Ownership {
+export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
   if (!sharding) return ownsEverything;
   const { namespace, name, identity, weight, shards, leaseDurationMs } = sharding;
   const observer = metrics?.observer;

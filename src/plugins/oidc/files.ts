@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { errnoOf } from '../../errno.ts';
 
 /** Text of a file, without the line break at its end. */
 export function readText(option: string, file: string): string {
@@ -6,7 +7,7 @@ export function readText(option: string, file: string): string {
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    const code = errnoOf(error);
     throw new Error(`${option} ${file} cannot be read (${code}): correct the path, or mount the file`);
   }
   if (text === '') throw new Error(`${option} ${file} is empty`);

@@ -3,8 +3,8 @@
  * else with a typical new one. Pure.
  */
 import type { ClusterProfile } from '../../access/cluster-profile.ts';
-import type { Ignored } from '../../access/extensions.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
+import type { Ignored } from '../../access/refusal.ts';
 import { resolve } from '../../access/resolve.ts';
 import type { Place } from '../../access/yaml-text.ts';
 import { ProfileError } from '../../errors.ts';

@@ -2,7 +2,6 @@
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { pluginFileProblem } from '../../exec/plugin-file.ts';
-import { version } from '../command-line.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
@@ -13,6 +12,7 @@ import { toSarif } from '../lint/sarif.ts';
 import { jsonText } from '../print.ts';
 import { providersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
+import { version } from '../version.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { args, options, terminal } = call;
