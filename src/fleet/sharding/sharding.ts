@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../logger.ts';
 import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { guard } from '../guard.ts';
 import type { Lease } from '../lease/lease.ts';
 import { LeaseLock } from '../lease/lease-lock.ts';
 import type { Owner, Ownership, OwnershipListener } from '../membership/ownership.ts';
@@ -24,6 +23,7 @@ import {
   shardLeaseName,
   shardOfLease,
 } from './names.ts';
+import { OwnershipChanges } from './ownership-changes.ts';
 import { Peers } from './peers.ts';
 import { Registration } from './registration.ts';
 import { ShardingReport } from './report.ts';
@@ -55,15 +55,12 @@ export class Sharding implements Ownership {
   readonly #peers: Peers;
   readonly #registration: Registration;
   readonly #report: ShardingReport;
+  readonly #changes: OwnershipChanges;
   /** By shard, the keys that are worked on. */
   readonly #inUse = new Map<number, Set<string>>();
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
-  /** By shard, what was told last. */
-  readonly #told = new Map<number, string>();
-  #changes = new Set<number>();
-  #listener: OwnershipListener | undefined;
   #cancelExpiry = () => {};
   readonly #stop = new AbortController();
 
@@ -74,6 +71,7 @@ export class Sharding implements Ownership {
     this.#holder = holderName(identity, nonce);
     this.#peers = new Peers(clock, this.#timing.durationMs);
     this.#report = new ShardingReport(options);
+    this.#changes = new OwnershipChanges(options.logger, shards);
     const common = { clock, timing: this.#timing, random };
     this.#registration = new Registration(
       {
@@ -178,7 +176,7 @@ export class Sharding implements Ownership {
   }
 
   async run(listener: OwnershipListener, signal: AbortSignal): Promise<void> {
-    this.#listener = listener;
+    this.#changes.listen(listener);
     this.#options.leases.watch(
       { applied: (lease) => this.#applied(lease), deleted: (lease) => this.#deleted(lease) },
       this.#stop.signal,
@@ -262,23 +260,9 @@ export class Sharding implements Ownership {
     for (const shard of this.#shards) shard.look();
   }
 
-  /** The listener is told of all that changes in one turn at once. */
-  #changed(shard: Shard): void {
+  #changed({ index, term, lock }: Shard): void {
     if (this.#registration?.isLeaving) this.#registration.look();
-    const { index, term } = shard;
-    const { holder } = shard.lock;
-    const now = JSON.stringify([term !== undefined, holder, this.#wanted[index]]);
-    if (this.#told.get(index) === now) return;
-    this.#told.set(index, now);
-    if (this.#changes.size === 0) queueMicrotask(() => this.#tell());
-    this.#changes.add(index);
-  }
-
-  #tell(): void {
-    const { shards, logger } = this.#options;
-    const changes = this.#changes;
-    this.#changes = new Set();
-    guard(logger, {}, 'sharding', () => this.#listener?.changed((key) => changes.has(shardOf(key, shards))));
+    this.#changes.report(index, [term !== undefined, lock.holder, this.#wanted[index]]);
   }
 
   /** A replica may be dead. The first of those that live deletes its Lease, so that nobody who starts later waits for it. */
