@@ -2,7 +2,7 @@
  * The one place that calls what a caller gave us to call: loggers, `onChange`, clocks, metrics, subscribers. Such a function
  * may throw, or return a promise that rejects; neither may end the process, or break what this package is doing.
  */
-import { redact } from './exec/redact.ts';
+import { redact } from './redaction/redact.ts';
 
 /** Is told of a callback that failed. */
 export type Report = (message: string) => void;

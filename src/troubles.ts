@@ -2,7 +2,7 @@
  * The one place that decides whether a trouble is warned about: each kind of trouble of each cluster once, and again when it has
  * passed and come back. What happens comes in, a line of the log goes out, or none.
  */
-import { SinkingCount } from './exec/backoff.ts';
+import { SinkingCount } from './hold.ts';
 import type { Logger } from './logger.ts';
 
 /** A kind of trouble is what one and the same event ends. */

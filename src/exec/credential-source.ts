@@ -2,10 +2,12 @@
  * The one place that runs a plugin for one distinct plugin input: caches, refreshes and shares what it returns.
  * A PluginCall comes in, Credentials go out. It must not know what a request or a connection is.
  */
+
+import { backoffMs } from '../backoff.ts';
 import { PluginError } from '../errors.ts';
+import { Hold, SinkingCount } from '../hold.ts';
 import type { HeldCredential } from '../metrics.ts';
 import { emit, type RunReason } from '../telemetry.ts';
-import { backoffMs, Hold, SinkingCount } from './backoff.ts';
 import { type Asker, type CredentialSupply, noTroubles, type SupplyTrouble } from './credential-supply.ts';
 import type { Credential, ExecResponse } from './exec-credential.ts';
 import { describeCredential, runPlugin } from './plugin.ts';

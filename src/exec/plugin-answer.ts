@@ -1,10 +1,10 @@
 /** How a plugin ended goes in, its Credential comes out, or the PluginError that says what was wrong. */
 import type { PluginErrorCode, PluginFailure } from '../errors.ts';
+import { possibleSecrets } from '../redaction/known-secrets.ts';
+import { redact } from '../redaction/redact.ts';
 import { AnswerFault, type Credential, decodeExecCredential, maxAnswerBytes } from './exec-credential.ts';
-import { possibleSecrets } from './known-secrets.ts';
 import { failure, type PluginCall } from './plugin-call.ts';
 import type { Ended } from './process.ts';
-import { redact } from './redact.ts';
 import { startProblem } from './start-problem.ts';
 
 /** `timeLimit` is for the message; `secrets` are hidden in what the error has of stderr. */

@@ -1,13 +1,13 @@
 /** Which file a plugin's command means, whether it may be run, and running it. */
 import { errnoOf } from '../errno.ts';
 import type { PluginError } from '../errors.ts';
+import { redact } from '../redaction/redact.ts';
 import { type ExecutableProblem, findExecutable } from './executable.ts';
 import { PinnedFile } from './pinned-file.ts';
 import { failure, fieldsOf, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
 import { pluginFileProblem } from './plugin-file.ts';
 import { permissionFor } from './plugin-policy.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
-import { redact } from './redact.ts';
 import { isPassing } from './start-problem.ts';
 
 /** Runs the plugin's executable. Rejects with a `PluginError` where it may not be run, or is not there. */

@@ -1,4 +1,5 @@
-import { backoffMs, Hold, SinkingCount } from './backoff.ts';
+import { backoffMs } from '../backoff.ts';
+import { Hold, SinkingCount } from '../hold.ts';
 
 /**
  * The 401s of one connection. They hold back the refreshes of this connection only. A refresh that helps says little about the

@@ -7,7 +7,7 @@ import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { errnoOf } from '../errno.ts';
 import { ConfigurationError } from '../errors.ts';
-import { Hold } from './backoff.ts';
+import { Hold } from '../hold.ts';
 import { type Asker, type CredentialSupply, noTroubles, type SupplyTrouble } from './credential-supply.ts';
 import { AnswerFault, Credential, type ExecResponse, readKeyPair } from './exec-credential.ts';
 import type { Rejections } from './rejections.ts';

@@ -2,7 +2,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
-import { redact } from '../exec/redact.ts';
+import { redact } from '../redaction/redact.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { readStatus } from './api-status.ts';
 import type { Clock } from './clock.ts';

@@ -1,4 +1,5 @@
-import { backoffMs, Hold } from '../exec/backoff.ts';
+import { backoffMs } from '../backoff.ts';
+import { Hold } from '../hold.ts';
 
 /** Milliseconds after the end of its hold until a failure is forgotten. After the clock was set back, also this long before the end. */
 const forgetMs = 300_000;

@@ -1,5 +1,5 @@
 /** How a plugin of any protocol ends: with an answer on stdout, or with a line on stderr and an exit code. */
-import { redact } from '../exec/redact.ts';
+import { redact } from '../redaction/redact.ts';
 
 /**
  * Prints what `work` gives as JSON on stdout, and ends the process, whatever still keeps it open: a client waits for the end. Where

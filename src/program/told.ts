@@ -27,7 +27,7 @@ export async function describe(error: unknown): Promise<Told> {
               : exitCodes.failed;
     return { message: error.message, exitCode };
   }
-  const { redact } = await import('../exec/redact.ts');
+  const { redact } = await import('../redaction/redact.ts');
   const message = error instanceof Error ? error.message : String(error);
   return {
     message: redact(message),

@@ -5,7 +5,8 @@ import diagnostics from 'node:diagnostics_channel';
 import { readdirSync } from 'node:fs';
 import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
-import { backoffMs, SinkingCount } from '../../src/exec/backoff.ts';
+import { backoffMs } from '../../src/backoff.ts';
+import { SinkingCount } from '../../src/hold.ts';
 import type { RunStart } from '../../src/telemetry.ts';
 import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
@@ -47,7 +48,7 @@ diagnostics.subscribe('clusterprofile-credentials:plugin-run-start', (message) =
   if ((message as RunStart).reason !== 'rejected') return; // what the channel's name promises
   recentRefreshes.add(clock(), 11);
   // One more: here it is counted a moment later, when a little of it may be forgotten.
-  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())) + 1, () => 1);
+  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())) + 1, undefined, () => 1);
 });
 
 await heal();

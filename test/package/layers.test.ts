@@ -4,9 +4,6 @@ import { join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { read, root } from '../fixtures/docs.ts';
 
-/** The exceptions that docs/architecture.md names: pure helpers. */
-const exceptions = ['src/callbacks.ts -> src/exec/redact.ts', 'src/troubles.ts -> src/exec/backoff.ts'];
-
 test('the layers of docs/architecture.md are there, and each imports itself and those above it only', () => {
   const [, chapter = ''] = read('docs/architecture.md').split('## Layers');
   const rows = [...chapter.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) =>
@@ -31,5 +28,5 @@ test('the layers of docs/architecture.md are there, and each imports itself and 
     );
     return layer < 0 ? [] : imports.filter((path) => layerOf(path) > layer).map((path) => `${file} -> ${path}`);
   });
-  assert.deepEqual(upwards.toSorted(), exceptions);
+  assert.deepEqual(upwards, []);
 });

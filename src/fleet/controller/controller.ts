@@ -1,8 +1,9 @@
 /** Informers, a work queue and a reconcile function: what changes on the clusters comes in, calls of the function go out. */
+
+import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import { debug, type LogFields, warn } from '../guard.ts';

@@ -1,5 +1,5 @@
 /** What has to be worked on for one cluster, in client-go's way: an item once, and again afterwards where it came back. */
-import { type BackoffLimits, backoffMs } from '../backoff.ts';
+import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import type { Clock } from '../clock.ts';
 import { Fifo } from './fifo.ts';
 

@@ -1,8 +1,8 @@
 /** A reflector with a cache: one for each resource of a cluster, however many read it. */
 
 import { abortable } from '../../abortable.ts';
+import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
-import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import { sleep } from '../clock.ts';
 import { ask, guard, warn } from '../guard.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';

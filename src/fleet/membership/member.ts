@@ -2,9 +2,10 @@
  * One ClusterProfile of the fleet, as long as it is there: decides when its cluster is engaged, tried again, disengaged.
  * One thing is done at a time, and what should be is looked at again after each; nothing here waits for another member.
  */
+
+import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, PluginError } from '../../errors.ts';
-import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import type { Cluster } from '../cluster.ts';
 import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';

@@ -2,10 +2,11 @@
  * List and watch of one resource on one server, for ever: which requests to make, where to go on after a failure, how long to
  * wait. Groups of events go out; who reads slowly is waited for.
  */
+
+import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
 import type { Logger } from '../../logger.ts';
 import type { ApiServer } from '../api-server.ts';
-import { type BackoffLimits, backoffMs } from '../backoff.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { type Discovery, type Kind, listPath } from '../discovery.ts';
 import { debug, guard, type LogFields, warn } from '../guard.ts';

@@ -4,11 +4,11 @@
  */
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
 import { CredentialsError, PluginError, ProfileError } from '../../errors.ts';
-import { redact } from '../../exec/redact.ts';
 import { controlPlaneReadiness } from '../../fleet/membership/readiness.ts';
 import { parseOptions } from '../../options.ts';
 import { printable } from '../../printable.ts';
 import { toDestination } from '../../profile-destination.ts';
+import { redact } from '../../redaction/redact.ts';
 import { Connections } from '../../rest/transport/connections.ts';
 import type { Profile } from '../profiles.ts';
 import type { CallProviders } from '../providers.ts';

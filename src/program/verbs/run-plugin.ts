@@ -8,13 +8,13 @@ import { type EnvVar, envNameProblem, interactiveModes } from '../../access/prov
 import { PluginError } from '../../errors.ts';
 import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
-import { secretsOfArguments, secretsOfEnvironment } from '../../exec/known-secrets.ts';
 import { runPlugin } from '../../exec/plugin.ts';
 import { shownStderr } from '../../exec/plugin-answer.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import { pluginFileProblem } from '../../exec/plugin-file.ts';
 import type { Ended } from '../../exec/process.ts';
 import { RunHistory } from '../../exec/run-history.ts';
+import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { readInput } from '../input.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { authorityProblem } from '../../access/cluster.ts';
-import { Hold } from '../../exec/backoff.ts';
 import { rereadMs } from '../../exec/static-credentials.ts';
+import { Hold } from '../../hold.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
 /**

@@ -6,7 +6,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import { backoffMs, Hold } from '../../exec/backoff.ts';
+import { backoffMs } from '../../backoff.ts';
+import { Hold } from '../../hold.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 import { SilentPeer } from './watchdog.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { backoffMs } from '../../src/exec/backoff.ts';
+import { backoffMs } from '../src/backoff.ts';
 
 describe('the backoff', () => {
   test('is jittered within a quarter, and never longer than 30 s', () => {
@@ -12,11 +12,11 @@ describe('the backoff', () => {
       [10_000, 30_000],
     ] as const) {
       assert.equal(
-        backoffMs(failures, () => 0),
+        backoffMs(failures, undefined, () => 0),
         full * 0.75,
       );
       assert.equal(
-        backoffMs(failures, () => 1),
+        backoffMs(failures, undefined, () => 1),
         full,
       );
     }

@@ -9,10 +9,13 @@ export interface BackoffLimits {
   readonly jitter: number;
 }
 
+/** For plugins and connections: 1 s doubling to 30 s, a quarter of it by chance. */
+const usual: BackoffLimits = { firstMs: 750, longestMs: 30_000, jitter: 1 / 3 };
+
 /** Milliseconds to wait after the nth failure in a row, counted from 1. */
 export function backoffMs(
   failures: number,
-  { firstMs, longestMs, jitter }: BackoffLimits,
+  { firstMs, longestMs, jitter }: BackoffLimits = usual,
   random: () => number = Math.random,
 ): number {
   // The jitter stays at the limit too: what failed together must not come back together.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from '../../src/exec/known-secrets.ts';
-import { redact } from '../../src/exec/redact.ts';
+import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from '../../src/redaction/known-secrets.ts';
+import { redact } from '../../src/redaction/redact.ts';
 
 const opaque = 'Qx7mP2vK9sT4wZ8bR1nL6cY3';
 

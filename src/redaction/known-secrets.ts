@@ -1,7 +1,12 @@
 /** Secrets that are known when a plugin's stderr is shown: of its configuration, its environment and its answer. */
-import type { EnvVar } from '../access/provider.ts';
 import { type View, viewsOf } from './escapes.ts';
 import { isSecretName, isWordy } from './secret-shapes.ts';
+
+/** A variable of an environment. */
+interface Variable {
+  readonly name: string;
+  readonly value: string;
+}
 
 /** Ends of names whose values are no secrets, and are what a diagnosis is about. */
 const ordinaryName =
@@ -12,7 +17,7 @@ const ordinaryName =
  * ordinary by its name or by its form (a short word, a number, a path, an address without a login).
  */
 export function secretsOfEnvironment(
-  configured: readonly EnvVar[],
+  configured: readonly Variable[],
   environment: Readonly<Record<string, string | undefined>> = {},
 ): readonly string[] {
   const inherited = Object.entries(environment).filter(([name]) => isSecretName(name));
