@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { ItemSplitter } from '../../../src/fleet/reflect/item-splitter.ts';
 import { Lines } from '../../../src/fleet/reflect/lines.ts';
 import { MalformedResponse } from '../../../src/fleet/reflect/malformed.ts';
+import { anyText } from '../../fixtures/any-text.ts';
 
 /** What a splitter makes of a text that comes in pieces of some size. */
 function split(
@@ -22,7 +23,7 @@ function split(
 
 describe('the items of a list', () => {
   test('are those of JSON.parse, however the bytes are cut and whatever the objects hold', () => {
-    const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue());
+    const object = fc.dictionary(anyText(), fc.jsonValue());
     const envelope = fc.record({ before: fc.jsonValue(), after: fc.jsonValue() });
     fc.assert(
       fc.property(
