@@ -1,8 +1,9 @@
 /**
- * `npm test`: every test file, those of one folder in one process, since to start one and to import what they test takes longer
- * than most of them do. A few processes at once. `npm test -- rest exec` runs those of some folders. With `--kind program` it is the
- * files `*.program.test.ts`, which start whole programs again and again. With `--kind load` it is the files `*.load.test.ts`, which send
- * thousands of requests or hold thousands of objects. Each kind takes as long as all of the other tests.
+ * `npm test`: every test file, many in one process, since to start one and to import what they test takes longer than most of them
+ * do. Folders with few files share a process; those with many have several. A few processes at once. `npm test -- rest exec` runs
+ * the files of some folders. With `--kind program` it is the files `*.program.test.ts`, which start whole programs again and again.
+ * With `--kind load` it is the files `*.load.test.ts`, which send thousands of requests or hold thousands of objects. Each kind
+ * takes as long as all of the other tests.
  */
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -12,7 +13,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { execa } from 'execa';
 
 /** More would take longer for the last process than they save. */
-const filesOfAProcess = 15;
+const filesOfAProcess = 20;
 
 interface Group {
   readonly name: string;
@@ -37,7 +38,7 @@ function findGroups(): readonly Group[] {
   if (missing.length > 0 || files.length === 0) {
     throw new Error(`test/ has no folder ${missing.join(', ')} with tests; npm run test:file runs single files`);
   }
-  return [...folders]
+  const parts = [...folders]
     .filter(([folder]) => wanted.length === 0 || wanted.includes(folder))
     .flatMap(([folder, files]) => {
       const count = Math.ceil(files.length / filesOfAProcess);
@@ -46,8 +47,20 @@ function findGroups(): readonly Group[] {
         // In turns: neighbours in the alphabet are often alike, and take as long.
         files: files.filter((_, index) => index % count === part),
       }));
-    })
-    .sort((one, other) => bytesOf(other) - bytesOf(one));
+    });
+  return together(parts).sort((one, other) => bytesOf(other) - bytesOf(one));
+}
+
+/** Each part goes to the first process that has room for it, the largest before the others. */
+function together(parts: readonly Group[]): Group[] {
+  const groups: Group[] = [];
+  for (const part of parts.toSorted((one, other) => other.files.length - one.files.length)) {
+    const index = groups.findIndex(({ files }) => files.length + part.files.length <= filesOfAProcess);
+    const group = groups[index];
+    if (group === undefined) groups.push(part);
+    else groups[index] = { name: `${group.name}, ${part.name}`, files: [...group.files, ...part.files] };
+  }
+  return groups;
 }
 
 /** What takes long begins first. */
@@ -86,7 +99,7 @@ const waiting = groups.values();
 let tests = 0;
 let failed = 0;
 await Promise.all(
-  Array.from({ length: 2 * availableParallelism() }, async () => {
+  Array.from({ length: 3 * availableParallelism() }, async () => {
     for (const group of waiting) {
       const ended = await run(group);
       tests += ended.tests;
