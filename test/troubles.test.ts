@@ -54,10 +54,10 @@ async function startPair(t: TestContext) {
       const profile = profileFor(cluster, more);
       return providers.getConfig({ ...profile, metadata: { namespace: 'fleet', name: `spoke-${index + 1}` } });
     });
-  /** Ten requests to each at once, through new configs, as reconciles make them. */
+  /** Three requests to each at once, through new configs, as reconciles make them. */
   const request = async () => {
     const requests = configs().flatMap((config) =>
-      Array.from({ length: 10 }, () => config.makeApiClient(CoreV1Api).listNamespace()),
+      Array.from({ length: 3 }, () => config.makeApiClient(CoreV1Api).listNamespace()),
     );
     const outcomes = await Promise.allSettled(requests);
     return outcomes.filter(({ status }) => status === 'rejected').length;

@@ -112,9 +112,9 @@ describe('when the plugin runs', () => {
 });
 
 describe('a fleet', () => {
-  test('of 50 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
+  test('of 30 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
     const { plugin, clock, create } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
-    const sources = Array.from({ length: 50 }, create);
+    const sources = Array.from({ length: 30 }, create);
     await Promise.all(sources.map((source) => source.get()));
     await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
     const started: number[] = [];
@@ -126,14 +126,14 @@ describe('a fleet', () => {
     }
     assert.equal(
       started.reduce((sum, count) => sum + count),
-      50,
+      30,
     );
-    // 70 % to 90 % of an hour: about 4 in each of twelve minutes.
+    // 70 % to 90 % of an hour: two or three in each of twelve minutes.
     const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
-    assert.ok(Math.max(...started) < 20, `${Math.max(...started)} in one minute`);
+    assert.ok(Math.max(...started) < 12, `${Math.max(...started)} in one minute`);
     assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
     await Promise.all(sources.map((source) => until(t, async () => (await source.get()).authorization === 'Bearer b')));
-    assert.equal(await plugin.runs(), 100);
+    assert.equal(await plugin.runs(), 60);
   });
 });
 

@@ -8,7 +8,7 @@ import { AnswerFault } from '../../src/exec/exec-credential.ts';
 import { hasDuplicateKeys } from '../../src/image-credentials/duplicate-keys.ts';
 import { Keyring } from '../../src/image-credentials/keyring.ts';
 import { decodeResponse } from '../../src/image-credentials/protocol.ts';
-import { cpuTime } from '../fixtures/cpu-time.ts';
+import { cpuTime, growth } from '../fixtures/cpu-time.ts';
 import { startImageProviders, user, v1 } from '../fixtures/image-plugins.ts';
 
 const answer = (more: object) =>
@@ -18,12 +18,12 @@ const many = (count: number) =>
 
 describe('a large answer', () => {
   test('is read in a time that grows with its length', () => {
-    const read = (count: number) => {
+    const limits = { length: 500, factor: 10, most: 4 };
+    const ratio = growth((count) => {
       const text = answer({ auth: many(count) });
-      return cpuTime(() => new Keyring('p', decodeResponse(text, v1).auth));
-    };
-    const ratio = read(20_000) / read(2_000);
-    assert.ok(ratio < 40, `ten times the entries take ${ratio.toFixed(1)} times as long`);
+      return () => new Keyring('p', decodeResponse(text, v1).auth);
+    }, limits);
+    assert.ok(ratio < limits.most, `${ratio.toFixed(1)} times what is linear`);
   });
 
   for (const [what, text] of [
