@@ -41,7 +41,8 @@ async function startInformer(t: TestContext, config: RestConfig) {
   return { sees, core };
 }
 
-describe('an informer goes on by itself', () => {
+// Side by side: each of them waits for pauses between tries.
+describe('an informer goes on by itself', { concurrency: true }, () => {
   test('when its connection breaks', async (t) => {
     const { cluster, config } = await startFleet(t);
     const { sees } = await startInformer(t, config);
