@@ -13,7 +13,7 @@ const good = `import { test } from 'node:test'; test('good', () => {});`;
 describe('npm test', () => {
   test('reads the summary of a group whatever the colours of the environment', async (t) => {
     const { exitCode, stdout } = await (await project(t, { 'one/a.test.ts': good, 'b.test.ts': good }))([]);
-    assert.match(stdout, /✔ one, test: 2 files, 2 tests/);
+    assert.match(stdout, /✔ test, one: 2 files, 2 tests/);
     assert.deepEqual([exitCode, /2 tests in \d+ s, 0 of 1 groups failed/.test(stdout)], [0, true]);
   });
 
