@@ -1,5 +1,6 @@
 /** Resolved accesses come in, the entries of a kubeconfig go out, whose users exec `clusterprofile credential`. Pure. */
 import type { ResolvedAccess } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors.ts';
 import { toExecCluster } from '../../exec/exec-credential.ts';
 
 /** A cluster, a user and a context of one name. */
@@ -21,12 +22,20 @@ export interface CredentialCommand {
   readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** As the API server allows it. In a file there may be anything, such as what `credential` would take for one of its options. */
+const plainName = /^(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\/)?[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/;
+
+/** Throws a `ProfileError` for a profile whose name cannot be an argument. */
 export function toEntry(
   name: string,
   profile: string,
   { cluster, exec }: ResolvedAccess,
   { command, before, after, env }: CredentialCommand,
 ): KubeconfigEntry {
+  if (!plainName.test(profile)) {
+    const message = 'is not a name that Kubernetes allows: lower case letters, digits, - and .';
+    throw new ProfileError('PROFILE_INVALID', profile, 'metadata', message);
+  }
   const { config: _, ...fields } = toExecCluster(cluster, undefined);
   const user = {
     exec: {

@@ -76,7 +76,10 @@ function readKubeconfig(text: string): Document {
   const document = parseDocument(text, options) as Document; // its contents may become others
   const [error] = document.errors;
   // A parser's message quotes the text, in which there may be secrets.
-  if (error) throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML: correct it first`);
+  if (error) {
+    const what = error.code.toLowerCase().replaceAll('_', ' ');
+    throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML (${what}): correct it first`);
+  }
   const { contents } = document;
   const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
   if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it has to be an object');

@@ -18,7 +18,7 @@ import { type KubeconfigEntry, toEntry } from '../kubeconfig/entries.ts';
 import { MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 import { jsonText } from '../print.ts';
-import { profilesOf } from '../profiles.ts';
+import { noProfiles, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
@@ -40,8 +40,7 @@ export async function run(call: Call): Promise<ExitCode> {
     await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
   }
   for (const { message } of refused) await terminal.say(`left out: ${printableLines(message)}`);
-  if (entries.length + refused.length === 0)
-    await terminal.say('no ClusterProfiles are there; -A looks in all namespaces');
+  if (entries.length + refused.length === 0) await terminal.say(noProfiles);
   const [first] = refused;
   return first ? exitCodeOfProfile(first) : exitCodes.ok;
 }

@@ -139,21 +139,22 @@ describe('an existing kubeconfig', () => {
     });
   }
 
-  test('gets no character that a terminal acts on: names with such are written with escapes', () => {
-    const name = 'fleet/a\u001b[2J\u009b1m\u202eb\u2028\u{e0001}';
+  test('gets no character that a terminal acts on: contexts and paths with such are written with escapes', () => {
+    const name = 'a\u001b[2J\u009b1m\u202eb\u2028\u{e0001}';
+    const odd = toEntry(`${name}@hub`, 'fleet/a', access('https://h'), { ...command, after: ['--filename', name] });
     for (const text of [
       undefined,
       '# mine\nclusters:\n- name: lab\n',
       'clusters: [{ name: lab }]\n',
       '{"clusters":[]}',
     ]) {
-      const merged = mergeKubeconfig(text, [entry(name)]).text;
+      const merged = mergeKubeconfig(text, [odd]).text;
       assert.doesNotMatch(merged, /\p{Cf}|(?!\n)\p{Cc}|\p{Zl}/u);
       const { clusters, users, contexts } = text?.startsWith('{') ? JSON.parse(merged) : parse(merged);
       assert.equal(clusters.at(-1).name, `${name}@hub`);
-      assert.equal(users[0].user.exec.args[1], name);
+      assert.equal(users[0].user.exec.args.at(-1), name);
       assert.deepEqual(contexts[0].context, { cluster: `${name}@hub`, user: `${name}@hub` });
-      assert.equal(mergeKubeconfig(merged, [entry(name)]).text, merged);
+      assert.equal(mergeKubeconfig(merged, [odd]).text, merged);
     }
   });
 
@@ -216,7 +217,7 @@ describe('an existing kubeconfig', () => {
     ['broken YAML', 'clusters: [\nusers: "SECRET\n', /line \d+ is neither JSON nor YAML/],
     ['a list that is an object', 'clusters: {}\n', /clusters has to be a list/],
     ['something else', '- a\n', /is not a kubeconfig/],
-    ['a key that stands twice', 'clusters: []\nclusters: []\n', /line 2 is neither/],
+    ['a key that stands twice', 'clusters: []\nclusters: []\n', /line 2 is neither JSON nor YAML \(duplicate key\)/],
   ] as const) {
     test(`with ${what} is refused, and nothing of it is quoted`, () => {
       assert.throws(
