@@ -20,43 +20,14 @@ import {
 } from '../src/image-credentials/index.ts';
 import { CredentialMetrics, CredentialProviders, CredentialsError, RestConfig } from '../src/index.ts';
 import { loadExecCredential } from '../src/plugin/index.ts';
-import { createCertificateAuthority, FakeCluster, writePlugin } from '../src/testing/index.ts';
 import { startFleet } from './fixtures/fleet.ts';
-
-const secret = 'hunter2';
-const values: Readonly<Record<string, unknown>> = {
-  undefined,
-  null: null,
-  number: 5,
-  text: secret,
-  'empty text': '',
-  array: [],
-  'array of numbers': [5],
-  'array of null': [null],
-  object: { [secret]: secret },
-  'empty object': {},
-  'object without prototype': Object.create(null),
-  function: () => secret,
-  symbol: Symbol(secret),
-  true: true,
-};
-type Kind = keyof typeof values;
-
-/** Calls a function of the package as a caller without types does. */
-type Call = (value: unknown) => unknown;
-/** What names the argument in the message, and the values that are right. */
-type Row = readonly [call: Call, names: RegExp, right?: readonly Kind[]];
+import { type Kind, type Row, secret, tryWrong, untyped } from './fixtures/wrong-arguments.ts';
 
 const command = '/bin/true';
 const provider = { name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };
 const objects = ['empty object', 'object without prototype'];
 const optional = ['undefined', ...objects];
 
-function untyped<T extends object>(owner: T, name: keyof T): (...given: unknown[]) => unknown {
-  const member: unknown = Reflect.get(owner, name);
-  assert.ok(typeof member === 'function');
-  return (...given) => Reflect.apply(member, owner, given);
-}
 const make = (type: new (...given: never[]) => unknown, ...given: unknown[]) => Reflect.construct(type, given);
 
 async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
@@ -262,75 +233,12 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
 }
 
 test('a wrong argument is an error of this package that names it, and shows nothing of it', async (t) => {
-  const wrong: string[] = [];
-  for (const [name, [call, names, right = []]] of Object.entries(await rows(t))) {
-    for (const [kind, value] of Object.entries(values)) {
-      if (right.includes(kind)) continue;
-      const what = `${name} with ${kind}`;
-      try {
-        await call(value);
-        wrong.push(`${what}: takes it`);
-      } catch (error) {
-        if (!(error instanceof CredentialsError)) wrong.push(`${what}: ${error}`);
-        else if (!names.test(String(error))) wrong.push(`${what} does not name it: ${error}`);
-        // A path, a name and an image are told as they are.
-        else if (kind !== 'text' && kind !== 'object' && inspect(error).includes(secret))
-          wrong.push(`${what} shows it: ${error}`);
-      }
-    }
-  }
-  assert.deepEqual(wrong, []);
-});
-
-test('a wrong argument of what is there for tests is a TypeError that names it', async () => {
-  const authority = createCertificateAuthority();
-  const calls: Readonly<Record<string, Row>> = {
-    'createCertificateAuthority(value)': [
-      untyped({ createCertificateAuthority }, 'createCertificateAuthority'),
-      /createCertificateAuthority: name must be a text/,
-      ['undefined', 'text', 'empty text'],
-    ],
-    'issue(value)': [untyped(authority, 'issue'), /issue: (?:its options|commonName|hunter2)/],
-    'issue({ commonName: value })': [
-      (commonName) => untyped(authority, 'issue')({ commonName }),
-      /issue: commonName must be a text/,
-      ['text', 'empty text'],
-    ],
-    'FakeCluster.start(value)': [
-      untyped(FakeCluster, 'start'),
-      /FakeCluster.start: (?:its options|hunter2 is no)/,
-      optional,
-    ],
-    'FakeCluster.start({ tokens: value })': [
-      (tokens) => untyped(FakeCluster, 'start')({ tokens }),
-      /start: tokens must be an object/,
-      ['object', ...optional],
-    ],
-    'FakeCluster.start({ namespaces: value })': [
-      (namespaces) => untyped(FakeCluster, 'start')({ namespaces }),
-      /start: namespaces must be a list of texts/,
-      ['undefined', 'array'],
-    ],
-    'writePlugin(value)': [untyped({ writePlugin }, 'writePlugin'), /a plugin's answer/, optional],
-    'writePlugin({}, value)': [
-      (value) => untyped({ writePlugin }, 'writePlugin')({}, value),
-      /writePlugin: (?:its options|hunter2 is no)/,
-      optional,
-    ],
-  };
-  const wrong: string[] = [];
-  for (const [name, [call, names, right = []]] of Object.entries(calls)) {
-    for (const [kind, value] of Object.entries(values)) {
-      if (right.includes(kind)) continue;
-      try {
-        await call(value);
-        wrong.push(`${name} with ${kind}: takes it`);
-      } catch (error) {
-        const named = (error instanceof TypeError || error instanceof RangeError) && names.test(error.message);
-        if (!named) wrong.push(`${name} with ${kind}: ${error}`);
-      }
-    }
-  }
+  const wrong = await tryWrong(await rows(t), (error, names, kind) => {
+    if (!(error instanceof CredentialsError)) return 'throws something else';
+    if (!names.test(String(error))) return 'does not name it';
+    // A path, a name and an image are told as they are.
+    return kind !== 'text' && kind !== 'object' && inspect(error).includes(secret) ? 'shows it' : undefined;
+  });
   assert.deepEqual(wrong, []);
 });
 
