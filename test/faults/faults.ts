@@ -12,6 +12,7 @@ import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
 import { tryHostile } from './hostile.ts';
 import { measureNeighbours } from './neighbours.ts';
+import { driveTransport } from './transport/drive.ts';
 import { lifetimeMs, startWorld, timeoutMs } from './world.ts';
 
 const { values } = parseArgs({
@@ -172,8 +173,8 @@ assert.ok(grown < 8 * 1024 * 1024, `the heap has grown by ${grown} bytes`);
 await providers.close();
 await cluster.close();
 await plugin.remove();
-const neighbours = await measureNeighbours();
-console.log(neighbours);
+console.log(await measureNeighbours());
+console.log(await driveTransport({ seed, seconds: seconds / 4 }));
 console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
     `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +

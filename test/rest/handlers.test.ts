@@ -55,6 +55,24 @@ describe('a handler that throws ends its own request, and neither the process no
     }
   }
 
+  for (const callback of ['onRequestStart', 'onResponseError'] as const) {
+    test(`in ${callback}, with a request that is refused before it goes out`, async (t) => {
+      const { config } = await startFleet(t);
+      await config.close();
+      let called = false;
+      const throws: Dispatcher.DispatchHandler = {
+        onRequestStart: () => undefined,
+        onResponseError: () => undefined,
+        [callback]: () => {
+          called = true;
+          throw thrown;
+        },
+      };
+      assert.equal(config.dispatcher.dispatch({ path: '/version', method: 'GET' }, throws), true);
+      assert.ok(called);
+    });
+  }
+
   test("in the factory of undici's stream, on a 401 whose refresh failed", async (t) => {
     const { cluster, plugin, config } = await startFleet(t);
     await config.ready();

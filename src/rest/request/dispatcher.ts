@@ -8,6 +8,7 @@ import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import type { Connections } from '../transport/connections.ts';
 import type { Destination } from '../transport/destination.ts';
+import { Caller } from './caller.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { pause } from './pause.ts';
 
@@ -154,15 +155,16 @@ export class AuthenticatedDispatcher extends Dispatcher {
     if (isForeign(handler)) return refuseForeign(handler);
     const origin = options.origin === undefined ? this.#origin : String(options.origin);
     if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
-      return refuse(handler, this.originRefusal(origin));
+      return refuse(handler, this.originRefusal(origin), this.log);
     }
     const refusal = this.fence() ?? this.pathRefusal(String(options.path));
-    if (refusal) return refuse(handler, refusal);
+    if (refusal) return refuse(handler, refusal, this.log);
     let exchange: Exchange;
     try {
       exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.log, this.#owner);
     } catch (error) {
-      return refuse(handler, toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster));
+      const own = toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
+      return refuse(handler, own, this.log);
     }
     this.#exchanges.add(exchange);
     exchange.start();
@@ -246,22 +248,28 @@ function refuseForeign(handler: ForeignHandler): boolean {
 }
 
 /** Refuses a request before anything is sent. */
-function refuse(handler: Dispatcher.DispatchHandler, error: Error): boolean {
-  let aborted = false;
+function refuse(handler: Dispatcher.DispatchHandler, error: Error, log: ClusterLog): boolean {
+  let reason: Error | null = null;
   const controller: Dispatcher.DispatchController = {
-    aborted: false,
+    get aborted() {
+      return reason !== null;
+    },
     paused: false,
-    reason: null,
+    get reason() {
+      return reason;
+    },
     rawHeaders: null,
     rawTrailers: null,
     pause: () => undefined,
     resume: () => undefined,
-    abort: (reason) => {
-      if (!aborted) handler.onResponseError?.(controller, reason);
-      aborted = true;
+    abort: (given) => {
+      if (reason) return;
+      reason = given;
+      caller.failed(given);
     },
   };
-  handler.onRequestStart?.(controller, {});
+  const caller = new Caller(handler, controller, log);
+  caller.started();
   controller.abort(error);
   return true;
 }

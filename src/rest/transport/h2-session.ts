@@ -45,6 +45,7 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
+    cancelOnAnswer(stream);
     watchStanding(stream);
     const unseen = streamBegins();
     if (unseen) {
@@ -105,6 +106,19 @@ function hasPeer(socket: Socket): boolean {
 function cancelOnClose(stream: ClientHttp2Stream): void {
   const { close } = stream;
   stream.close = (code = constants.NGHTTP2_CANCEL, callback) => close.call(stream, code, callback);
+}
+
+/**
+ * Closes a stream whose answer is complete while its body is not: a server that reads no more of it would never let it end, and
+ * neither Node nor undici does. client-go closes it too.
+ */
+function cancelOnAnswer(stream: ClientHttp2Stream): void {
+  stream.once('end', () => {
+    // Not before undici has been told of the end.
+    queueMicrotask(() => {
+      if (!stream.closed && !stream.destroyed && !stream.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
+    });
+  });
 }
 
 /**
