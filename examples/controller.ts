@@ -8,7 +8,7 @@ import { Fleet } from 'clusterprofile-credentials/fleet';
 const hub = new KubeConfig();
 hub.loadFromDefault();
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
-// In a Deployment several replicas share the clusters.
+// In a Deployment, several replicas share the clusters.
 const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'namespace-labels' } } : {};
 const fleet = new Fleet({ hub, providers, ...sharding });

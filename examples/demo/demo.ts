@@ -1,4 +1,4 @@
-// Four clusters, four access types: two configured by flags, two by a provider file. Every token is rotated under way.
+// Four clusters, four access types: two configured by flags, two by a provider file. Every token is replaced while it runs.
 import { subscribe } from 'node:diagnostics_channel';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const began = performance.now();
 const since = (start: number) => performance.now() - start;
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-/** What the package tells of each plugin run: how often, and for how many milliseconds. */
+/** How often each plugin ran, and for how many milliseconds, from the package's events. */
 const runs = new Map<unknown, { count: number; ms: number }>();
 subscribe('clusterprofile-credentials:plugin-run-end', (event) => {
   const { provider, durationMs }: { provider?: unknown; durationMs?: unknown } = Object(event);
@@ -42,7 +42,7 @@ subscribe('clusterprofile-credentials:plugin-run-end', (event) => {
 });
 const runsOf = (type: AccessType) => runs.get(type) ?? { count: 0, ms: 0 };
 
-/** One of the example plugins, under a name of its own. */
+/** Writes a command with its own name that runs one of the example plugins. Gives the file name of that plugin. */
 async function installPlugin(type: AccessType): Promise<string> {
   const plugin = type === 'secretreader' ? 'token-folder.ts' : 'token-file.sh';
   const command = join(folder, `${type}-plugin`);
@@ -52,14 +52,14 @@ async function installPlugin(type: AccessType): Promise<string> {
   return plugin;
 }
 
-/** A token that the plugin hands out and the cluster accepts, and no other. */
+/** Makes a new token. From now on the plugin gives this one, and the cluster accepts no other. */
 async function rotate({ type, cluster }: Pick<Spoke, 'type' | 'cluster'>, round: number): Promise<void> {
   const token = `demo-${type}-${round}-${crypto.randomUUID()}`;
   await writeFile(join(tokens, type === 'secretreader' ? 'spoke-1' : type), token);
   cluster.setTokens({ [token]: `${type}:controller` });
 }
 
-/** The example profile, with the server that plays the cluster. */
+/** The example profile, with the address of the fake cluster. */
 async function readProfile(type: AccessType, { url, certificateAuthorityData }: FakeCluster): Promise<ClusterProfile> {
   const profile: ClusterProfile = parse(await readFile(join(examples, 'profiles', `${type}.yaml`), 'utf8'));
   const accessProviders = profile.status?.accessProviders?.map(({ name, cluster }) => {

@@ -1,4 +1,4 @@
-// A hub and twelve fake clusters under one controller: one is dead, one slow, one's token rotates, one goes and comes back.
+// One controller, a hub and twelve fake clusters. One of them is dead, one is slow, one changes its token, one goes and comes back.
 //
 //   npm run demo:fleet [-- --seconds 60]
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -27,7 +27,7 @@ interface Note extends KubernetesObject {
   readonly data?: { readonly writtenAt?: string };
 }
 
-/** Another address of a server, which delays everything on its way back. */
+/** Makes a second address for a server. Answers through it come late. */
 async function slowDown(url: string, ms: number) {
   const { hostname, port } = new URL(url);
   const proxy = createServer((client) => {
@@ -149,7 +149,7 @@ let written = 0;
 let turn = 0;
 const timers = [
   setInterval(() => {
-    // One cluster brings most of the work; no other waits for it.
+    // One cluster has most of the work. The others do not wait for it.
     const names = [...spokes.keys()];
     turn += 1;
     for (const name of ['cluster-01', 'cluster-01', 'cluster-01', names[turn % names.length] ?? '']) {

@@ -1,5 +1,5 @@
-// npm run demo:images: pulls two images from a registry in this process, which asks one of them for a password and the other
-// for a token, with credentials from a plugin, and prints what happened.
+// npm run demo:images: pulls two images with credentials from a plugin, and prints what happened. The registry runs in this
+// process. It asks for a password for one image, and for a token for the other.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ const manifest = Buffer.from(
 const login = `Basic ${Buffer.from('puller:s3cret').toString('base64')}`;
 const token = 'a-token-for-one-repository';
 
-/** The distribution API, as far as a pull needs it: basic auth for `basic/`, a bearer token from /token for the rest. */
+/** The part of the distribution API that a pull needs: basic auth for `basic/`, a bearer token from /token for the rest. */
 function answer({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
   const { authorization = '' } = headers;
   const send = (status: number, body: Buffer | string, more: Record<string, string> = {}) =>
@@ -39,7 +39,7 @@ function answer({ url = '', headers }: IncomingMessage, response: ServerResponse
   else send(404, '');
 }
 
-/** Pulls as a container runtime does: asks, is told how to log in, and tries each credential in turn. */
+/** Pulls as a container runtime does: it asks, learns how to log in, and tries one credential after the other. */
 async function pull(registry: string, repository: string, credentials: readonly ImageCredential[]): Promise<string> {
   const get = async (path: string, authorization?: string) => {
     const { statusCode, headers, body } = await request(`http://${registry}${path}`, {

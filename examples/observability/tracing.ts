@@ -2,10 +2,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 
-/** The fields of an event that a span takes over. */
+/** The fields of an event that become attributes of its span. */
 type Event = Readonly<Record<string, string | number | boolean>>;
 
-/** Makes spans until the function that it returns is called. */
+/** Starts to make spans. It returns a function that stops it. */
 export function traceCredentials(tracer: Tracer): () => void {
   const ends = [
     trace(tracer, 'request', SpanKind.CLIENT, ({ method, origin }) => `${method} ${origin}`),

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A credential plugin for SPIFFE: the JWT-SVID that SPIRE's agent gives to this pod. `-audience` says whom it is for, as in the
-// specification's example. SPIRE_AGENT is the agent's program, SPIRE_SOCKET its Workload API.
+// A credential plugin for SPIFFE: the JWT-SVID that SPIRE's agent gives to this pod. `-audience` names its audience, as in the
+// specification's example. SPIRE_AGENT is the path of the agent's program, SPIRE_SOCKET that of its Workload API.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { runCredentialPlugin } from 'clusterprofile-credentials/plugin';

@@ -17,7 +17,7 @@ await runCredentialPlugin(async ({ spec }) => {
 
 function nameIn(config: unknown): string {
   const name: unknown = typeof config === 'object' && config !== null ? Reflect.get(config, 'clusterName') : undefined;
-  // The name comes from a profile that somebody else wrote: it must not lead out of the folder.
+  // Somebody else wrote the profile that has this name, so it must not lead out of the folder.
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9.-]*$/.test(name)) {
     throw new Error('the profile has no usable clusterName in its client.authentication.k8s.io/exec extension');
   }

@@ -1,4 +1,4 @@
-// What consumers of ClusterProfiles have to cope with: profiles as producers write them, and what has to become of each.
+// A test suite for consumers of ClusterProfiles: profiles as producers write them, and the expected result for each.
 //
 //   node examples/producers/suite.ts [FOLDER]...   the folders beside this file, or your own in the same form
 //
@@ -15,11 +15,11 @@ import { z } from 'zod';
 const reached = z.strictObject({
   provider: z.string(),
   server: z.string(),
-  /** Whether the profile says whom to trust. */
+  /** Whether the profile has a certificate authority. */
   hasAuthority: z.boolean(),
   /** The plugin's arguments. */
   args: z.array(z.string()),
-  /** What the plugin is told of the cluster. */
+  /** What the plugin gets as `spec.cluster.config`. */
   config: z.unknown().optional(),
 });
 const refused = z.strictObject({ code: z.string(), path: z.string(), says: z.string() });
@@ -33,7 +33,7 @@ const named = z.object({ metadata: z.object({ namespace: z.string(), name: z.str
 export interface Case {
   /** `folder: namespace/name`. */
   readonly name: string;
-  /** Throws an `AssertionError` where something else becomes of it. */
+  /** Throws an `AssertionError` if the result is not the expected one. */
   check(): void;
 }
 
@@ -44,7 +44,7 @@ export function shapes(): readonly string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/** The profiles of a folder. Throws where a file cannot be used, or where one side has a profile that the other lacks. */
+/** The profiles of a folder. Throws if a file cannot be used, or if only one of the two files has a profile. */
 export function casesOf(folder: string): readonly Case[] {
   const expected = expectedSchema.parse(parse(readFileSync(join(folder, 'expected.yaml'), 'utf8')));
   const documents = parseAllDocuments(readFileSync(join(folder, 'profiles.yaml'), 'utf8'));
@@ -70,7 +70,7 @@ export function casesOf(folder: string): readonly Case[] {
   });
 }
 
-/** What becomes of a profile. Of an error's words, those that are expected where they are there. */
+/** The result for a profile. If an error's message has the expected words, they stand for the whole message. */
 function outcome(profile: ClusterProfile, providerFile: string, expected: object | undefined): object {
   const providers = CredentialProviders.fromFile(providerFile);
   try {

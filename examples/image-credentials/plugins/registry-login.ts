@@ -12,15 +12,15 @@ await runImageCredentialPlugin(async ({ image }) => {
   const lines = (await readFile(path, 'utf8')).split('\n').flatMap((line, index) => {
     if (/^\s*(#|$)/.test(line)) return [];
     const words = line.trim().split(/\s+/);
-    // A line that is passed over is a pull that fails for no reason. The line itself holds a password.
+    // If a wrong line were skipped, pulls would fail and nobody would know why. The line is not shown, since it has a password.
     if (words.length !== 3) throw new Error(`${path}: line ${index + 1} is not: pattern user password`);
     if (/^https?:|^index\.docker\.io/.test(line.trim())) {
       throw new Error(`${path}: line ${index + 1}: write the host alone, such as registry.example.dev, or docker.io`);
     }
     return [words];
   });
-  // Every login of the registry, not only this image's: `Registry` says that the answer is good for its other images too.
-  // A plugin that asks for one image at a time answers with `Image`.
+  // All logins of the registry, not only the one for this image: `Registry` means that the answer is used for its other images too.
+  // A plugin whose answer is for one image only says `Image`.
   const logins = lines.filter(([pattern = '']) => matchImage(registryOf(pattern), registryOf(image)));
   return {
     auth: Object.fromEntries(
