@@ -7,6 +7,7 @@ import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { readStatus } from './api-status.ts';
 import type { Clock } from './clock.ts';
 import { connectionsOf } from './shared-connections.ts';
+import { type StreamedAnswer, stream } from './streamed-answer.ts';
 
 export interface GetOptions {
   /** Gives up, whatever has come. */
@@ -22,6 +23,9 @@ export interface ApiServerConfig extends Pick<KubeConfig, 'applySecurityAuthenti
 }
 
 export type ApiResponse = Dispatcher.ResponseData;
+
+/** What every request has. */
+type RequestOptions = Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher?: Dispatcher };
 
 /** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
 export const answerTimeoutMs = 60_000;
@@ -40,27 +44,41 @@ export class ApiServer {
     return this.#request('GET', path, signal, gzip ? { 'accept-encoding': 'gzip' } : {});
   }
 
+  /** The beginning of the answer, whatever its status. Its body is read as it comes: for watches. */
+  stream(path: string, signal: AbortSignal): Promise<StreamedAnswer> {
+    return this.#send('GET', path, signal, {}, (url, options) => stream(url, options, signal));
+  }
+
   /** Sends an object as JSON. The answer, whatever its status. */
   send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal): Promise<ApiResponse> {
     return this.#request(method, path, signal, { 'content-type': 'application/json' }, JSON.stringify(object));
   }
 
-  async #request(
+  #request(
     method: Dispatcher.HttpMethod,
     path: string,
     signal: AbortSignal,
     more: Readonly<Record<string, string>>,
     body?: string,
   ): Promise<ApiResponse> {
+    const content = body === undefined ? {} : { body };
+    return this.#send(method, path, signal, more, (url, options) => request(url, { ...options, ...content, signal }));
+  }
+
+  async #send<T>(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    signal: AbortSignal,
+    more: Readonly<Record<string, string>>,
+    send: (url: string, options: RequestOptions) => Promise<T>,
+  ): Promise<T> {
     const url = `${this.url}${path}`;
     const { dispatcher, headers } = await this.#authenticate(url, method);
     signal.throwIfAborted();
     try {
-      return await request(url, {
+      return await send(url, {
         method,
-        signal,
         headers: { accept: 'application/json', ...more, ...headers },
-        ...(body === undefined ? {} : { body }),
         ...(dispatcher ? { dispatcher } : {}),
         // A quiet watch is not a dead one; whoever reads a list has limits of its own.
         bodyTimeout: 0,
@@ -86,8 +104,13 @@ export class ApiServer {
   }
 }
 
+/** An answer that is no success. */
+interface Refusal extends Pick<ApiResponse, 'statusCode' | 'headers'> {
+  readonly body: AsyncIterable<Buffer>;
+}
+
 /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
-export async function refusalOf(response: ApiResponse, what: string): Promise<FleetError> {
+export async function refusalOf(response: Refusal, what: string): Promise<FleetError> {
   const { statusCode, headers, body } = response;
   const text = await textOf(body, 16_384).catch(() => '');
   const { reason, message } = readStatus(text);
@@ -101,7 +124,7 @@ export async function refusalOf(response: ApiResponse, what: string): Promise<Fl
 }
 
 /** A whole body as text, up to a limit in bytes; the rest is thrown away. */
-export async function textOf(body: ApiResponse['body'], limit: number): Promise<string> {
+export async function textOf(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {

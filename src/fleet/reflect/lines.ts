@@ -7,26 +7,30 @@ export class Lines {
   #open: Buffer[] = [];
   #openSize = 0;
 
-  /** The lines that have ended with this chunk. */
-  push(chunk: Buffer): readonly string[] {
-    const end = chunk.lastIndexOf(newline);
-    if (end >= 0) {
-      const text = Buffer.concat([...this.#open, chunk.subarray(0, end)]).toString('utf8');
-      this.#open = [];
-      this.#openSize = 0;
-      this.#keep(chunk.subarray(end + 1));
-      const lines = text.split('\n');
-      for (const line of lines) checkSize(line.length);
-      return lines.filter((line) => line.trim() !== '');
+  /** The lines that have ended with these pieces. */
+  push(pieces: readonly Buffer[]): readonly string[] {
+    const last = pieces.findLastIndex((piece) => piece.includes(newline));
+    const piece = pieces[last];
+    if (!piece) {
+      this.#keep(pieces);
+      return [];
     }
-    this.#keep(chunk);
-    return [];
+    const end = piece.lastIndexOf(newline);
+    const text = Buffer.concat([...this.#open, ...pieces.slice(0, last), piece.subarray(0, end)]).toString('utf8');
+    this.#open = [];
+    this.#openSize = 0;
+    this.#keep([piece.subarray(end + 1), ...pieces.slice(last + 1)]);
+    const lines = text.split('\n');
+    for (const line of lines) checkSize(line.length);
+    return lines.filter((line) => line.trim() !== '');
   }
 
-  #keep(piece: Buffer): void {
-    if (piece.length === 0) return;
-    this.#open.push(piece);
-    this.#openSize += piece.length;
+  #keep(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) {
+      if (piece.length === 0) continue;
+      this.#open.push(piece);
+      this.#openSize += piece.length;
+    }
     checkSize(this.#openSize);
   }
 }

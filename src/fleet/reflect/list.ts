@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline, refusalOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { chunksOf } from './chunks.ts';
+import { bodyOf, chunksOf } from './chunks.ts';
 import { type ObjectReading, readObject } from './events.ts';
 import { ItemSplitter } from './item-splitter.ts';
 import { MalformedResponse, parseBounded } from './malformed.ts';
@@ -58,8 +58,8 @@ async function* listPage(
     });
     if (response.statusCode !== 200) throw await refusalOf(response, what);
     const splitter = new ItemSplitter();
-    for await (const chunk of chunksOf(unzipped(response), deadline, patience)) {
-      const objects = await inSlice(() => readItems(splitter, chunk, reading));
+    for await (const pieces of chunksOf(bodyOf(unzipped(response)), deadline, patience)) {
+      const objects = await inSlice(() => pieces.flatMap((piece) => readItems(splitter, piece, reading)));
       if (objects.length > 0) yield objects;
     }
     return readEnvelope(splitter.end());
@@ -77,8 +77,8 @@ function unzipped({ headers, body }: ApiResponse): Readable {
   return body.once('error', (error) => plain.destroy(error)).pipe(plain);
 }
 
-function readItems(splitter: ItemSplitter, chunk: Buffer, reading: ObjectReading): readonly KubernetesObject[] {
-  const text = splitter.push(chunk);
+function readItems(splitter: ItemSplitter, piece: Buffer, reading: ObjectReading): readonly KubernetesObject[] {
+  const text = splitter.push(piece);
   if (text === undefined) return [];
   // The splitter gives the text of an array.
   const items = parseBounded(text, 'it is not JSON') as readonly unknown[];

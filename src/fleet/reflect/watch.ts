@@ -50,9 +50,10 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
   const deadline = new Deadline(clock, signal);
   try {
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
-    const response = await server.get(`${path}?${parameters}`, { signal: deadline.signal });
+    const response = await server.stream(`${path}?${parameters}`, deadline.signal);
     if (response.statusCode !== 200) {
-      const refusal = await refusalOf(response, what);
+      const body = piecesOf(chunksOf(response.body, deadline, () => undefined));
+      const refusal = await refusalOf({ ...response, body }, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)
         ? new NoStreamingList(refusal.message)
         : refusal;
@@ -63,8 +64,8 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
       else deadline.set(endsAt - clock.uptime(), `${what}: the server did not end it in time`);
     };
     const lines = new Lines();
-    for await (const chunk of chunksOf(response.body, deadline, patience)) {
-      const events = await inSlice(() => lines.push(chunk).map((line) => readWatchEvent(line, reading)));
+    for await (const pieces of chunksOf(response.body, deadline, patience)) {
+      const events = await inSlice(() => lines.push(pieces).map((line) => readWatchEvent(line, reading)));
       if (events.length === 0) continue;
       if (listing) listing = !events.some((event) => event.type === 'BOOKMARK' && event.endsInitialEvents);
       yield events;
@@ -74,4 +75,9 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
   } finally {
     deadline.end();
   }
+}
+
+/** One after the other. */
+async function* piecesOf(groups: AsyncIterable<readonly Buffer[]>): AsyncGenerator<Buffer, void> {
+  for await (const pieces of groups) yield* pieces;
 }

@@ -73,9 +73,10 @@ function start(file: string, args: readonly string[]): RunningInformer {
   };
 }
 
-export function startNodeInformer(peer: 'ours' | 'client-node', target: Target): RunningInformer {
+/** With `stalls` it looks how long its event loop stands still, which takes some CPU of its own. */
+export function startNodeInformer(peer: 'ours' | 'client-node', target: Target, stalls = false): RunningInformer {
   const program = fileURLToPath(new URL('./informer-process.ts', import.meta.url));
-  return start(process.execPath, ['--expose-gc', program, JSON.stringify({ peer, ...target })]);
+  return start(process.execPath, ['--expose-gc', program, JSON.stringify({ peer, stalls, ...target })]);
 }
 
 /** `program` is the build of test/e2e/access/informer. */

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Deadline } from '../../../src/fleet/api-server.ts';
-import { chunksOf } from '../../../src/fleet/reflect/chunks.ts';
+import { bodyOf, chunksOf } from '../../../src/fleet/reflect/chunks.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 
 /** A body, and what is read of it: chunks, and how it ended. */
@@ -14,7 +14,7 @@ function startReading() {
   const seen: string[] = [];
   const done = (async () => {
     try {
-      for await (const chunk of chunksOf(body, deadline, () => undefined)) seen.push(String(chunk));
+      for await (const pieces of chunksOf(bodyOf(body), deadline, () => undefined)) seen.push(pieces.join(''));
       seen.push('ended');
     } catch (error) {
       seen.push(String(error));

@@ -79,11 +79,18 @@ describe('the items of a list', () => {
 describe('the lines of a watch', () => {
   test('are whole, however the bytes are cut', () => {
     fc.assert(
-      fc.property(fc.array(fc.json()), fc.integer({ min: 1, max: 30 }), (events, size) => {
+      fc.property(fc.array(fc.json()), fc.integer({ min: 1, max: 30 }), fc.nat(4), (events, size, atOnce) => {
         const bytes = Buffer.from(events.map((event) => `${event}\n`).join(''));
         const lines = new Lines();
         const got: string[] = [];
-        for (let at = 0; at < bytes.length; at += size) got.push(...lines.push(bytes.subarray(at, at + size)));
+        let pieces: Buffer[] = [];
+        for (let at = 0; at < bytes.length; at += size) {
+          pieces.push(bytes.subarray(at, at + size));
+          if (pieces.length <= atOnce) continue;
+          got.push(...lines.push(pieces));
+          pieces = [];
+        }
+        got.push(...lines.push(pieces));
         assert.deepEqual(got, events);
       }),
     );

@@ -17,7 +17,7 @@ const read = (body: string, size = 65_536) => {
   const bytes = Buffer.from(body);
   const events: unknown[] = [];
   for (let at = 0; at < bytes.length; at += size) {
-    for (const line of lines.push(bytes.subarray(at, at + size))) events.push(readWatchEvent(line, reading));
+    for (const line of lines.push([bytes.subarray(at, at + size)])) events.push(readWatchEvent(line, reading));
   }
   return events.length;
 };

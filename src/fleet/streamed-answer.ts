@@ -1,0 +1,136 @@
+/** A request whose answer is read as it comes, with no stream between the connection and the reader. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Dispatcher, getGlobalDispatcher } from 'undici';
+
+/** An answer whose body is still to come. */
+export interface StreamedAnswer {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: StreamedBody;
+}
+
+/** Bytes that are kept for a reader. The connection is not read while there are more. */
+const mostKept = 65_536;
+
+/**
+ * Sends the request. Resolves when the answer begins. Aborting `signal` ends the request and its body with the signal's reason.
+ * `dispatcher` is undici's own where it is missing.
+ */
+export async function stream(
+  url: string,
+  options: Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher?: Dispatcher },
+  signal: AbortSignal,
+): Promise<StreamedAnswer> {
+  signal.throwIfAborted();
+  const { dispatcher = getGlobalDispatcher(), ...rest } = options;
+  const { origin, pathname, search } = new URL(url);
+  const body = new StreamedBody(signal);
+  try {
+    dispatcher.dispatch({ ...rest, origin, path: `${pathname}${search}` }, body);
+  } catch (error) {
+    body.onResponseError(undefined, error);
+  }
+  return { ...(await body.begun), body };
+}
+
+/** What has come of a body, and whether more will. */
+export class StreamedBody implements Dispatcher.DispatchHandler {
+  readonly #begun = Promise.withResolvers<Omit<StreamedAnswer, 'body'>>();
+  readonly #signal: AbortSignal;
+  readonly #onAbort = () => this.#abort(this.#signal.reason);
+  #controller: Dispatcher.DispatchController | undefined;
+  #pieces: Buffer[] = [];
+  #size = 0;
+  #ended = false;
+  #failure: unknown;
+  #wake = () => {};
+  #wakes = false;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    this.#begun.promise.catch(() => undefined);
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Resolves when the answer begins. */
+  get begun(): Promise<Omit<StreamedAnswer, 'body'>> {
+    return this.#begun.promise;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  onChange(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  read(): readonly Buffer[] {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return pieces;
+    this.#pieces = [];
+    this.#size = 0;
+    if (this.#controller?.paused) this.#controller.resume();
+    return pieces;
+  }
+
+  destroy(): void {
+    this.#abort(new Error('nobody reads the rest'));
+  }
+
+  // undici tells what comes.
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    const { failure } = this;
+    if (failure !== undefined)
+      controller.abort(failure instanceof Error ? failure : new Error('the request was aborted'));
+  }
+
+  onResponseStart(_controller: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
+    // Early hints are no answer.
+    if (statusCode >= 200) this.#begun.resolve({ statusCode, headers });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    if (this.#size > mostKept) controller.pause();
+    if (this.#wakes) return;
+    this.#wakes = true;
+    // What the rest of this turn brings comes with it.
+    setImmediate(() => {
+      this.#wakes = false;
+      this.#wake();
+    });
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true;
+    this.#finish();
+  }
+
+  onResponseError(_controller: unknown, error: unknown): void {
+    this.#failure ??= error;
+    this.#begun.reject(error);
+    this.#finish();
+  }
+
+  #abort(reason: unknown): void {
+    if (this.#ended || this.#failure !== undefined) return;
+    this.#failure = reason;
+    // It may wait for a connection yet.
+    this.#begun.reject(reason);
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('the request was aborted'));
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#wake();
+  }
+}

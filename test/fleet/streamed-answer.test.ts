@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { createSecureServer } from 'node:http2';
+import { createServer } from 'node:https';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { type StreamedBody, stream } from '../../src/fleet/streamed-answer.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+/** Headers have been sent, and `end` cuts the request off. */
+interface Answer {
+  readonly body: Writable;
+  readonly cut: () => void;
+}
+
+/** A server that gives each answer's beginning, and hands the rest to the test. */
+async function startServer(t: TestContext, protocol: 'HTTP/1.1' | 'HTTP/2') {
+  const answers: Answer[] = [];
+  const sockets = new Set<Socket>();
+  const server =
+    protocol === 'HTTP/2'
+      ? createSecureServer(tlsOptions).on('stream', (body) => {
+          body.on('error', () => undefined);
+          body.respond({ ':status': 200 });
+          answers.push({ body, cut: () => body.destroy(new Error('cut')) });
+        })
+      : createServer(tlsOptions, (_request, response) => {
+          response.writeHead(200).flushHeaders();
+          answers.push({ body: response, cut: () => response.destroy() });
+        });
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port: await listen(t, server), answers };
+}
+
+const clients: Readonly<Record<string, (t: TestContext, port: number) => Promise<Dispatcher>>> = {
+  'a config of ours': async (t, port) => startProviders(t, await startPlugin(t)).getConfig(profileAt(port)).dispatcher,
+  "undici's Agent": async (t) => {
+    const agent = new Agent({ allowH2: true, connect: { rejectUnauthorized: false } });
+    t.after(() => agent.destroy());
+    return agent;
+  },
+};
+
+/** Reads until the body has ended or broken off. */
+async function rest(t: TestContext, body: StreamedBody): Promise<string> {
+  const pieces: Buffer[] = [];
+  await until(t, () => {
+    pieces.push(...body.read());
+    return body.ended || body.failure !== undefined;
+  });
+  return Buffer.concat([...pieces, ...body.read()]).toString();
+}
+
+for (const protocol of ['HTTP/1.1', 'HTTP/2'] as const) {
+  for (const [client, connect] of Object.entries(clients)) {
+    describe(`an answer over ${protocol}, through ${client}`, () => {
+      /** A request, and what the server makes of it. */
+      const start = async (t: TestContext, signal = new AbortController().signal) => {
+        const { port, answers } = await startServer(t, protocol);
+        const dispatcher = await connect(t, port);
+        const options = { method: 'GET' as const, dispatcher, headersTimeout: 0, bodyTimeout: 0 };
+        const answer = await stream(`https://127.0.0.1:${port}/pods?watch=true`, options, signal);
+        const [served] = answers;
+        assert.ok(served);
+        return { ...answer, served };
+      };
+
+      test('is read as it comes, to its end', async (t) => {
+        const { statusCode, body, served } = await start(t);
+        let changes = 0;
+        body.onChange(() => {
+          changes += 1;
+        });
+        assert.equal(statusCode, 200);
+        assert.deepEqual(body.read(), []);
+        served.body.write('one');
+        await until(t, () => changes === 1);
+        assert.equal(Buffer.concat(body.read()).toString(), 'one');
+        assert.equal(body.ended, false);
+        served.body.end('two');
+        assert.equal(await rest(t, body), 'two');
+        assert.equal(body.failure, undefined);
+      });
+
+      test('is not read faster than its reader reads', async (t) => {
+        const { body, served } = await start(t);
+        const size = 8 * 1_024 * 1_024;
+        served.body.end('x'.repeat(size));
+        // The kernel and both ends keep something; far from all of it.
+        let sent = -1;
+        await until(t, async () => {
+          const before = sent;
+          sent = size - served.body.writableLength;
+          for (let i = 0; i < 50; i++) await turn();
+          return sent === before;
+        });
+        assert.equal(body.ended, false);
+        assert.equal((await rest(t, body)).length, size);
+        assert.equal(body.ended, true);
+      });
+
+      test('that breaks off gives what has come, and then why', async (t) => {
+        const { body, served } = await start(t);
+        served.body.write('the last word', () => setImmediate(served.cut));
+        await until(t, () => body.failure !== undefined);
+        assert.ok(body.failure instanceof Error);
+        assert.equal(Buffer.concat(body.read()).toString(), 'the last word');
+        assert.equal(body.ended, false);
+      });
+
+      test('ends with the reason of the signal, also where that is no error, and the server sees it', async (t) => {
+        for (const reason of [new Error('enough'), 'enough', undefined]) {
+          const controller = new AbortController();
+          const { body, served } = await start(t, controller.signal);
+          let gone = false;
+          served.body.on('close', () => {
+            gone = true;
+          });
+          controller.abort(reason);
+          await until(t, () => gone);
+          assert.equal(body.failure, controller.signal.reason);
+        }
+      });
+
+      test('that nobody reads to its end is given up, and the server sees it', async (t) => {
+        const { body, served } = await start(t);
+        let gone = false;
+        served.body.on('close', () => {
+          gone = true;
+        });
+        body.destroy();
+        body.destroy();
+        await until(t, () => gone);
+      });
+    });
+  }
+}
+
+for (const [client, connect] of Object.entries(clients)) {
+  test(`a request that waits for a connection is given up with the signal's reason, through ${client}`, async (t) => {
+    let connected = 0;
+    const silent = createTcpServer((socket) => {
+      connected += 1;
+      t.after(() => socket.destroy());
+    });
+    const port = await listen(t, silent);
+    const controller = new AbortController();
+    const options = { method: 'GET' as const, dispatcher: await connect(t, port) };
+    const asked = stream(`https://127.0.0.1:${port}/`, options, controller.signal);
+    await until(t, () => connected > 0);
+    controller.abort(new Error('enough'));
+    await assert.rejects(asked, { message: 'enough' });
+    await assert.rejects(stream(`https://127.0.0.1:${port}/`, options, controller.signal), { message: 'enough' });
+  });
+}
+
+test('a request that cannot be sent is refused', async () => {
+  const options = { method: 'NO METHOD' as 'GET' };
+  await assert.rejects(stream('https://127.0.0.1:1/', options, new AbortController().signal), /invalid request method/);
+});
