@@ -54,6 +54,24 @@ describe('npm test', () => {
   });
 });
 
+test('npm run test:file takes a pattern after the file, as CONTRIBUTING writes it', async () => {
+  const read = (path: string) => readFile(join(root, path), 'utf8');
+  const [, file = ''] = /^npm run test:file -- (\S+) --test-name-pattern /m.exec(await read('CONTRIBUTING.md')) ?? [];
+  assert.match(file, /^test\/.*\.test\.ts$/);
+  assert.equal(JSON.parse(await read('package.json')).scripts['test:file'], 'node test/run-files.ts');
+  const env = { NODE_TEST_CONTEXT: undefined };
+  const args = [
+    'test/run-files.ts',
+    'test/access/glob.test.ts',
+    '--test-reporter=tap',
+    '--test-name-pattern',
+    'no such test',
+  ];
+  const { stdout } = await execa(process.execPath, args, { cwd: root, env });
+  assert.match(stdout, /^# fail 0$/m);
+  assert.doesNotMatch(stdout, /matches as the regular expression/, 'one of its tests');
+});
+
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { execa } from 'execa';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -15,24 +13,6 @@ test('.ci/run runs every check of package.json but those that CONTRIBUTING excep
     const isRun = new RegExp(`^step npm (run )?${name}( |$)`, 'm').test(run);
     assert.equal(isRun, !new RegExp(`[ ,]${name}(?![:a-z0-9])`).test(exceptions), name);
   }
-});
-
-test('test:file takes a pattern after the file, as CONTRIBUTING writes it', async () => {
-  const [, file = ''] = /^npm run test:file -- (\S+) --test-name-pattern /m.exec(read('CONTRIBUTING.md')) ?? [];
-  assert.match(file, /^test\/.*\.test\.ts$/);
-  assert.equal(JSON.parse(read('package.json')).scripts['test:file'], 'node test/run-files.ts');
-  const cwd = fileURLToPath(new URL('../..', import.meta.url));
-  const env = { NODE_TEST_CONTEXT: undefined };
-  const args = [
-    'test/run-files.ts',
-    'test/access/glob.test.ts',
-    '--test-reporter=tap',
-    '--test-name-pattern',
-    'no such test',
-  ];
-  const { stdout } = await execa(process.execPath, args, { cwd, env });
-  assert.match(stdout, /^# fail 0$/m);
-  assert.doesNotMatch(stdout, /matches as the regular expression/, 'one of its tests');
 });
 
 for (const path of ['package-lock.json', 'docs/package-lock.json']) {
