@@ -6,7 +6,7 @@ import { abortable } from '../abortable.ts';
 import { errnoOf } from '../errno.ts';
 import { type ClusterOfError, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
+import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { emit, type RunEnd, type RunReason, stateOf } from '../telemetry.ts';
 import { type Credential, type ExecResponse, encodeExecCredential, maxAnswerBytes } from './exec-credential.ts';
 import { readAnswer, shownStderr } from './plugin-answer.ts';
@@ -126,15 +126,9 @@ async function run(
   previous: Previous,
   timeoutMs: number | undefined,
 ): Promise<Credential> {
-  const { exec, cluster, configured = exec } = call;
-  const { response, secrets: earlier } = previous;
+  const { exec, cluster } = call;
+  const { response } = previous;
   const interactive = timeoutMs === undefined;
-  const secrets = [
-    ...earlier,
-    ...loginOf(cluster?.['proxy-url']),
-    ...secretsOfEnvironment(configured.env, process.env),
-    ...secretsOfArguments(configured.args),
-  ];
   if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
@@ -147,6 +141,8 @@ async function run(
   if (options.signal.aborted)
     throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   previous.ended?.(ended);
+  // To look for them takes a while where there are many.
+  const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
   try {
     const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
     report(call, previous, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
@@ -164,15 +160,14 @@ function timeLimit(timeoutMs: number | undefined, options: PluginOptions): strin
   return `${Math.round(timeoutMs)} ms, a part of its ${options.timeoutMs} ms (${why})`;
 }
 
-/** A kubeconfig's proxy may have a login, which the plugin is told of. */
-function loginOf(proxyUrl: string | undefined): readonly string[] {
-  const password = proxyUrl === undefined ? undefined : URL.parse(proxyUrl)?.password;
-  if (!password) return [];
-  try {
-    return [password, decodeURIComponent(password)];
-  } catch {
-    return [password];
-  }
+/** What the plugin was given, and may print. */
+function secretsOf({ exec, configured = exec, cluster }: PluginCall): readonly string[] {
+  return [
+    // A kubeconfig's proxy may have a login.
+    ...passwordsOfAddresses(cluster?.['proxy-url'] ?? ''),
+    ...secretsOfEnvironment(configured.env, process.env),
+    ...secretsOfArguments(configured.args),
+  ];
 }
 
 function report(call: PluginCall, previous: Previous, logger: Logger, stderr: string): void {

@@ -1,6 +1,6 @@
 /** Secrets that are known when a plugin's stderr is shown: of its configuration, its environment and its answer. */
 import { type View, viewsOf } from './escapes.ts';
-import { isSecretName, isWordy } from './secret-shapes.ts';
+import { isSecretName, isWordy, secretsIn } from './secret-shapes.ts';
 
 /** A variable of an environment. */
 interface Variable {
@@ -14,18 +14,44 @@ const ordinaryName =
 
 /**
  * The values of variables that must not be shown: those of a secret's name, and of the configured ones all but what is
- * ordinary by its name or by its form (a short word, a number, a path, an address without a login).
+ * ordinary by its name or by its form (a short word, a number, a path, an address without a login). The password of a login in an
+ * address is a secret by itself too, and so is every other one in a configured value.
  */
 export function secretsOfEnvironment(
   configured: readonly Variable[],
   environment: Readonly<Record<string, string | undefined>> = {},
 ): readonly string[] {
-  const inherited = Object.entries(environment).filter(([name]) => isSecretName(name));
-  return [
-    ...configured.filter(({ name, value }) => isSecretName(name) || !isOrdinary(name, value)).map(({ value }) => value),
-    ...inherited.flatMap(([, value]) => (value === undefined ? [] : [value])),
-  ].filter((value) => value !== '');
+  const own = configured.flatMap(({ name, value }) => [
+    ...(isSecretName(name) || !isOrdinary(name, value) ? [value] : []),
+    ...secretsInside(value),
+  ]);
+  const inherited = Object.entries(environment).flatMap(([name, value = '']) => [
+    ...(isSecretName(name) ? [value] : []),
+    ...passwordsOfAddresses(value),
+  ]);
+  return distinct([...own, ...inherited]);
 }
+
+/** The passwords in the addresses of a text, as they are written and as they are meant: `HTTPS_PROXY` may have one. */
+export function passwordsOfAddresses(text: string): readonly string[] {
+  const logins = text.matchAll(/:\/\/[^\s/?#"'<>@:]*:([^\s/?#"'<>]*)@/g);
+  return [...logins].flatMap(([, password = '']) => [password, unescaped(password)]);
+}
+
+function unescaped(password: string): string {
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}
+
+/** In one value: a program may print them without what shows here what they are. */
+function secretsInside(value: string): readonly string[] {
+  return [...secretsIn(value), ...passwordsOfAddresses(value)];
+}
+
+const distinct = (secrets: readonly string[]) => [...new Set(secrets)].filter((secret) => secret !== '');
 
 function isOrdinary(name: string, value: string): boolean {
   if (value.length < 6 || /^\d{1,8}$/.test(value)) return true;
@@ -35,15 +61,20 @@ function isOrdinary(name: string, value: string): boolean {
   return ordinaryName.test(name);
 }
 
-/** The values of arguments that must not be shown: `--client-secret value`, `--password=value`, `-u name:value`. */
+/**
+ * The values of arguments that must not be shown: `--client-secret value`, `--password=value`, `-u name:value`, and what is seen
+ * to be a secret in any other argument.
+ */
 export function secretsOfArguments(args: readonly string[]): readonly string[] {
-  return args.flatMap((argument, index) => {
-    const [, flag = '', assigned] = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argument) ?? [];
-    const value = assigned ?? args[index + 1] ?? '';
-    if (isSecretName(flag)) return assigned === undefined && value.startsWith('-') ? [] : [value];
-    if (flag === 'u' || flag === 'user') return value.split(':').slice(1);
-    return [];
-  });
+  return distinct([...args.flatMap(valueOfFlag), ...args.flatMap(secretsInside)]);
+}
+
+function valueOfFlag(argument: string, index: number, args: readonly string[]): readonly string[] {
+  const [, flag = '', assigned] = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argument) ?? [];
+  const value = assigned ?? args[index + 1] ?? '';
+  if (isSecretName(flag)) return assigned === undefined && value.startsWith('-') ? [] : [value];
+  if (flag === 'u' || flag === 'user') return [value.replace(/^[^:]*:?/, '')];
+  return [];
 }
 
 /** What of a plugin's stdout may be a secret, also where it is no valid answer: the plugin may write it on stderr too. */

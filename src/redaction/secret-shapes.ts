@@ -88,6 +88,22 @@ export function hideShapes(text: string): string {
   return hideAssignments(shown).replace(opaque, (word) => (isOpaque(word) ? '[redacted]' : word));
 }
 
+/** What `hideShapes` takes out of a text: the secrets in an argument or a variable, which may be printed without what shows them. */
+export function secretsIn(text: string): readonly string[] {
+  if (text.includes('[redacted')) return [];
+  const [first = '', ...others] = hideShapes(text).split(/\[redacted(?: [A-Z]+)?\]/);
+  const found: string[] = [];
+  let at = first.length;
+  for (const [index, next] of others.entries()) {
+    const isLast = index === others.length - 1;
+    const end = isLast ? text.length - next.length : text.indexOf(next, at);
+    if (end < at) break;
+    found.push(text.slice(at, end));
+    at = end + next.length;
+  }
+  return found.filter((secret) => secret !== '');
+}
+
 /** Headers that carry credentials, in any form in which a program prints them. */
 const headers = /\b((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{0,4}[:=]\s{0,4}[["']{0,3})([^\r\n]+)/gi;
 function hideHeader(whole: string, name: string, between: string, line: string): string {

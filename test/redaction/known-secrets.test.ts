@@ -111,7 +111,7 @@ describe('the secrets that are known', () => {
         ],
         { VAULT_TOKEN: 'inherited', EDITOR: 'not a secret', GONE_TOKEN: undefined },
       ),
-      ['CANARY-51f0c2d9e7', 'correcthorse', 'a', 'https://me:pass@hub.example.dev', 'inherited'],
+      ['CANARY-51f0c2d9e7', 'correcthorse', 'a', 'https://me:pass@hub.example.dev', 'me:pass', 'pass', 'inherited'],
     );
   });
 
@@ -129,6 +129,24 @@ describe('the secrets that are known', () => {
       '--x',
     ];
     assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three']);
+  });
+
+  for (const [what, argument, ...secrets] of [
+    ['a header', 'Authorization: Bearer hunter2', 'hunter2'],
+    ['a login in an address', '--url=https://me:hunter%40two@h/x', 'me:hunter%40two', 'hunter%40two', 'hunter@two'],
+    ['an assignment', 'DB_PASSWORD=hunter2', 'hunter2'],
+    ['several assignments', 'export TOKEN=hunter1; API_KEY=hunter2 run', 'hunter1', 'hunter2'],
+    ['a field of JSON', '--data={"name":"me","password":"hunter two"}', 'hunter two'],
+    ['a connection string', 'Server=x;Password=hunter2;User=me', 'hunter2'],
+    ['a password with colons', '--user=me:hun:ter2', 'hun:ter2'],
+    ['nothing of the kind', '--scopes=https://h.example/.default,profile'],
+  ] as const) {
+    test(`are those inside an argument: ${what}`, () => assert.deepEqual(secretsOfArguments([argument]), secrets));
+  }
+
+  test('are the passwords of addresses that are inherited: a proxy may have one', () => {
+    const inherited = { HTTPS_PROXY: 'http://me:hunter2@proxy:3128', NO_PROXY: 'http://h:80', GO_FLAGS: 'a=://b:c' };
+    assert.deepEqual(secretsOfEnvironment([], inherited), ['hunter2']);
   });
 
   test('are the words of an answer that are not ordinary', () => {
