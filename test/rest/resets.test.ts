@@ -108,6 +108,16 @@ describe('an answer that the server cuts off with RST_STREAM', () => {
       assert.equal(await (await request(url, { dispatcher })).body.text(), '{"items":[]}');
     });
 
+    test(`(${name}) and whose length was told is no answer of a wrong length`, async (t) => {
+      const server = await startRawH2(t, (socket, stream) => {
+        const begins = [frames.headersWithLength(stream, '100'), frames.data(stream, '{"items":[')];
+        socket.write(Buffer.concat([...begins, frames.reset(stream, reason)]));
+      });
+      const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+      const get = async () => (await request(`${access.cluster.server}/x`, { dispatcher })).body.text();
+      await assert.rejects(get(), { code: 'CONNECTION_LOST' });
+    });
+
     test(`(${name}) after its end is whole`, async (t) => {
       const server = await startRawH2(t, (socket, stream) => {
         const answer = [frames.headers(stream), frames.lastData(stream, '{}'), frames.reset(stream, reason)];

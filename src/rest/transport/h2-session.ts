@@ -20,12 +20,20 @@ const firstLookMs = 500;
 /** The most milliseconds between two looks: a thousand idle watches must cost nothing to speak of. */
 const longestLookMs = 8_000;
 
+/** What a request is told of its stream, before undici hears of it. */
+export interface StreamEvents {
+  /** The server has not looked at it. */
+  readonly unseen: () => void;
+  /** It has ended with an error that is not of its answer. */
+  readonly lost: (error: Error) => void;
+}
+
 /** What somebody wants to know of an HTTP/2 session. */
 interface SessionWatcher {
   /** The server has said how many streams it allows at once. */
   readonly allows: (streams: number) => void;
-  /** A stream begins. Gives what is to be done if the server has not looked at it. */
-  readonly streamBegins: () => (() => void) | undefined;
+  /** A stream begins. Gives what its request is to be told. */
+  readonly streamBegins: () => StreamEvents | undefined;
 }
 
 /** Watches the HTTP/2 session of a socket, before any stream of it. An answer that the server cuts off fails. */
@@ -47,12 +55,17 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     cancelOnClose(stream);
     cancelOnAnswer(stream);
     watchStanding(stream);
-    const unseen = streamBegins();
-    if (unseen) {
+    const events = streamBegins();
+    if (events) {
+      const { unseen, lost } = events;
       open.set(stream, unseen);
       stream.on('close', () => open.delete(stream));
-      // Before undici's own listeners.
-      stream.on('error', () => stream.rstCode === constants.NGHTTP2_REFUSED_STREAM && unseen());
+      // Before undici's own listeners: it takes every error in the middle of an answer for one of its length.
+      stream.on('error', (error) => {
+        if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unseen();
+        // Node says so where the length of an answer is not what its header says, and of what cannot be read.
+        else if (stream.rstCode !== constants.NGHTTP2_PROTOCOL_ERROR) lost(error);
+      });
       stream.on('frameError', (type) => type === headersFrame && unseen());
     }
     // An upgraded stream is the caller's own.

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
-import { watchSession } from './h2-session.ts';
+import { type StreamEvents, watchSession } from './h2-session.ts';
 import type { Carrier, PooledRequest, PoolOptions } from './pool.ts';
 import { watchForSilence } from './watchdog.ts';
 
@@ -182,14 +182,19 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * A stream begins. What is to be done if the server has not looked at it: it refused it, or its GOAWAY came before the stream
-   * was written. undici would send the request again by itself: on this connection, for as long as that takes no more, or after its
-   * client was destroyed, which ends the process.
+   * A stream begins. Where the server has not looked at it (it refused it, or its GOAWAY came before the stream was written), undici
+   * would send the request again by itself: on this connection, for as long as that takes no more, or after its client was
+   * destroyed, which ends the process.
    */
-  #streamBegins(): (() => void) | undefined {
+  #streamBegins(): StreamEvents | undefined {
     const wire = this.#starting;
     this.#starting = undefined;
-    return wire && (() => wire.abort(new UnsentError('the server has not taken the request')));
+    return (
+      wire && {
+        unseen: () => wire.abort(new UnsentError('the server has not taken the request')),
+        lost: (error) => wire.abort(error),
+      }
+    );
   }
 
   /** Lets its requests end. */

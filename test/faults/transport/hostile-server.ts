@@ -3,8 +3,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { overlay } from '../../fixtures/overlay.ts';
 import type { Random } from '../../fixtures/random.ts';
 import { tlsOptions } from '../../fixtures/raw-h2.ts';
 import { answerH1, answerUpgrade } from './answers-h1.ts';
@@ -101,23 +101,6 @@ export async function startHostile(
       for (const socket of open) socket.destroy();
     },
   };
-}
-
-/** A socket under an HTTP/2 session of Node's, on which others may write too. */
-function overlay(socket: TLSSocket): Duplex {
-  const wire = new Duplex({
-    read: () => socket.resume(),
-    write: (chunk, _encoding, done) => void (socket.destroyed ? done() : socket.write(chunk, () => done())),
-    final: (done) => void socket.end(() => done()),
-    destroy: (error, done) => {
-      socket.destroy();
-      done(error);
-    },
-  });
-  wire.on('error', () => undefined);
-  socket.on('data', (data) => wire.push(data) || socket.pause());
-  socket.on('end', () => wire.push(null)).on('close', () => wire.destroy());
-  return wire;
 }
 
 /** How a connection goes away, or falls silent. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
 import { request } from 'undici';
 import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
-import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
 
 const rounds = 6;
 const requestsPerRound = 30;
@@ -81,3 +82,22 @@ for (const { how, end } of ways) {
     }
   });
 }
+
+test('an answer of a known length whose HTTP/2 connection is lost in the middle of it is CONNECTION_LOST, as on HTTP/1.1', async (t) => {
+  const server = createSecureServer(tlsOptions);
+  const streams: ServerHttp2Stream[] = [];
+  server.on('session', (session) => session.on('error', () => undefined));
+  server.on('stream', (stream) => {
+    streams.push(stream.on('error', () => undefined));
+    stream.respond({ ':status': 200, 'content-length': '100' });
+    stream.write('{"kind":');
+  });
+  const port = await listen(t, server);
+  const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+  const { body } = await request(`https://127.0.0.1:${port}/x`, { dispatcher });
+  // Once something of it has come.
+  const read = async () => {
+    for await (const _ of body) streams[0]?.session?.destroy();
+  };
+  await assert.rejects(read(), { code: 'CONNECTION_LOST', retryable: true });
+});
