@@ -59,9 +59,11 @@ export function sourceOf(user: unknown): readonly string[] {
   const variables: readonly unknown[] = Array.isArray(env) ? env : [];
   return [
     ...given.flatMap((flag, index) =>
-      flag === '--filename' || flag === '--kubeconfig' || flag === '--context' ? `${flag} ${given[index + 1]}` : [],
+      flag === '--filename' || flag === '--kubeconfig' || flag === '--context'
+        ? `${flag} ${textOf(given[index + 1])}`
+        : [],
     ),
-    ...variables.flatMap((one) => (Object(one).name === 'KUBECONFIG' ? `KUBECONFIG=${Object(one).value}` : [])),
+    ...variables.flatMap((one) => (Object(one).name === 'KUBECONFIG' ? `KUBECONFIG=${textOf(Object(one).value)}` : [])),
   ].sort();
 }
 
@@ -72,5 +74,10 @@ export function isEntryOf(profile: string, user: unknown): boolean {
   const at = args.indexOf('credential');
   // A program of somebody else's may have a verb of that name.
   const program = at === 0 ? command : args[0];
-  return /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(String(program)) && args[at + 1] === profile && at <= 1;
+  return /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(textOf(program)) && args[at + 1] === profile && at <= 1;
+}
+
+/** A file may have anything there. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

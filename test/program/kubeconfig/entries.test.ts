@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ResolvedAccess } from '../../../src/access/resolve.ts';
-import { isEntryOf, toEntry } from '../../../src/program/kubeconfig/entries.ts';
+import { isEntryOf, sourceOf, toEntry } from '../../../src/program/kubeconfig/entries.ts';
 
 const access: ResolvedAccess = {
   provider: 'google',
@@ -45,5 +45,19 @@ describe('the name of a ClusterProfile in the command of a kubeconfig', () => {
     test(`is an error where it could be something else: ${JSON.stringify(name)}`, () => {
       assert.throws(() => toEntry('x', name, access, command), { name: 'ProfileError', code: 'PROFILE_INVALID' });
     });
+  }
+});
+
+test('a user of a kubeconfig that has anything for a command, arguments and variables is none of ours, and no crash', () => {
+  for (const odd of [5, null, [], { toString: 1 }, [{ toString: 1 }], Object.create(null)]) {
+    const exec = {
+      command: odd,
+      args: [odd, 'credential', 'fleet/a', '--context', odd],
+      env: [{ name: 'KUBECONFIG', value: odd }],
+    };
+    assert.equal(isEntryOf('fleet/a', { exec }), false);
+    assert.deepEqual(sourceOf({ exec }), ['--context ', 'KUBECONFIG=']);
+    assert.equal(isEntryOf('fleet/a', { exec: odd }), false);
+    assert.deepEqual(sourceOf(odd), []);
   }
 });
