@@ -22,8 +22,8 @@ export interface CredentialCommand {
   readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** As the API server allows it. In a file there may be anything, such as what `credential` would take for one of its options. */
-const plainName = /^(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\/)?[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/;
+/** Whatever an API server allows, and more. A file may have any name, such as one that `credential` would take for an option. */
+const plainName = /^[\p{L}\p{N}_.][\p{L}\p{N}_.-]*(?:\/[\p{L}\p{N}_.-]+)?$/u;
 
 /** Throws a `ProfileError` for a profile whose name cannot be an argument. */
 export function toEntry(
@@ -33,7 +33,7 @@ export function toEntry(
   { command, before, after, env }: CredentialCommand,
 ): KubeconfigEntry {
   if (!plainName.test(profile)) {
-    const message = 'is not a name that Kubernetes allows: lower case letters, digits, - and .';
+    const message = 'has a name that Kubernetes does not allow: write letters, digits, - and . only';
     throw new ProfileError('PROFILE_INVALID', profile, 'metadata', message);
   }
   const { config: _, ...fields } = toExecCluster(cluster, undefined);

@@ -19,7 +19,7 @@ const access: ResolvedAccess = {
 const command = { command: 'clusterprofile', before: [], after: ['--context', 'hub'], env: [] };
 
 describe('the name of a ClusterProfile in the command of a kubeconfig', () => {
-  for (const name of ['fleet/spoke-1', 'fleet/spoke.1', 'spoke', '1/2']) {
+  for (const name of ['fleet/spoke-1', 'fleet/spoke.1', 'spoke', '1/2', 'Fleet/spoke_1', 'fleet/-x', 'spöke']) {
     test(`is its argument: ${name}`, () => {
       const { user } = toEntry(name, name, access, command);
       assert.ok(isEntryOf(name, user));
@@ -31,11 +31,9 @@ describe('the name of a ClusterProfile in the command of a kubeconfig', () => {
     '--show',
     '-f',
     '-n/x',
-    'fleet/-x',
     'fleet/',
     '/x',
     'a/b/c',
-    'Spoke',
     'a b',
     'a\nb',
     'spoke\n',
