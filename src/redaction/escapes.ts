@@ -1,8 +1,17 @@
 /** A text, and the same without its escapes: a program that prints what it was given may have escaped it. */
 export interface View {
   readonly text: string;
-  /** Where each of its characters begins and ends in the first view, which is the text itself; `undefined` for that one. */
-  readonly places: { readonly starts: Uint32Array; readonly ends: Uint32Array } | undefined;
+  /** `undefined` for the first view, which is the text itself. */
+  readonly places: Places | undefined;
+}
+
+/** By character of a view. */
+interface Places {
+  /** Where it begins and ends in the text. */
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+  /** The last character up to this one, itself included, that was an escape in the view before: one more than its place, or 0. */
+  readonly news: Uint32Array;
 }
 
 /** One way of escaping: what an escape looks like, and what it stands for. */
@@ -91,25 +100,35 @@ const kinds: readonly Kind[] = [
   [dumps, decodeDump],
 ];
 
-/** An escape in an escape: HTML in a line of a log that is JSON, which stands in JSON once more. */
-const deepest = 3;
+/** How often a text may have been escaped: JSON in JSON in JSON, and HTML in JSON. Each combination costs time, so there is an end. */
+const deepest = { inOneWay: 3, inTwoWays: 2 };
+
+interface Chain {
+  readonly view: View;
+  /** The kind of all its escapes; `undefined` if there are several. */
+  readonly kind: Kind | undefined;
+}
 
 /** The text itself first, then as it is without escapes of each kind, and of several, where it has any. */
 export function viewsOf(text: string): readonly View[] {
-  let last: readonly View[] = [{ text, places: undefined }];
-  const views = [...last];
+  const whole: View = { text, places: undefined };
+  const views = [whole];
   const known = new Set([text]);
-  for (let depth = 1; depth <= deepest && last.length > 0; depth++) {
-    last = last.flatMap((view) =>
-      kinds.flatMap(([pattern, decode]) => {
+  let last: readonly Chain[] = kinds.map((kind) => ({ view: whole, kind }));
+  for (let depth = 1; depth <= deepest.inOneWay; depth++) {
+    last = last.flatMap(({ view, kind: before }) =>
+      kinds.flatMap((kind) => {
+        const isSame = kind === before;
+        const [pattern, decode] = kind;
+        if (!isSame && (depth === 1 || depth > deepest.inTwoWays)) return [];
         if (view.text.search(pattern) < 0) return [];
         const next = unescaped(view, pattern, decode);
         if (known.has(next.text)) return [];
         known.add(next.text);
-        return [next];
+        return [{ view: next, kind: isSame ? kind : undefined }];
       }),
     );
-    views.push(...last);
+    views.push(...last.map(({ view }) => view));
   }
   return views;
 }
@@ -117,24 +136,29 @@ export function viewsOf(text: string): readonly View[] {
 function unescaped({ text, places }: View, pattern: RegExp, decode: (escaped: string) => string): View {
   const starts = new Uint32Array(text.length);
   const ends = new Uint32Array(text.length);
+  const news = new Uint32Array(text.length);
   let length = 0;
+  let last = 0;
   /** Each of `count` characters stands for the given part of the text. */
-  const add = (count: number, from: number, to: number) => {
+  const add = (count: number, from: number, to: number, isNew: boolean) => {
     const start = places?.starts[from] ?? from;
     const end = places?.ends[to - 1] ?? to;
-    for (let i = 0; i < count; i++, length++) {
+    for (let i = 0; i < count; i++) {
       starts[length] = start;
       ends[length] = end;
+      length += 1;
+      if (isNew) last = length;
+      news[length - 1] = last;
     }
   };
   let done = 0;
   const decoded = text.replace(pattern, (escaped, at: number) => {
-    for (; done < at; done++) add(1, done, done + 1);
+    for (; done < at; done++) add(1, done, done + 1, false);
     done = at + escaped.length;
     const characters = decode(escaped);
-    add(characters.length, at, done);
+    add(characters.length, at, done, true);
     return characters;
   });
-  for (; done < text.length; done++) add(1, done, done + 1);
-  return { text: decoded, places: { starts, ends } };
+  for (; done < text.length; done++) add(1, done, done + 1, false);
+  return { text: decoded, places: { starts, ends, news } };
 }

@@ -154,9 +154,9 @@ function insideBase64(bytes: Buffer, before: number, encoding: 'base64' | 'base6
   return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
 }
 
-/** Whether a part of a view has an escape in the text: else the text itself is looked at there. */
+/** Whether a part of a view was an escape in the view before it: else it is looked at there. */
 function isOwn({ places }: View, from: number, to: number): boolean {
-  return places === undefined || (places.ends[to - 1] ?? to) - (places.starts[from] ?? from) > to - from;
+  return places === undefined || (places.news[to - 1] ?? 0) > from;
 }
 
 /** Marks parts of a view in the text itself. Of many parts of one long escape only the first takes time. */

@@ -144,8 +144,6 @@ describe('the time that it takes to redact', () => {
     'Cookie:',
     'k_KEY=',
     '\u001b[',
-    'ab ',
-    '\\x61',
   ];
   // Eight times the text: a square would take eight times as long as eight goes at the text.
   const limits = { length: 512, factor: 8, most: 3 };
@@ -162,6 +160,18 @@ describe('the time that it takes to redact', () => {
       assert.ok(ratio < limits.most, `${piece}: ${ratio.toFixed(1)} times what is linear`);
     }
   });
+  test('grows with a dump of which every part is a part of a secret', () => {
+    const ratio = growth(
+      (size) => {
+        const secret = 'a'.repeat(size / 2);
+        const text = Buffer.from(secret).toString('hex');
+        return () => redact(text, [secret]);
+      },
+      { ...limits, length: 8_192 },
+    );
+    assert.ok(ratio < limits.most, `${ratio.toFixed(1)} times what is linear`);
+  });
+
   test('grows with the secrets and the text, not with their product: V8 searches for one as long as that', () => {
     const ratio = growth((size) => {
       const text = 'x'.repeat(size);
