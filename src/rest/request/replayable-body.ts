@@ -24,13 +24,18 @@ export class ReplayableBody {
   #kept: Uint8Array[] | undefined = [];
   #size = 0;
   #complete = false;
+  /** Its reader has left it: what it fails with now comes of that. */
+  #left = false;
 
   constructor(body: Dispatcher.DispatchOptions['body'], request: Aborted) {
     this.#body = body ?? null;
     this.#streamed = isStreamed(this.#body);
     this.#request = request;
     // Stays for good: a stream may fail before it is read and after it was left, and nobody else listens.
-    if (this.#streamed && isNodeStream(this.#body)) this.#body.on('error', (error) => request.abort(error));
+    if (this.#streamed && isNodeStream(this.#body))
+      this.#body.on('error', (error) => {
+        if (!this.#left) request.abort(error);
+      });
   }
 
   /** What goes out with the first try. */
@@ -68,19 +73,26 @@ export class ReplayableBody {
     const body = this.#body as unknown as AsyncIterable<Uint8Array | string>; // isStreamed has looked
     // Streams of old cannot be iterated.
     const source = isNodeStream(body) && !(Symbol.asyncIterator in body) ? new Readable().wrap(body) : body;
+    // Whoever leaves an iterator of Node's destroys the stream, which fails before anybody else can say why.
+    const pieces = source instanceof Readable ? source.iterator({ destroyOnReturn: false }) : source;
     try {
-      for await (const chunk of source) {
+      for await (const chunk of pieces) {
         const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
         this.#keep(bytes);
         yield bytes;
       }
+      this.#complete = true;
     } catch (error) {
       this.#request.abort(
         error instanceof Error ? error : new Error('the body of the request failed', { cause: error }),
       );
       throw error;
+    } finally {
+      if (!this.#complete) {
+        this.#left = true;
+        if (source instanceof Readable) source.destroy();
+      }
     }
-    this.#complete = true;
   }
 
   #keep(chunk: Uint8Array): void {

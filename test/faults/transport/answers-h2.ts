@@ -122,6 +122,7 @@ export function answerH2(
     [
       2,
       () => {
+        if (stream.destroyed) return;
         stream.additionalHeaders({ ':status': random.pick([100, 102, 103]) });
         after(20, () => begin() && stream.end('{}'));
       },
