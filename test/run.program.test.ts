@@ -17,6 +17,15 @@ describe('npm test', () => {
     assert.deepEqual([exitCode, /2 tests in \d+ s, 0 of 1 groups failed/.test(stdout)], [0, true]);
   });
 
+  test('has several processes for a folder with many files, one for folders with few, and runs each file once', async (t) => {
+    const many = Array.from({ length: 30 }, (_, index) => [`one/${index}.test.ts`, good] as const);
+    const files = { ...Object.fromEntries(many), 'two/a.test.ts': good, 'three/a.test.ts': good };
+    const { stdout } = await (await project(t, files))([]);
+    const groups = [...stdout.matchAll(/✔ (.*): (\d+) files/g)].map(([, names, count]) => `${names}: ${count}`);
+    assert.deepEqual(groups.sort(), ['one 1/2, three, two: 17', 'one 2/2: 15']);
+    assert.match(stdout, /32 tests in/);
+  });
+
   test('takes no folder that is not there, beside one that is', async (t) => {
     const { exitCode, stderr } = await (await project(t, { 'one/a.test.ts': good }))(['one', 'two', 'one/a.test.ts']);
     assert.equal(exitCode, 1);
