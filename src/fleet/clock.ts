@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   uptime: () => performance.now(),
   after: (ms, run) => {
-    const timer = setTimeout(run, Math.min(ms, longestMs));
+    const timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs)));
     return () => clearTimeout(timer);
   },
 };

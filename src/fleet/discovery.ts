@@ -1,7 +1,9 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
+import { reasonOf } from '../callbacks.ts';
 import { FleetError } from '../errors.ts';
 import { type ApiServer, answerTimeoutMs, Deadline, refusalOf, textOf } from './api-server.ts';
 import type { Clock } from './clock.ts';
+import { parseBounded } from './reflect/malformed.ts';
 
 /** Which objects: a kind, and where it matters a namespace. */
 export interface Kind {
@@ -108,9 +110,9 @@ function notServed(apiVersion: string, kind: string): FleetError {
 function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
   let list: unknown;
   try {
-    list = JSON.parse(text);
-  } catch {
-    throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is not JSON`);
+    list = parseBounded(text, 'it is not JSON');
+  } catch (error) {
+    throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer: ${reasonOf(error)}`);
   }
   const resources: unknown = typeof list === 'object' && list !== null ? Reflect.get(list, 'resources') : undefined;
   const kinds = new Map<string, Resource>();

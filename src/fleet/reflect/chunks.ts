@@ -17,13 +17,13 @@ export interface Body {
 }
 
 /**
- * Ends with the body, or rejects when it breaks off or the deadline has come. `patience` is called before each wait: the time that
- * the server takes is limited, the time that a slow reader takes is not.
+ * Ends with the body, or rejects when it breaks off or the deadline has come. `patience` sets the deadline before each wait: the
+ * time that the server takes is limited, the time that a slow reader takes is not. Without it the deadline stays as it was set.
  */
 export async function* chunksOf(
   body: Body,
   deadline: Deadline,
-  patience: () => void,
+  patience?: () => void,
 ): AsyncGenerator<readonly Buffer[], void> {
   const { signal } = deadline;
   let wake = () => {};
@@ -38,11 +38,11 @@ export async function* chunksOf(
       else if (body.failure !== undefined) throw body.failure;
       else if (body.ended) return;
       else {
-        patience();
+        patience?.();
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-        deadline.clear();
+        if (patience) deadline.clear();
       }
     }
   } finally {

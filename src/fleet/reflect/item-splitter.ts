@@ -2,7 +2,8 @@
  * Finds where the items of a list begin and end while its bytes arrive, so that they can be parsed a few at a time: an answer of
  * any size never has to be parsed in one piece. Looks at quotes and brackets only; what it gives out still has to be parsed.
  */
-import { checkSize, longestObject, MalformedResponse } from './malformed.ts';
+import { longestObject, MalformedResponse } from './malformed.ts';
+import { Unfinished } from './unfinished.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -15,6 +16,8 @@ const space = 0x20;
 
 /** Where items stand: in an array that is a member of the list. */
 const itemDepth = 2;
+/** Characters in which the name of the items stands, and the space around it. */
+const nameSize = 100;
 /** Strings longer than this are searched natively, which is slower for short ones. */
 const shortString = 48;
 
@@ -27,8 +30,7 @@ export class ItemSplitter {
   /** The text of the list without its items, as far as it has come. */
   #envelope = '';
   /** The beginning of an item that has not ended. */
-  #open: Buffer[] = [];
-  #openSize = 0;
+  readonly #open = new Unfinished();
 
   /** The items that have ended with this chunk, as the text of a JSON array; `undefined` where none has. */
   push(chunk: Buffer): string | undefined {
@@ -68,8 +70,7 @@ export class ItemSplitter {
       } else if (byte === openBrace || byte === openBracket) {
         this.#depth += 1;
         if (byte !== openBracket || this.#where !== 'before' || this.#depth !== itemDepth) continue;
-        const text = this.#envelope + chunk.toString('latin1', 0, at);
-        if (!/"items"\s*:\s*$/.test(text.slice(-100))) continue;
+        if (!/"items"\s*:\s*$/.test(this.#textBefore(chunk, at))) continue;
         at += 1;
         this.#where = 'items';
         break;
@@ -81,6 +82,12 @@ export class ItemSplitter {
     this.#envelope += chunk.toString('latin1', 0, at);
     if (this.#envelope.length > longestObject) throw new MalformedResponse('it is too large');
     return at;
+  }
+
+  /** The end of what stands before a place in a chunk: to look at all of it for each bracket would take minutes. */
+  #textBefore(chunk: Buffer, at: number): string {
+    const text = chunk.toString('latin1', Math.max(0, at - nameSize), at);
+    return text.length < nameSize ? this.#envelope.slice(-nameSize) + text : text;
   }
 
   /** Reads up to the end of the items. Returns those that have ended, and how many bytes were read. */
@@ -117,17 +124,11 @@ export class ItemSplitter {
   #take(chunk: Buffer, doneTo: number, end: number): string | undefined {
     let ended: string | undefined;
     if (doneTo > 0) {
-      const text = Buffer.concat([...this.#open, chunk.subarray(0, doneTo)]).toString('utf8');
+      const text = Buffer.concat([this.#open.take(), chunk.subarray(0, doneTo)]).toString('utf8');
       // Between the items of two chunks stands a comma.
       ended = `[${text.replace(/^[\s,]+/, '')}]`;
-      this.#open = [];
-      this.#openSize = 0;
     }
-    if (this.#where === 'items') {
-      this.#open.push(chunk.subarray(doneTo, end));
-      this.#openSize += end - doneTo;
-      checkSize(this.#openSize);
-    }
+    if (this.#where === 'items') this.#open.add(chunk.subarray(doneTo, end));
     return ended;
   }
 

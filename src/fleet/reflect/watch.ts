@@ -52,7 +52,7 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
     const response = await server.stream(`${path}?${parameters}`, deadline.signal);
     if (response.statusCode !== 200) {
-      const body = piecesOf(chunksOf(response.body, deadline, () => undefined));
+      const body = piecesOf(chunksOf(response.body, deadline));
       const refusal = await refusalOf({ ...response, body }, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)
         ? new NoStreamingList(refusal.message)

@@ -5,16 +5,20 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Deadline } from '../../../src/fleet/api-server.ts';
 import { bodyOf, chunksOf } from '../../../src/fleet/reflect/chunks.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
 
 /** A body, and what is read of it: chunks, and how it ended. */
-function startReading() {
+function startReading(patience?: (deadline: Deadline) => void) {
   const body = new Readable({ read: () => undefined });
   const outer = new AbortController();
-  const deadline = new Deadline(new ManualClock(), outer.signal);
+  const clock = new ManualClock();
+  const deadline = new Deadline(clock, outer.signal);
+  deadline.set(60_000, 'time is over');
   const seen: string[] = [];
   const done = (async () => {
     try {
-      for await (const pieces of chunksOf(bodyOf(body), deadline, () => undefined)) seen.push(pieces.join(''));
+      const wait = patience && (() => patience(deadline));
+      for await (const pieces of chunksOf(bodyOf(body), deadline, wait)) seen.push(pieces.join(''));
       seen.push('ended');
     } catch (error) {
       seen.push(String(error));
@@ -23,7 +27,7 @@ function startReading() {
     }
     return seen;
   })();
-  return { body, outer, seen, done };
+  return { body, outer, clock, seen, done };
 }
 
 describe('the chunks of a body', () => {
@@ -54,5 +58,26 @@ describe('the chunks of a body', () => {
     body.push('the last word');
     outer.abort(new Error('over'));
     assert.deepEqual(await done, ['the last word', 'Error: over']);
+  });
+
+  test('come until a deadline that no piece moves', async (t) => {
+    const { body, clock, seen, done } = startReading();
+    for (const piece of ['a', 'b', 'c']) {
+      body.push(piece);
+      await until(t, () => seen.at(-1) === piece);
+      clock.advance(20_000);
+    }
+    assert.deepEqual(await done, ['a', 'b', 'c', 'FleetError: time is over']);
+  });
+
+  test('come for as long as each wait for one is short', async (t) => {
+    const { body, clock, seen, done } = startReading((deadline) => deadline.set(30_000, 'nothing came'));
+    for (const piece of ['a', 'b', 'c']) {
+      body.push(piece);
+      await until(t, () => seen.at(-1) === piece);
+      clock.advance(20_000);
+    }
+    clock.advance(10_000);
+    assert.deepEqual(await done, ['a', 'b', 'c', 'FleetError: nothing came']);
   });
 });

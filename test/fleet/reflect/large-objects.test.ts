@@ -5,6 +5,7 @@ import { type ObjectReading, readWatchEvent } from '../../../src/fleet/reflect/e
 import { ItemSplitter } from '../../../src/fleet/reflect/item-splitter.ts';
 import { Lines } from '../../../src/fleet/reflect/lines.ts';
 import { MalformedResponse } from '../../../src/fleet/reflect/malformed.ts';
+import { growth } from '../../fixtures/cpu-time.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;
@@ -84,4 +85,46 @@ test('an item of a list has the same bounds', () => {
   assert.throws(() => {
     for (let at = 0; at < list.length; at += 65_536) splitter.push(list.subarray(at, at + 65_536));
   }, /larger than 10 MiB/);
+});
+
+describe('what comes byte by byte', () => {
+  const bytes = 50_000;
+  /** Bytes of the heap that are kept for each byte that has come. */
+  const kept = (push: (piece: Buffer) => void) => {
+    const collect = globalThis.gc;
+    assert.ok(collect, 'tests run with --expose-gc');
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < bytes; i++) push(Buffer.from('x'));
+    collect();
+    return (process.memoryUsage().heapUsed - before) / bytes;
+  };
+
+  test('is kept as bytes: the line of a watch', () => {
+    const lines = new Lines();
+    const each = kept((piece) => lines.push([piece]));
+    assert.ok(each < 10, `${each} bytes`);
+    assert.deepEqual(lines.push([Buffer.from('\n')]), ['x'.repeat(bytes)]);
+  });
+
+  test('is kept as bytes: the item of a list', () => {
+    const splitter = new ItemSplitter();
+    splitter.push(Buffer.from('{"items":[{"x":"'));
+    const each = kept((piece) => splitter.push(piece));
+    assert.ok(each < 10, `${each} bytes`);
+    assert.equal(splitter.push(Buffer.from('"}]}')), `[{"x":"${'x'.repeat(bytes)}"}]`);
+  });
+});
+
+test('what stands before the items takes time by its length, also where it is full of lists', () => {
+  const prepare = (length: number) => {
+    const chunk = Buffer.from('"x":[],'.repeat(length));
+    return () => {
+      const splitter = new ItemSplitter();
+      splitter.push(Buffer.from('{'));
+      for (let at = 0; at < chunk.length; at += 65_536) splitter.push(chunk.subarray(at, at + 65_536));
+    };
+  };
+  const grown = growth(prepare, { length: 2_000, factor: 8, most: 3 });
+  assert.ok(grown < 3, `${grown} times as long`);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { after, startReflector } from '../../fixtures/reflected.ts';
+import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
@@ -51,6 +52,30 @@ describe('a watch', () => {
     assert.ok((restarts[4]?.afterMs ?? 0) >= 12_800);
     server.apply(map('a'));
     assert.equal(await change, 'Apply a');
+  });
+
+  test('that is refused in an answer that never ends is given up after a minute', async (t) => {
+    const { server, watching, take, next, clock, restarts } = await startReflector(t);
+    await take(2);
+    let refused = false;
+    server.misbehave = (_request, response) => {
+      if (refused) return false;
+      refused = true;
+      response.writeHead(503);
+      response.write('busy');
+      return true;
+    };
+    const change = next();
+    await watching();
+    server.endWatches();
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 30_000));
+    await until(t, () => {
+      clock.advance(500);
+      return restarts.length === 2;
+    });
+    server.apply(map('a'));
+    assert.equal(await after(clock, change), 'Apply a');
+    assert.match(restarts[1]?.error.message ?? '', /^watch .*: status 503/);
   });
 
   for (const [what, line] of [
