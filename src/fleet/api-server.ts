@@ -1,7 +1,10 @@
 /** One API server: any KubeConfig comes in, answers to requests go out, whose bodies are read as they come. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { constants, gunzipSync } from 'node:zlib';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { redact } from '../redaction/redact.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { readStatus } from './api-status.ts';
@@ -112,7 +115,8 @@ interface Refusal extends Pick<ApiResponse, 'statusCode' | 'headers'> {
 /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
 export async function refusalOf(response: Refusal, what: string): Promise<FleetError> {
   const { statusCode, headers, body } = response;
-  const text = await textOf(body, 16_384).catch(() => '');
+  const bytes = await bytesOf(body, 16_384).catch(() => Buffer.of());
+  const text = unpacked(bytes, packingOf(headers));
   const { reason, message } = readStatus(text);
   const said = message ?? text.slice(0, 200).trim();
   const seconds = Number([headers['retry-after']].flat()[0]);
@@ -123,8 +127,30 @@ export async function refusalOf(response: Refusal, what: string): Promise<FleetE
   });
 }
 
+/** How a body is packed: `gzip`, for example. Empty where it is not. */
+export function packingOf(headers: IncomingHttpHeaders): string {
+  const packing = [headers['content-encoding']].flat().join(', ').trim().toLowerCase();
+  return packing === 'identity' ? '' : printable(packing, 100);
+}
+
+/** The beginning of a packed text: what stands between may pack what nobody asked for. */
+function unpacked(bytes: Buffer, packing: string): string {
+  if (packing === '' || bytes.length === 0) return bytes.toString();
+  try {
+    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 1024 * 1024 };
+    if (packing === 'gzip') return gunzipSync(bytes, options).toString();
+  } catch {
+    // Said below.
+  }
+  return `its text is packed (${packing}) and cannot be read`;
+}
+
 /** A whole body as text, up to a limit in bytes; the rest is thrown away. */
 export async function textOf(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
+  return (await bytesOf(body, limit)).toString();
+}
+
+async function bytesOf(body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -132,7 +158,7 @@ export async function textOf(body: AsyncIterable<Buffer>, limit: number): Promis
     size += chunk.length;
     if (size > limit) break;
   }
-  return Buffer.concat(chunks).toString('utf8', 0, limit);
+  return Buffer.concat(chunks).subarray(0, limit);
 }
 
 /** A signal that gives up when another does, or when a time that is set again and again runs out. */

@@ -2,13 +2,13 @@
 
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline, refusalOf } from '../api-server.ts';
+import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline, packingOf, refusalOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { bodyOf, chunksOf } from './chunks.ts';
 import { type ObjectReading, readObject } from './events.ts';
 import { ItemSplitter } from './item-splitter.ts';
-import { MalformedResponse, parseBounded } from './malformed.ts';
+import { checkPacking, MalformedResponse, parseBounded } from './malformed.ts';
 import { inSlice } from './slices.ts';
 
 export interface ListRequest {
@@ -70,8 +70,11 @@ async function* listPage(
   }
 }
 
+/** Throws `MalformedResponse` where it is packed in another way. */
 function unzipped({ headers, body }: ApiResponse): Readable {
-  if (headers['content-encoding'] !== 'gzip') return body;
+  const packing = packingOf(headers);
+  checkPacking(packing, 'gzip');
+  if (packing === '') return body;
   const plain = createGunzip({ chunkSize: 65_536 });
   plain.once('close', () => body.destroy());
   return body.once('error', (error) => plain.destroy(error)).pipe(plain);

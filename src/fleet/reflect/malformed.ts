@@ -21,6 +21,12 @@ export function checkSize(bytes: number): void {
   );
 }
 
+/** Refuses a body that is packed in another way than this: API servers pack what they are asked to pack, and no watch. */
+export function checkPacking(packing: string, asked = ''): void {
+  if (packing !== '' && packing !== asked)
+    throw new MalformedResponse(`it is packed (${packing}), and nobody asked for that: see what stands between`);
+}
+
 /** Parses JSON that would not hold up the other clusters. Throws `MalformedResponse` with `message` where it is none. */
 export function parseBounded(text: string, message: string): unknown {
   if (text.length > shortText) checkShape(text);

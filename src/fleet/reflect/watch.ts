@@ -1,10 +1,10 @@
 /** One watch: from a version on, or with everything that is there first. */
-import { type ApiServer, answerTimeoutMs, Deadline, refusalOf } from '../api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline, packingOf, refusalOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { chunksOf } from './chunks.ts';
 import { type ObjectReading, readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines } from './lines.ts';
-import { MalformedResponse } from './malformed.ts';
+import { checkPacking, MalformedResponse } from './malformed.ts';
 import { inSlice } from './slices.ts';
 
 export interface WatchRequest {
@@ -58,6 +58,7 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
         ? new NoStreamingList(refusal.message)
         : refusal;
     }
+    checkPacking(packingOf(response.headers));
     watch.opened();
     const patience = () => {
       if (listing) deadline.set(longestGapMs, `${what}: the streaming list stopped for ${longestGapMs / 1_000} s`);
