@@ -1,5 +1,6 @@
 // What stays open on an HTTP/2 connection after a request has ended.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { constants, createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import { describe, test } from 'node:test';
 import { type Dispatcher, request } from 'undici';
@@ -51,4 +52,31 @@ describe('a server that has answered before it has read the body', () => {
       assert.equal(streams.length, 2);
     });
   }
+});
+
+test('a tunnel (CONNECT) whose other end has nothing more to say stays open for what is sent into it', async (t) => {
+  const server = createSecureServer(tlsOptions);
+  const { promise: received, resolve } = Promise.withResolvers<string>();
+  server.on('session', (session) => {
+    session.on('error', () => undefined);
+    t.after(() => session.destroy());
+  });
+  server.on('stream', (stream) => {
+    let text = '';
+    stream.on('error', () => resolve('it was cut off'));
+    stream.on('data', (chunk) => {
+      text += chunk;
+    });
+    stream.on('end', () => resolve(text));
+    stream.respond({ ':status': 200 });
+    stream.end();
+  });
+  const port = await listen(t, server);
+  const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+  const { socket } = await dispatcher.connect({ path: `127.0.0.1:${port}` });
+  socket.resume();
+  await once(socket, 'end');
+  await new Promise((done) => setImmediate(done));
+  socket.end('more');
+  assert.equal(await received, 'more');
 });

@@ -53,7 +53,6 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
-    cancelOnAnswer(stream);
     watchStanding(stream);
     const events = streamBegins();
     if (events) {
@@ -69,7 +68,10 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
       stream.on('frameError', (type) => type === headersFrame && unseen());
     }
     // An upgraded stream is the caller's own.
-    if (Object(headers)[':method'] !== 'CONNECT') checkEnd(stream);
+    if (Object(headers)[':method'] !== 'CONNECT') {
+      checkEnd(stream);
+      cancelOnAnswer(stream);
+    }
     return stream;
   };
 }

@@ -1,5 +1,5 @@
 // Whatever a caller does with a config, each way settles one promise.
-import { PassThrough, Readable, Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { pipeline as joined } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -78,7 +78,7 @@ export const callers: Readonly<Record<string, Caller>> = {
   'fetch GET': async ({ url, config: { dispatcher }, signal }) => (await fetch(url, { dispatcher, signal })).text(),
   'fetch POST of a stream': async (call) => {
     const { url, config, signal } = call;
-    const given = Readable.toWeb(body(call).stream());
+    const given = ReadableStream.from(body(call));
     const sent = { dispatcher: config.dispatcher, method: 'POST', body: given, duplex: 'half', signal } as const;
     return (await fetch(url, sent)).text();
   },
