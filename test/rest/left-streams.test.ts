@@ -73,7 +73,8 @@ test('a tunnel (CONNECT) whose other end has nothing more to say stays open for 
   });
   const port = await listen(t, server);
   const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
-  const { socket } = await dispatcher.connect({ path: `127.0.0.1:${port}` });
+  const origin = `https://127.0.0.1:${port}`;
+  const { socket } = await dispatcher.connect({ origin, path: `127.0.0.1:${port}` });
   socket.resume();
   await once(socket, 'end');
   await new Promise((done) => setImmediate(done));
