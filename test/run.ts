@@ -44,10 +44,11 @@ function findGroups(): readonly Group[] {
     .filter(([folder]) => wanted.length === 0 || wanted.includes(folder))
     .flatMap(([folder, files]) => {
       const count = Math.ceil(files.length / filesOfAProcess);
+      const sorted = files.toSorted((one, other) => sizeOf(other) - sizeOf(one));
       return Array.from({ length: count }, (_, part) => ({
         name: (folder || 'test') + (count > 1 ? ` ${part + 1}/${count}` : ''),
-        // In turns: neighbours in the alphabet are often alike, and take as long.
-        files: files.filter((_, index) => index % count === part),
+        // In turns, the largest before the others: each part has its share of what takes long.
+        files: sorted.filter((_, index) => index % count === part),
       }));
     });
   return together(parts).sort((one, other) => bytesOf(other) - bytesOf(one));
@@ -66,7 +67,8 @@ function together(parts: readonly Group[]): Group[] {
 }
 
 /** What takes long begins first. */
-const bytesOf = ({ files }: Group) => files.reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
+const bytesOf = ({ files }: Group) => files.reduce((sum, file) => sum + sizeOf(file), 0);
+const sizeOf = (file: string) => statSync(join(root, file)).size;
 
 /** From Node's own summary, which may be in colour. */
 const countTests = (output: string) => Number(/^ℹ tests (\d+)$/m.exec(stripVTControlCharacters(output))?.[1] ?? 0);
