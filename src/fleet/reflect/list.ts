@@ -64,6 +64,8 @@ async function* listPage(
     }
     return readEnvelope(splitter.end());
   } catch (error) {
+    if (isOfZlib(error))
+      throw new MalformedResponse(`${what}: the answer: it cannot be unpacked (gzip): ${error.message}`);
     throw error instanceof MalformedResponse ? new MalformedResponse(`${what}: the answer: ${error.message}`) : error;
   } finally {
     deadline.end();
@@ -78,6 +80,10 @@ function unzipped({ headers, body }: ApiResponse): Readable {
   const plain = createGunzip({ chunkSize: 65_536 });
   plain.once('close', () => body.destroy());
   return body.once('error', (error) => plain.destroy(error)).pipe(plain);
+}
+
+function isOfZlib(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
 }
 
 function readItems(splitter: ItemSplitter, piece: Buffer, reading: ObjectReading): readonly KubernetesObject[] {

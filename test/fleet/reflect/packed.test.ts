@@ -35,6 +35,20 @@ const table: Readonly<Record<string, Packed>> = {
     body: brotliCompressSync(list),
     said: unasked('GET', 'br'),
   },
+  'a list that is not packed as it says': {
+    streamingList: false,
+    code: 200,
+    encoding: 'gzip',
+    body: list,
+    said: /^GET .*: the answer: it cannot be unpacked \(gzip\): incorrect header check$/,
+  },
+  'a packed list that breaks off': {
+    streamingList: false,
+    code: 200,
+    encoding: 'gzip',
+    body: gzipSync(list).subarray(0, 30),
+    said: /^GET .*: the answer: it cannot be unpacked \(gzip\): unexpected end of file$/,
+  },
   'the refusal of a watch': {
     streamingList: true,
     code: 500,
@@ -80,6 +94,7 @@ describe('where it is packed,', () => {
       clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
       assert.deepEqual(await events, ['Init', 'InitDone']);
       assert.match(restarts[0]?.error.message ?? '', said);
+      assert.equal(restarts[0]?.reason, code === 200 ? 'malformed' : 'server_error');
     });
   }
 });
