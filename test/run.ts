@@ -51,17 +51,18 @@ function findGroups(): readonly Group[] {
         files: sorted.filter((_, index) => index % count === part),
       }));
     });
-  return together(parts).sort((one, other) => bytesOf(other) - bytesOf(one));
+  return together(parts).toSorted((one, other) => bytesOf(other) - bytesOf(one));
 }
 
-/** Each part goes to the first process that has room for it, the largest before the others. */
-function together(parts: readonly Group[]): Group[] {
-  const groups: Group[] = [];
-  for (const part of parts.toSorted((one, other) => other.files.length - one.files.length)) {
-    const index = groups.findIndex(({ files }) => files.length + part.files.length <= filesOfAProcess);
-    const group = groups[index];
-    if (group === undefined) groups.push(part);
-    else groups[index] = { name: `${group.name}, ${part.name}`, files: [...group.files, ...part.files] };
+/** The largest part before the others; each goes to the process that has the least to do of those with room for it. */
+function together(parts: readonly Group[]): readonly Group[] {
+  let groups: readonly Group[] = [];
+  for (const part of parts.toSorted((one, other) => bytesOf(other) - bytesOf(one))) {
+    const [group] = groups
+      .filter(({ files }) => files.length + part.files.length <= filesOfAProcess)
+      .sort((one, other) => bytesOf(one) - bytesOf(other));
+    const joined = group && { name: `${group.name}, ${part.name}`, files: [...group.files, ...part.files] };
+    groups = [...groups.filter((other) => other !== group), joined ?? part];
   }
   return groups;
 }
