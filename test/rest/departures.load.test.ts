@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
 import { type Departure, type Moment, type Protocol, startDeparting } from '../fixtures/departing-server.ts';
 import { startProviders } from '../fixtures/fleet.ts';
@@ -15,13 +15,13 @@ type Manner = Departure | 'kill';
 
 /** Of the client, by the port that they go to. */
 const connections = new Map<number, Socket[]>();
-diagnostics.subscribe('net.client.socket', (message) => {
+const keepConnection = (message: unknown) => {
   const { socket } = message as { readonly socket: Socket }; // what the channel is for
   socket.once('connect', () => {
     const { remotePort = 0 } = socket;
     connections.set(remotePort, [...(connections.get(remotePort) ?? []), socket]);
   });
-});
+};
 
 /** A server in this process, or, to be killed, in one of its own. */
 async function start(t: TestContext, protocol: Protocol, moment: Moment, warm: boolean, manner: Manner) {
@@ -177,6 +177,12 @@ const table: Readonly<Record<string, Row>> = {
 // All at once: some of them wait for their limit.
 for (const protocol of ['http/1.1', 'h2'] as const)
   describe(`a connection of ${protocol} that goes away`, { concurrency: 16 }, () => {
+    before(() => diagnostics.subscribe('net.client.socket', keepConnection));
+    // What is kept here would be taken for a leak by the files that follow in this process.
+    after(() => {
+      diagnostics.unsubscribe('net.client.socket', keepConnection);
+      connections.clear();
+    });
     for (const [name, row] of Object.entries(table)) {
       const [, moment, method, used] = /^(.*): (GET|POST)(, used)?$/.exec(name) ?? [];
       for (const [manner, expected] of Object.entries(row)) {
