@@ -6,7 +6,7 @@ import type { Logger } from '../logger.ts';
 import { milliseconds } from '../option-schemas.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, text } from './option-schemas.ts';
+import { fleetShape, functionOf, leaseName, namespace, text } from './option-schemas.ts';
 
 /** Options of `new LeaderElection`; each is validated at construction. */
 export interface LeaderElectionOptions {
@@ -53,8 +53,8 @@ const seconds = 'must be whole seconds in milliseconds: 15_000 for 15 s';
 export const electionSchema = z
   .strictObject({
     ...fleetShape,
-    namespace: text('the name of a namespace'),
-    name: text('the name of a Lease'),
+    namespace,
+    name: leaseName,
     identity: text('a text that no other process has').optional(),
     leaseDurationMs: milliseconds(1_000).multipleOf(1_000, { error: seconds }).default(15_000),
     renewDeadlineMs: milliseconds(1).default(10_000),

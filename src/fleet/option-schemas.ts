@@ -2,6 +2,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { isFunction } from '../argument.ts';
+import { isLabel, isSubdomain } from '../kubernetes-names.ts';
 import { warnOnStderr } from '../logger.ts';
 import { sharedOptions } from '../option-schemas.ts';
 import { type Clock, safeFleetClock, systemClock } from './clock.ts';
@@ -10,6 +11,18 @@ import { FleetMetrics } from './metrics.ts';
 export const kubeConfigWords = 'a KubeConfig with a current cluster';
 
 export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
+const nameOf = (what: string, isName: (text: string) => boolean, rule: string) =>
+  z.string({ error: `must be ${what}` }).refine(isName, { error: `must be ${what}: ${rule}` });
+export const namespace = nameOf(
+  'the name of a namespace',
+  isLabel,
+  'lower case letters, digits and -, 63 characters at most',
+);
+export const leaseName = nameOf(
+  'the name of a Lease',
+  isSubdomain,
+  'lower case letters, digits, - and ., 253 characters at most',
+);
 export const functionOf = <T = never>(what: string) =>
   z.custom<T>(isFunction, { error: `must be a function ${what}`.trimEnd() });
 
@@ -32,7 +45,7 @@ export const fleetShape = {
 export const resourceShape = {
   apiVersion: text('v1, or group/version'),
   kind: text('a kind, for example Pod'),
-  namespace: text('the name of a namespace').optional(),
+  namespace: namespace.optional(),
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
   keepManagedFields: z.boolean({ error: 'must be true or false' }).optional(),

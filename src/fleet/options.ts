@@ -6,7 +6,7 @@ import type { Logger } from '../logger.ts';
 import { milliseconds, parseOptionsWith } from '../option-schemas.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, text } from './option-schemas.ts';
+import { fleetShape, functionOf, namespace, text } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
 import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts';
 
@@ -46,15 +46,14 @@ const schema = z.strictObject({
   ...fleetShape,
   providers: z.instanceof(CredentialProviders, { error: 'must be a CredentialProviders' }),
   namespaces: z
-    .array(text('the name of a namespace'), { error: 'must be a list of namespaces' })
+    .array(namespace, { error: 'must be a list of namespaces' })
     .min(1, { error: 'is empty: name a namespace, or leave it out for all' })
+    // Twice the same would be watched twice.
+    .transform((names) => [...new Set(names)])
     .optional(),
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   placement: z
-    .strictObject(
-      { namespace: text('the name of a namespace'), key: text('a placement key') },
-      { error: 'must be an object with namespace and key' },
-    )
+    .strictObject({ namespace, key: text('a placement key') }, { error: 'must be an object with namespace and key' })
     .optional(),
   select: functionOf<(profile: FleetProfile) => boolean>('that returns true or false').default(() => () => true),
   identify: functionOf<(profile: FleetProfile) => string>('that returns text').default(

@@ -10,6 +10,7 @@ import type { EnvVar } from '../access/provider.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { isObject } from '../argument.ts';
 import { ConfigurationError, type Problem } from '../errors.ts';
+import { isSubdomain } from '../kubernetes-names.ts';
 import { parseGoUrl } from './go-url.ts';
 
 /** The versions of the request and the response. */
@@ -263,16 +264,12 @@ function checkTokenAttributes(
 }
 
 const labelName = /^[a-z0-9](?:[-_.a-z0-9]{0,61}[a-z0-9])?$/;
-const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 function checkKeys(keys: readonly string[], at: readonly PropertyKey[], report: Report): void {
   for (const [index, key] of keys.entries()) {
     const parts = key.toLowerCase().split('/');
     const [prefix, name] = parts.length === 1 ? [undefined, parts[0] ?? ''] : [parts[0] ?? '', parts[1] ?? ''];
-    const good =
-      parts.length <= 2 &&
-      labelName.test(name) &&
-      (prefix === undefined || (prefix.length <= 253 && subdomain.test(prefix)));
+    const good = parts.length <= 2 && labelName.test(name) && (prefix === undefined || isSubdomain(prefix));
     if (!good) report([...at, index], `"${key}" is not the key of an annotation, such as example.com/role`);
     if (keys.indexOf(key) < index) report([...at, index], `"${key}" stands here a second time`);
   }

@@ -1,4 +1,5 @@
 /** The settings that a profile gives a plugin in its extension `client.authentication.k8s.io/exec`. They are not trusted. */
+import { isSubdomain } from '../kubernetes-names.ts';
 
 /** The extension; without it there is nothing to read. */
 export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {
@@ -19,7 +20,7 @@ export function textField(config: unknown, field: string): string | undefined {
 /** The same for the name of an object or a namespace, which becomes a part of a path. */
 export function nameField(config: unknown, field: string): string | undefined {
   const name = textField(config, field);
-  if (name === undefined || (name.length <= 253 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name))) return name;
+  if (name === undefined || isSubdomain(name)) return name;
   throw new Error(`invalid ExecCredential.Spec.Cluster.Config: ${field} must be a name as Kubernetes has them`);
 }
 

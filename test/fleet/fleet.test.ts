@@ -77,15 +77,20 @@ describe('a fleet', () => {
   });
 
   test('looks where it is told to: in namespaces, by labels, by select', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
+    const { hub, publish, spoke, run } = await startHub(t);
     const cluster = await spoke();
     publish('a/one', cluster, { labels: { tier: 'prod' } });
     publish('a/two', cluster, { labels: { tier: 'test' } });
     publish('a/left', cluster, { labels: { tier: 'prod' } });
     publish('b/three', cluster, { labels: { tier: 'prod' } });
     publish('c/four', cluster, { labels: { tier: 'prod' } });
+    const lists: string[] = [];
+    hub.onRequest = ({ url }) => {
+      const [, namespace] = /\/namespaces\/(\w+)\/clusterprofiles\b/.exec(url) ?? [];
+      if (namespace !== undefined) lists.push(namespace);
+    };
     const fleet = run({
-      namespaces: ['a', 'b'],
+      namespaces: ['a', 'b', 'a'],
       labelSelector: 'tier=prod',
       select: ({ metadata: { name } }) => name !== 'left',
     });
@@ -94,6 +99,7 @@ describe('a fleet', () => {
       fleet.list().map(({ name }) => name),
       ['a/one', 'b/three'],
     );
+    assert.deepEqual(lists.sort(), ['a', 'b'], 'a namespace that is named twice is watched once');
     assert.deepEqual(
       thrown(() => fleet.get('a/left')),
       {
@@ -120,6 +126,19 @@ describe('a fleet', () => {
     await until(t, () => clock.waits.length === 0);
     await assert.rejects(cluster.config.makeApiClient(CoreV1Api).listNamespace());
     await assert.rejects(fleet.synced(), { code: 'FLEET_CLOSED' });
+  });
+
+  test('refuses what can be no namespace', async (t) => {
+    const { fleet } = await startHub(t);
+    const wrong = { namespaces: ['good', 'Bad', 'a/b'], placement: { namespace: 'x'.repeat(64), key: 'prod' } };
+    assert.throws(
+      () => fleet(wrong),
+      (error: Error) => {
+        for (const path of ['namespaces[1]', 'namespaces[2]', 'placement.namespace'])
+          assert.ok(error.message.includes(`${path}: must be the name of a namespace: lower case`), error.message);
+        return !error.message.includes('namespaces[0]');
+      },
+    );
   });
 
   test('names every bad option at once', async (t) => {

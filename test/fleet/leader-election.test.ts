@@ -141,8 +141,9 @@ describe('a leader election', () => {
     assert.deepEqual(problemsOf({ retryPeriodMs: 9_000 }), [
       'retryPeriodMs must be less than 8333: renewDeadlineMs / 1.2',
     ]);
-    assert.deepEqual(problemsOf({ leaseDurationMs: 15_500, name: '', identity: '' }), [
-      'name must be the name of a Lease',
+    assert.deepEqual(problemsOf({ leaseDurationMs: 15_500, namespace: 'Default', name: '', identity: '' }), [
+      'namespace must be the name of a namespace: lower case letters, digits and -, 63 characters at most',
+      'name must be the name of a Lease: lower case letters, digits, - and ., 253 characters at most',
       'identity must be a text that no other process has',
       'leaseDurationMs must be whole seconds in milliseconds: 15_000 for 15 s',
     ]);

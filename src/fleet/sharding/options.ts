@@ -1,11 +1,12 @@
 /** How a fleet is told to share its clusters with other replicas. */
 import { z } from 'zod';
 import { isFunction } from '../../argument.ts';
+import { isLabel } from '../../kubernetes-names.ts';
 import { ApiServer } from '../api-server.ts';
 import { ask } from '../guard.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
-import { type fleetShape, text } from '../option-schemas.ts';
+import { type fleetShape, namespace, text } from '../option-schemas.ts';
 import { HubLeases } from './lease-source.ts';
 import { leaseSelector, maxWeight } from './names.ts';
 import { Sharding } from './sharding.ts';
@@ -36,8 +37,8 @@ const isDuration = (value: unknown) =>
 export const shardingSchema = z
   .strictObject(
     {
-      namespace: text('the name of a namespace'),
-      name: text('a name').regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, {
+      namespace,
+      name: z.string({ error: 'must be a name' }).refine(isLabel, {
         error: 'must be lower case letters, digits and -, 63 at most: it is a part of the names of Leases',
       }),
       identity: text('a text that no other replica has')
