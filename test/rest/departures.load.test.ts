@@ -135,7 +135,9 @@ const again = { FIN: other, RST: other, close_notify: other, silence: slow, kill
 /** For each moment, by the request: may it go out again? "fresh" is a connection that has not carried an answer yet. */
 const table: Readonly<Record<string, Row>> = {
   'connecting: GET': { FIN: lost, RST: lost, silence: undialled, kill: lost },
+  'connecting: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
   'in TLS: GET': { FIN: lost, RST: lost, silence: undialled, kill: lost },
+  'in TLS: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
   'idle: GET': { ...again, GOAWAY: other },
   'idle: POST': { ...again, GOAWAY: other },
   'between requests: GET': { ...again, GOAWAY: other },
@@ -147,7 +149,9 @@ const table: Readonly<Record<string, Row>> = {
   'request written: POST': { ...going, GOAWAY: same },
   'request written: POST, used': { ...going, GOAWAY: same, 'GOAWAY before it': other },
   'headers read: GET': { ...going, GOAWAY: same },
+  'headers read: POST': { ...going, GOAWAY: same },
   'body half read: GET': { ...going, GOAWAY: same },
+  'body half read: POST': { ...going, GOAWAY: same },
   'body half read: GET, used': { 'GOAWAY before it': lost },
   'with a queue: GET': {
     FIN: [lost, ...others],
