@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { FakeCluster } from '../../../src/testing/index.ts';
+
+export interface Address {
+  readonly url: string;
+  readonly certificateAuthorityData: string;
+}
+
+/** Servers that are dead, each in its way, and what ends them. */
+export async function startDead() {
+  const open = new Set<Socket>();
+  const listen = async (answer: (socket: Socket) => void): Promise<Server> => {
+    const server = createServer((socket) => {
+      open.add(socket);
+      socket.on('error', () => {});
+      answer(socket);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return server;
+  };
+  const silent = await listen(() => {});
+  const slamming = await listen((socket) => socket.destroy());
+  const babbling = await listen((socket) => socket.end('220 smtp.example.dev ESMTP\r\n'));
+  const hanging = await FakeCluster.start({ tokens: { good: 'me' } });
+  hanging.failNext('hang', 1_000_000);
+  const resetting = await FakeCluster.start({ tokens: { good: 'me' } });
+  resetting.failNext('reset', 1_000_000);
+  const failing = await FakeCluster.start({ tokens: { good: 'me' } });
+  failing.failNext(503, 1_000_000);
+  const refusing = await FakeCluster.start({ tokens: {} });
+  const stalling = await FakeCluster.start({ tokens: { good: 'me' } });
+  // It can be engaged, and then its watches hang.
+  stalling.failNext('hang', 1_000_000, ({ url }) => url !== '/version');
+  const authority = hanging.certificateAuthorityData;
+  const port = (server: Server) => `https://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+  const at = (url: string, certificateAuthorityData = authority) => ({ url, certificateAuthorityData });
+  const addresses: readonly Address[] = [
+    at('https://127.0.0.1:1'),
+    at('https://nowhere.invalid'),
+    at(port(silent)),
+    at(port(slamming)),
+    at(port(babbling)),
+    at(hanging.url, hanging.certificateAuthorityData),
+    at(resetting.url, resetting.certificateAuthorityData),
+    at(failing.url, failing.certificateAuthorityData),
+    at(refusing.url, refusing.certificateAuthorityData),
+    at(stalling.url, stalling.certificateAuthorityData),
+  ];
+  return {
+    addresses,
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      for (const server of [silent, slamming, babbling]) server.close();
+      await Promise.all([hanging, resetting, failing, refusing, stalling].map((cluster) => cluster.close()));
+    },
+  };
+}
