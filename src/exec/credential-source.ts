@@ -74,6 +74,10 @@ export class CredentialSource implements CredentialSupply {
     return this.#troubles;
   }
 
+  get secrets(): readonly string[] {
+    return this.#secrets;
+  }
+
   get state(): string {
     if (this.#current && this.#isUsable(this.#current, this.#options.clock())) return describeCredential(this.#current);
     if (this.#running) return 'the plugin runs';

@@ -27,6 +27,8 @@ export interface CredentialSupply {
   ): Promise<Credential | undefined>;
   /** Of the credential that it gives now: every cluster that uses it is told. */
   readonly troubles: readonly SupplyTrouble[];
+  /** Texts that a server may say back, and that must never be printed. */
+  readonly secrets: readonly string[];
   /** For people: whether there is a credential, and until when. */
   readonly state: string;
   invalidate(): void;

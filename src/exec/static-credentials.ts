@@ -25,6 +25,8 @@ export class StaticCredentials implements CredentialSupply {
   readonly #options: StaticOptions;
   readonly #hasFiles: boolean;
   #current: Credential | undefined;
+  /** The secrets of the one before: a server may still say them back. */
+  #before: readonly string[] = [];
   #reading: Promise<Credential> | undefined;
   /** What began to be read before the last `invalidate()` may not be taken over. */
   #generation = 0;
@@ -43,6 +45,12 @@ export class StaticCredentials implements CredentialSupply {
 
   get troubles(): readonly SupplyTrouble[] {
     return this.#troubles;
+  }
+
+  get secrets(): readonly string[] {
+    const { password } = this.#user.basic ?? {};
+    const own = password === undefined ? [] : [password];
+    return [...(this.#current?.secrets ?? []), ...this.#before, ...own];
   }
 
   get state(): string {
@@ -88,6 +96,7 @@ export class StaticCredentials implements CredentialSupply {
   /** The next request reads the files. */
   invalidate(): void {
     this.#generation += 1;
+    this.#keepSecrets(undefined);
     this.#current = undefined;
     this.#reading = undefined;
   }
@@ -119,8 +128,14 @@ export class StaticCredentials implements CredentialSupply {
     // Equal ones keep their identity, so that a 401 to either says the same.
     this.#troubles = noTroubles;
     const current = this.#current && isSame(this.#current, credential) ? this.#current : credential;
+    this.#keepSecrets(current);
     this.#current = current;
     return current;
+  }
+
+  /** What is held now is about to be replaced, unless it is `next`. */
+  #keepSecrets(next: Credential | undefined): void {
+    if (this.#current && this.#current !== next) this.#before = this.#current.secrets;
   }
 
   #trouble(error: unknown, consequence: string): SupplyTrouble {

@@ -4,10 +4,9 @@ import { constants, gunzipSync } from 'node:zlib';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
 import { FleetError } from '../errors.ts';
-import { printable } from '../printable.ts';
-import { redact } from '../redaction/redact.ts';
+import { redactBeginning } from '../redaction/redact.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import { readStatus } from './api-status.ts';
+import { readStatus, type Shown } from './api-status.ts';
 import type { Clock } from './clock.ts';
 import { connectionsOf } from './shared-connections.ts';
 import { type StreamedAnswer, stream } from './streamed-answer.ts';
@@ -36,6 +35,8 @@ export const answerTimeoutMs = 60_000;
 export class ApiServer {
   readonly url: string;
   readonly #config: ApiServerConfig;
+  /** What another config's requests have been sent with. */
+  #secrets: readonly string[] = [];
 
   constructor(config: ApiServerConfig) {
     this.#config = config;
@@ -55,6 +56,34 @@ export class ApiServer {
   /** Sends an object as JSON. The answer, whatever its status. */
   send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal): Promise<ApiResponse> {
     return this.#request(method, path, signal, { 'content-type': 'application/json' }, JSON.stringify(object));
+  }
+
+  /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
+  readonly shown: Shown = (text, length) => {
+    const own = this.#config.dispatcher;
+    return own instanceof AuthenticatedDispatcher
+      ? own.shown(text, length)
+      : redactBeginning(text, length, this.#secrets);
+  };
+
+  /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
+  async refusalOf({ statusCode, headers, body }: Refusal, what: string): Promise<FleetError> {
+    const bytes = await bytesOf(body, 16_384).catch(() => Buffer.of());
+    const text = unpacked(bytes, this.packingOf(headers));
+    const { reason, message } = readStatus(text, this.shown);
+    const said = message ?? this.shown(text, 200);
+    const seconds = Number([headers['retry-after']].flat()[0]);
+    return new FleetError('API_STATUS', `${what}: status ${statusCode}${said === '' ? '' : `: ${said}`}`, {
+      statusCode,
+      ...(reason === undefined ? {} : { reason }),
+      ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+    });
+  }
+
+  /** How a body is packed: `gzip`, for example. Empty where it is not. It may be shown. */
+  packingOf(headers: IncomingHttpHeaders): string {
+    const packing = [headers['content-encoding']].flat().join(', ').trim().toLowerCase();
+    return packing === 'identity' ? '' : this.shown(packing, 100);
   }
 
   #request(
@@ -103,34 +132,17 @@ export class ApiServer {
     const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
     const context = new RequestContext(url, method as typeof HttpMethod.GET); // its values are the methods' names
     const dispatcher = await connectionsOf(this.#config).authenticate(context);
-    return { headers: context.getHeaders(), ...(dispatcher ? { dispatcher } : {}) };
+    const headers = context.getHeaders();
+    this.#secrets = Object.entries(headers).flatMap(([name, value]) =>
+      /^authorization$/i.test(name) ? [value.replace(/^\S+\s+/, '')] : [],
+    );
+    return { headers, ...(dispatcher ? { dispatcher } : {}) };
   }
 }
 
 /** An answer that is no success. */
 interface Refusal extends Pick<ApiResponse, 'statusCode' | 'headers'> {
   readonly body: AsyncIterable<Buffer>;
-}
-
-/** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
-export async function refusalOf(response: Refusal, what: string): Promise<FleetError> {
-  const { statusCode, headers, body } = response;
-  const bytes = await bytesOf(body, 16_384).catch(() => Buffer.of());
-  const text = unpacked(bytes, packingOf(headers));
-  const { reason, message } = readStatus(text);
-  const said = message ?? text.slice(0, 200).trim();
-  const seconds = Number([headers['retry-after']].flat()[0]);
-  return new FleetError('API_STATUS', `${what}: status ${statusCode}${said === '' ? '' : `: ${redact(said)}`}`, {
-    statusCode,
-    ...(reason === undefined ? {} : { reason }),
-    ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
-  });
-}
-
-/** How a body is packed: `gzip`, for example. Empty where it is not. */
-export function packingOf(headers: IncomingHttpHeaders): string {
-  const packing = [headers['content-encoding']].flat().join(', ').trim().toLowerCase();
-  return packing === 'identity' ? '' : printable(packing, 100);
 }
 
 /** The beginning of a packed text: what stands between may pack what nobody asked for. */

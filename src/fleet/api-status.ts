@@ -1,5 +1,13 @@
-/** Reason and message of a `Status` object, as text or parsed. */
-export function readStatus(status: unknown): {
+import { redactBeginning } from '../redaction/redact.ts';
+
+/** What may be shown of a text of a server: so many characters of its beginning. */
+export type Shown = (text: string, length: number) => string;
+
+/** Reason and message of a `Status` object, as text or parsed, as they may be shown: a server may say back what it was sent. */
+export function readStatus(
+  status: unknown,
+  shown: Shown = redactBeginning,
+): {
   readonly reason?: string;
   readonly message?: string;
   readonly code?: number;
@@ -15,8 +23,8 @@ export function readStatus(status: unknown): {
   if (typeof value !== 'object' || value === null) return {};
   const { reason, message, code } = value as Record<string, unknown>; // each is looked at below
   return {
-    ...(typeof reason === 'string' ? { reason: reason.slice(0, 200) } : {}),
-    ...(typeof message === 'string' ? { message: message.slice(0, 2_000) } : {}),
+    ...(typeof reason === 'string' ? { reason: shown(reason, 200) } : {}),
+    ...(typeof message === 'string' ? { message: shown(message, 2_000) } : {}),
     ...(typeof code === 'number' ? { code } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
 import { reasonOf } from '../callbacks.ts';
 import { FleetError } from '../errors.ts';
-import { type ApiServer, answerTimeoutMs, Deadline, refusalOf, textOf } from './api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline, textOf } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { parseBounded } from './reflect/malformed.ts';
 
@@ -95,7 +95,7 @@ export class Discovery {
         await response.body.dump();
         return new Map();
       }
-      if (response.statusCode !== 200) throw await refusalOf(response, what);
+      if (response.statusCode !== 200) throw await this.#server.refusalOf(response, what);
       return readKinds(await textOf(response.body, longestAnswer), what);
     } finally {
       deadline.end();

@@ -48,9 +48,9 @@ export class ClusterClient {
     const text = await readText(response);
     const body = parseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
-    const isNotFound =
-      response.status === 404 && (readStatus(body).code === 404 || text.trim() === '404 page not found');
-    return { statusCode: response.status, isNotFound, body, message: readStatus(body).message };
+    const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
+    const isNotFound = response.status === 404 && (code === 404 || text.trim() === '404 page not found');
+    return { statusCode: response.status, isNotFound, body, message };
   }
 
   /** For the reflector. */

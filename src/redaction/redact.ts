@@ -23,6 +23,17 @@ export function redact(text: string, secrets: readonly string[] = [], { isCut = 
   return lastBytes(printableLines(shown).trim());
 }
 
+/**
+ * What may be shown of a text that a server or a proxy wrote: its first `length` characters. It may say back what it was sent, so
+ * `secrets` are those of the credential.
+ */
+export function redactBeginning(text: string, length: number, secrets: readonly string[] = []): string {
+  const isLong = text.length > longest;
+  const whole = stripVTControlCharacters(isLong ? text.slice(0, longest) : text);
+  const shown = printableLines(hideShapes(hideSecrets(whole, secrets))).trim();
+  return shown.slice(0, length).trim();
+}
+
 function lastBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= tailBytes) return text;

@@ -38,7 +38,8 @@ export async function fetchThrough(
     // What the caller aborts with stays as it is.
     if (signal instanceof AbortSignal && signal.aborted) throw error;
     if (error instanceof CredentialsError) throw dispatcher.toOwnError(error);
-    throw dispatcher.toOwnError(cause instanceof Error ? refused(cause.message, cause) : refused(wordsOf(error)));
+    if (cause instanceof Error) throw dispatcher.toOwnError(refused(cause.message, withoutInput(cause)));
+    throw dispatcher.toOwnError(refused(wordsOf(error)));
   }
 }
 
@@ -57,7 +58,9 @@ function tellBrokenBody(response: Response, dispatcher: AuthenticatedDispatcher,
         const broken = error instanceof SyntaxError ? error : cause;
         // What the caller aborts with, and does wrong, such as reading twice.
         if (broken === undefined || (signal instanceof AbortSignal && signal.aborted)) throw error;
-        throw toBrokenAnswer(broken, dispatcher.log.cluster);
+        throw toBrokenAnswer(broken, dispatcher.log.cluster, {
+          shown: (text, length) => dispatcher.shown(text, length),
+        });
       }
     };
     Object.defineProperty(response, name, { value });
@@ -69,6 +72,12 @@ function tellBrokenBody(response: Response, dispatcher: AuthenticatedDispatcher,
 
 function refused(why: string, cause?: Error): RequestError {
   return new RequestError('REQUEST_INVALID', `the request failed: ${why}`, cause ? { cause } : {});
+}
+
+/** Of a redirect to no URL: the URL that the error holds is the server's, and may hold the token. */
+function withoutInput(cause: Error): Error {
+  const { name, message } = cause;
+  return Object.hasOwn(cause, 'input') ? Object.assign(new Error(message), { name }) : cause;
 }
 
 function wordsOf(error: unknown): string {

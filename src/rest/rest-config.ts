@@ -188,7 +188,8 @@ export class RestConfig extends KubeConfig {
     const { log } = this.#dispatcher;
     const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, log);
     const client = new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
-    return tellBrokenAnswers(client, log.cluster);
+    const shown = (text: string, length: number) => this.#dispatcher.shown(text, length);
+    return tellBrokenAnswers(client, log.cluster, shown);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */

@@ -21,11 +21,15 @@ export interface Handshake {
   readonly credential: Credential;
   readonly log: ClusterLog;
   readonly toOwnError: (error: unknown) => Error;
+  /** What may be shown of a text of the server: so many characters of its beginning. */
+  readonly shown: (text: string, length: number) => string;
 }
 
 /** Bytes and milliseconds that the reason of a refusal may take. */
 const longestReason = 64 * 1024;
 const reasonMs = 1_000;
+/** Characters of it that are told. */
+const longestShown = 2_000;
 
 export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
   const { log } = handshake;
@@ -59,7 +63,7 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   log.answered();
   if (!rejected) log.accepted();
   const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
-  const reason = await reasonOf(response);
+  const reason = handshake.shown(await reasonOf(response), longestShown);
   let next = '';
   if (refreshing) {
     const refreshed = await refreshing;

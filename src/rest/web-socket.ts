@@ -61,7 +61,8 @@ export async function webSocketOptions(
     },
     finishRequest: (request: ClientRequest, client: WebSocketClient) => {
       const toOwnError = (error: unknown) => dispatcher.toOwnError(error);
-      watchHandshake(request, client, { connection, credential, log: dispatcher.log, toOwnError });
+      const shown = (text: string, length: number) => dispatcher.shown(text, length);
+      watchHandshake(request, client, { connection, credential, log: dispatcher.log, toOwnError, shown });
       const refusal = foreign ?? dispatcher.fence() ?? dispatcher.pathRefusal(request.path);
       if (refusal) request.destroy(refusal);
       else request.end();

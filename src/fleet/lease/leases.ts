@@ -1,6 +1,6 @@
 /** The Leases of one namespace on one server. A change succeeds only where nobody else has made one in the meantime. */
 import { FleetError } from '../../errors.ts';
-import { type ApiResponse, type ApiServer, refusalOf, textOf } from '../api-server.ts';
+import { type ApiResponse, type ApiServer, textOf } from '../api-server.ts';
 import { groupPath } from '../discovery.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
@@ -72,7 +72,7 @@ export class ApiLeases implements Leases {
     none: readonly number[],
   ): Promise<Lease | undefined> {
     if (none.includes(response.statusCode)) {
-      const refusal = await refusalOf(response, what);
+      const refusal = await this.#server.refusalOf(response, what);
       // A namespace that is missing, or being deleted, says nothing about the Lease.
       if (/namespaces? |because it is being terminated/.test(refusal.message)) throw refusal;
       return undefined;
@@ -92,7 +92,7 @@ export class ApiLeases implements Leases {
   }
 
   protected async refusal(response: ApiResponse, what: string): Promise<FleetError> {
-    const refusal = await refusalOf(response, what);
+    const refusal = await this.#server.refusalOf(response, what);
     if (response.statusCode !== 403) return refusal;
     const message = `${refusal.message}: ${this.advice}`;
     return new FleetError('API_STATUS', message, { statusCode: 403, reason: refusal.reason ?? 'Forbidden' });

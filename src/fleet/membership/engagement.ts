@@ -9,7 +9,7 @@ import type { CredentialProviders } from '../../credential-providers.ts';
 import { FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
-import { ApiServer, refusalOf } from '../api-server.ts';
+import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
 import { Discovery } from '../discovery.ts';
@@ -202,8 +202,9 @@ export class Engagement {
  * is none, since he is known.
  */
 async function checkCluster(config: RestConfig, signal: AbortSignal): Promise<void> {
-  const response = await new ApiServer(config).get('/version', { signal });
+  const server = new ApiServer(config);
+  const response = await server.get('/version', { signal });
   const { statusCode } = response;
   if ((statusCode >= 200 && statusCode < 300) || statusCode === 403) return response.body.dump();
-  throw await refusalOf(response, 'GET /version');
+  throw await server.refusalOf(response, 'GET /version');
 }

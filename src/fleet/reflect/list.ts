@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline, packingOf, refusalOf } from '../api-server.ts';
+import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { bodyOf, chunksOf } from './chunks.ts';
@@ -56,9 +56,13 @@ async function* listPage(
       signal: deadline.signal,
       gzip: true,
     });
-    if (response.statusCode !== 200) throw await refusalOf(response, what);
+    if (response.statusCode !== 200) throw await server.refusalOf(response, what);
     const splitter = new ItemSplitter();
-    for await (const pieces of chunksOf(bodyOf(unzipped(response)), deadline, patience)) {
+    for await (const pieces of chunksOf(
+      bodyOf(unzipped(response, server.packingOf(response.headers))),
+      deadline,
+      patience,
+    )) {
       const objects = await inSlice(() => pieces.flatMap((piece) => readItems(splitter, piece, reading)));
       if (objects.length > 0) yield objects;
     }
@@ -73,8 +77,7 @@ async function* listPage(
 }
 
 /** Throws `MalformedResponse` where it is packed in another way. */
-function unzipped({ headers, body }: ApiResponse): Readable {
-  const packing = packingOf(headers);
+function unzipped({ body }: ApiResponse, packing: string): Readable {
   checkPacking(packing, 'gzip');
   if (packing === '') return body;
   const plain = createGunzip({ chunkSize: 65_536 });

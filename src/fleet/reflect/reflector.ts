@@ -135,7 +135,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         switch (event.type) {
           case 'ERROR':
             if (out.length > 0) yield out;
-            throw new WatchEnded(event.status);
+            throw new WatchEnded(event.status, server.shown);
           case 'BOOKMARK':
             if (listing && event.endsInitialEvents) {
               listing = false;

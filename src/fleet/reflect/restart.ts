@@ -1,7 +1,7 @@
 /** Why a reflector has to begin again, and what that takes. Pure. */
 import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
 import { printable } from '../../printable.ts';
-import { readStatus } from '../api-status.ts';
+import { readStatus, type Shown } from '../api-status.ts';
 import { MalformedResponse } from './malformed.ts';
 
 /** Stable words, for metrics. */
@@ -35,8 +35,8 @@ export class WatchEnded extends Error {
   override readonly name = 'WatchEnded';
   readonly statusCode: number;
 
-  constructor(status: unknown) {
-    const { code = 0, reason, message = reason ?? 'no message' } = readStatus(status);
+  constructor(status: unknown, shown?: Shown) {
+    const { code = 0, reason, message = reason ?? 'no message' } = readStatus(status, shown);
     super(printable(`the watch ended with an error: ${message}`, 4_096));
     this.statusCode = code === 0 && (reason === 'Expired' || reason === 'Gone') ? 410 : code;
   }

@@ -1,5 +1,5 @@
 /** One watch: from a version on, or with everything that is there first. */
-import { type ApiServer, answerTimeoutMs, Deadline, packingOf, refusalOf } from '../api-server.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { chunksOf } from './chunks.ts';
 import { type ObjectReading, readWatchEvent, type WatchEvent } from './events.ts';
@@ -53,12 +53,12 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
     const response = await server.stream(`${path}?${parameters}`, deadline.signal);
     if (response.statusCode !== 200) {
       const body = piecesOf(chunksOf(response.body, deadline));
-      const refusal = await refusalOf({ ...response, body }, what);
+      const refusal = await server.refusalOf({ ...response, body }, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)
         ? new NoStreamingList(refusal.message)
         : refusal;
     }
-    checkPacking(packingOf(response.headers));
+    checkPacking(server.packingOf(response.headers));
     watch.opened();
     const patience = () => {
       if (listing) deadline.set(longestGapMs, `${what}: the streaming list stopped for ${longestGapMs / 1_000} s`);

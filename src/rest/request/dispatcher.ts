@@ -2,7 +2,9 @@ import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { type Segments, staysBelow } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors.ts';
+import type { CredentialSupply } from '../../exec/credential-supply.ts';
 import { printable } from '../../printable.ts';
+import { redactBeginning } from '../../redaction/redact.ts';
 import { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
@@ -20,6 +22,8 @@ class Lease {
   readonly #destination: Destination;
   readonly #log: ClusterLog;
   #connection: Connection | undefined;
+  /** Stays after `close()`: what is under way is still told about. */
+  #supply: CredentialSupply | undefined;
   #closed = false;
 
   constructor(connections: Connections, destination: Destination, log: ClusterLog) {
@@ -51,7 +55,13 @@ class Lease {
 
   connection(): Connection {
     this.#connection ??= this.#connections.acquire(this.#destination, this.#log);
+    this.#supply = this.#connection.source;
     return this.#connection;
+  }
+
+  /** What the server has been sent, and must not be printed. */
+  get secrets(): readonly string[] {
+    return this.#supply?.secrets ?? [];
   }
 
   close(): void {
@@ -109,10 +119,15 @@ export class AuthenticatedDispatcher extends Dispatcher {
     return own;
   }
 
+  /** What may be shown of a text of this server, or of what stands between: its first `length` characters. */
+  shown(text: string, length: number): string {
+    return redactBeginning(text, length, this.#lease.secrets);
+  }
+
   /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and told. */
   originRefusal(origin: string): RequestError {
     // Without path and user: a redirect's target can hold secrets.
-    const target = URL.parse(origin)?.origin ?? 'another origin';
+    const target = this.shown(URL.parse(origin)?.origin ?? 'another origin', longestTarget);
     const only = `the credential and this connection are for ${this.#origin} only; see where the request, or a redirect, leads`;
     return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
   }
@@ -124,12 +139,12 @@ export class AuthenticatedDispatcher extends Dispatcher {
     const message =
       `a request to a path outside of ${bounds} was refused: allowedServers of its provider binds it to that; ` +
       'see where the request, or a redirect of the server, leads';
-    return this.#refusal('PATH_NOT_ALLOWED', message, path);
+    return this.#refusal('PATH_NOT_ALLOWED', message, this.shown(path.replace(/[?#].*/s, ''), longestTarget));
   }
 
   #refusal(code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED', message: string, target: string): RequestError {
     const error = new RequestError(code, message).of(this.#cluster);
-    this.log.refused(error, printable(target.replace(/[?#].*/s, ''), longestTarget));
+    this.log.refused(error, printable(target, longestTarget));
     return error;
   }
 
@@ -227,7 +242,7 @@ function settled(callback: (() => void) | undefined): Promise<void> & undefined 
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
 }
 
-/** Of a refused target that is told, in bytes. */
+/** Of a refused target that is told, in characters, and then in bytes. */
 const longestTarget = 1_024;
 
 /** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
