@@ -56,7 +56,12 @@ export function mayGoOutAgain(error: Error, method: string, reused: boolean): bo
 
 /** The server has not looked at the request. */
 export function wasNotLookedAt(error: Error): boolean {
-  return error instanceof UnsentError || /GOAWAY|REFUSED_STREAM/.test(error.message);
+  // Node says so of a stream that is asked for after the session has ended.
+  return (
+    codeOf(error) === 'ERR_HTTP2_INVALID_SESSION' ||
+    error instanceof UnsentError ||
+    /GOAWAY|REFUSED_STREAM/.test(error.message)
+  );
 }
 
 /** Our own error for what a request failed with. What is not known is of the connection: of its beginning, or its end. */

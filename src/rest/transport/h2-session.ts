@@ -36,10 +36,10 @@ interface SessionWatcher {
   readonly streamBegins: () => StreamEvents | undefined;
 }
 
-/** Watches the HTTP/2 session of a socket, before any stream of it. An answer that the server cuts off fails. */
-export function watchSession(socket: Socket, { allows, streamBegins }: SessionWatcher): void {
+/** Watches the HTTP/2 session of a socket, before any stream of it, and gives it. An answer that the server cuts off fails. */
+export function watchSession(socket: Socket, { allows, streamBegins }: SessionWatcher): ClientHttp2Session | undefined {
   const session = sessionOf(socket);
-  if (!session) return;
+  if (!session) return undefined;
   /** The streams that are open, with what is to be done for each if the server has not looked at it. */
   const open = new Map<ClientHttp2Stream, () => void>();
   session.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => {
@@ -49,11 +49,13 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     for (const [stream, unseen] of open) if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unseen();
   });
   const watchStanding = standingWatch(socket);
+  const holdOpen = closeAfterStreams(session);
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
     watchStanding(stream);
+    holdOpen(stream);
     const events = streamBegins();
     if (events) {
       const { unseen, lost } = events;
@@ -73,6 +75,29 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
       cancelOnAnswer(stream);
     }
     return stream;
+  };
+  return session;
+}
+
+/**
+ * Closes the session when its streams have ended, and not before. Node closes it at a GOAWAY, while streams go on, and then sends
+ * no ping any more: a quiet stream and a dead server would look the same.
+ */
+function closeAfterStreams(session: ClientHttp2Session): (stream: ClientHttp2Stream) => void {
+  const { close } = session;
+  let streams = 0;
+  let closing = false;
+  session.close = (callback) => {
+    if (callback) session.once('close', callback);
+    closing = true;
+    if (streams === 0) close.call(session);
+  };
+  return (stream) => {
+    streams += 1;
+    stream.once('close', () => {
+      streams -= 1;
+      if (closing && streams === 0) close.call(session);
+    });
   };
 }
 

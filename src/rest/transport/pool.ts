@@ -39,7 +39,7 @@ export interface Carrier {
 export interface PoolOptions {
   /** Milliseconds that a socket stays open between two requests. */
   readonly keepAliveTimeoutMs: number;
-  /** Milliseconds between HTTP/2 pings. */
+  /** Milliseconds without a byte after which an HTTP/2 server is pinged. */
   readonly pingIntervalMs: number;
   /** Milliseconds without a byte after which a socket that is pinged is given up. */
   readonly silenceMs: number;

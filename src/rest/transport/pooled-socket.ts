@@ -1,3 +1,4 @@
+import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
@@ -37,6 +38,8 @@ export class PooledSocket implements Carrier {
   readonly protocol: 'h1' | 'h2';
   readonly #socket: Socket;
   readonly #client: Client;
+  /** Of HTTP/2, once undici has taken the socket. */
+  #session: ClientHttp2Session | undefined;
   /** No more requests until undici says so. */
   #busy = false;
   #settled: boolean;
@@ -64,7 +67,8 @@ export class PooledSocket implements Carrier {
           else callback(null, socket);
         });
       },
-      h2Options: { pingInterval: options.pingIntervalMs },
+      // Its own pings stop at a GOAWAY, while streams go on: the watchdog sends them.
+      h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
       // A quiet watch is not a dead one.
       bodyTimeout: 0,
@@ -84,12 +88,12 @@ export class PooledSocket implements Carrier {
     };
     if (this.protocol === 'h2') {
       this.#client.on('drain', this.#free);
-      this.#client.on('connect', () =>
-        watchSession(socket, {
+      this.#client.on('connect', () => {
+        this.#session = watchSession(socket, {
           allows: (streams) => this.#allows(streams, events),
           streamBegins: () => this.#streamBegins(),
-        }),
-      );
+        });
+      });
     }
     socket.on('error', () => undefined);
     socket.once('close', () => {
@@ -97,7 +101,7 @@ export class PooledSocket implements Carrier {
       events.closed();
     });
     if (this.protocol === 'h2') {
-      watchForSilence(socket, options.silenceMs);
+      watchForSilence(socket, options, () => this.#ping());
       queueMicrotask(() => this.#attach());
     } else {
       const unused = () => this.#client.stats.connected || this.close();
@@ -118,7 +122,7 @@ export class PooledSocket implements Carrier {
 
   /** It takes no request now. */
   get busy(): boolean {
-    return this.#busy || this.#ended || this.#socket.destroyed;
+    return this.#busy || this.#ended || this.#socket.destroyed || this.#session?.destroyed === true;
   }
 
   /** Whether it is known that it takes requests, be it busy or not. */
@@ -154,9 +158,16 @@ export class PooledSocket implements Carrier {
     this.#proven = true;
   }
 
-  /** On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. */
+  /**
+   * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It tells of the end before it looks
+   * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
+   */
   tryEnded(): void {
-    if (this.protocol === 'h1') this.#free();
+    if (this.protocol === 'h1') queueMicrotask(this.#free);
+  }
+
+  #ping(): void {
+    if (this.#session?.destroyed === false) this.#session.ping(ignore);
   }
 
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { PoolOptions } from './pool.ts';
 
 /** The peer of a connection no longer answers pings. */
 export class SilentPeer extends Error {
@@ -9,10 +10,15 @@ export class SilentPeer extends Error {
 const looks = 3;
 
 /**
- * Destroys a socket whose peer has been silent for `silenceMs` milliseconds, although it is pinged: undici sends pings but does
- * not miss the answers, and requests on such a connection would hang for ever.
+ * Pings a peer that has been silent for `pingIntervalMs`, and destroys the socket of one that has been silent for `silenceMs`:
+ * requests on such a connection would hang for ever.
  */
-export function watchForSilence(socket: Socket, silenceMs: number): void {
+export function watchForSilence(
+  socket: Socket,
+  { pingIntervalMs, silenceMs }: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>,
+  ping: () => void,
+): void {
+  const lookMs = silenceMs / looks;
   let before = socket.bytesRead;
   let silent = 0;
   const look = () => {
@@ -22,13 +28,16 @@ export function watchForSilence(socket: Socket, silenceMs: number): void {
       return;
     }
     silent += 1;
-    if (silent < looks) return;
+    if (silent < looks) {
+      if (silent * lookMs >= pingIntervalMs) ping();
+      return;
+    }
     // After a blocked event loop the timers come first: give the answers that already lie there a chance to be read.
     setImmediate(() => {
       if (socket.bytesRead === before)
         socket.destroy(new SilentPeer(`the server has been silent for ${silenceMs / 1000} s`));
     });
   };
-  const timer = setInterval(look, silenceMs / looks).unref();
+  const timer = setInterval(look, lookMs).unref();
   socket.once('close', () => clearInterval(timer));
 }

@@ -1,0 +1,59 @@
+// An HTTP/2 connection that a broken answer ends, or that its server is about to end.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { request } from 'undici';
+import { createConnector } from '../../src/rest/transport/connector.ts';
+import { RequestPool } from '../../src/rest/transport/request-pool.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { sendThrough } from '../fixtures/pooled-request.ts';
+import { frames, startRawH2 } from '../fixtures/raw-h2.ts';
+
+const answer = (stream: number) => Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]);
+
+describe('an answer that ends its connection', () => {
+  for (const [name, broken] of Object.entries({
+    'a promise of another answer': frames.pushPromise,
+    'headers that cannot be unpacked': frames.badHeaders,
+    'more than the length that it has named': (stream: number) =>
+      Buffer.concat([frames.headersWithLength(stream, '5'), frames.lastData(stream, 'hello, hello')]),
+    'no frames': frames.rubbish,
+  }))
+    for (const method of ['GET', 'POST'] as const)
+      test(`${name}: costs no ${method} that is sent as soon as it has come`, async (t) => {
+        const { profile, requests } = await startRawH2(t, (socket, stream, number) =>
+          socket.write(number === 2 ? broken(stream) : answer(stream)),
+        );
+        const config = startProviders(t, await startPlugin(t)).getConfig(profile);
+        const server = config.getCurrentCluster()?.server;
+        const send = async () => {
+          const body = method === 'POST' ? '{}' : null;
+          const { body: answered } = await request(`${server}/x`, { dispatcher: config.dispatcher, method, body });
+          return await answered.text();
+        };
+        assert.equal(await send(), '{}');
+        // A GET goes out again by itself, on another connection.
+        const first = await send().catch(() => 'failed');
+        const seen = requests();
+        const next = [send(), send(), send()];
+        assert.deepEqual(await Promise.all(next), ['{}', '{}', '{}'], first);
+        assert.equal(requests(), seen + 3);
+      });
+});
+
+test('a stream that is quiet after a GOAWAY goes on for as long as its server answers pings', async (t) => {
+  const { profile, pings } = await startRawH2(t, (socket, stream) => {
+    socket.write(Buffer.concat([frames.headers(stream), frames.goAway(0x7fffffff)]));
+    const seen = pings();
+    const waiting = setInterval(() => {
+      if (pings() >= seen + 3) socket.write(frames.lastData(stream, '{}'));
+    }, 20);
+    socket.once('close', () => clearInterval(waiting));
+  });
+  const { server = '', 'certificate-authority-data': certificateAuthorityData = '' } =
+    profile.status?.accessProviders?.[0]?.cluster ?? {};
+  const cluster = { server, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
+  const connector = (allowH2: boolean) => createConnector(cluster, undefined, undefined, { allowH2 });
+  const pool = new RequestPool(server, connector, { allowH2: true, pingIntervalMs: 200, silenceMs: 600 });
+  t.after(() => pool.destroy(new Error('the test has ended')));
+  assert.equal(await sendThrough(pool, server, '/watch', {}), 200);
+});
