@@ -22,6 +22,14 @@ export interface ClusterParts {
   synced(): void;
 }
 
+/** The time in which what works on a cluster may end. It begins when the cluster's signal aborts. */
+export interface Drain {
+  /** Aborted when requests are ended: what goes on then counts no more, and holds no timer. */
+  readonly cut: AbortSignal;
+  /** Aborted when nobody waits any longer. */
+  readonly late: AbortSignal;
+}
+
 /** A cluster that is in use, until `signal` aborts. Afterwards no request leaves through its `config`. */
 export class Cluster {
   /** `namespace/name` of its ClusterProfile. */

@@ -96,8 +96,8 @@ export class Fleet {
       begin: (cluster) => {
         for (const controller of this.#controllers) controller.attach(cluster);
       },
-      drained: async (cluster, late) => {
-        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, late)));
+      drained: async (cluster, drain) => {
+        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, drain)));
       },
       troubles: (cluster) => this.#controllers.flatMap((controller) => controller.trouble(cluster) ?? []),
       changed: () => {

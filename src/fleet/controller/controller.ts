@@ -1,11 +1,12 @@
 /** Informers, a work queue and a reconcile function: what changes on the clusters comes in, calls of the function go out. */
 
+import { abortable } from '../../abortable.ts';
 import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
 import { CredentialsError, FleetError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { type Clock, sleep } from '../clock.ts';
-import type { Cluster } from '../cluster.ts';
+import type { Cluster, Drain } from '../cluster.ts';
 import { debug, type LogFields, warn } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
@@ -40,11 +41,11 @@ interface Attachment<T extends KubernetesObject> {
   /** Of what is reconciled. */
   readonly own: Informer<T>;
   readonly lane: Lane<Request>;
-  /** Reconciles under way. */
+  /** Reconciles under way, those that count no more too. */
   readonly running: Set<Promise<unknown>>;
   /** Items that have failed since they last succeeded, so that each is warned about once. */
   readonly failing: Set<string>;
-  /** For each reconcile under way: what ends the waiting for it. */
+  /** For each reconcile that counts: from now on it does not. */
   readonly abandon: Set<(reason: unknown) => void>;
   /** Why it cannot begin. */
   trouble: string | undefined;
@@ -103,19 +104,20 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   }
 
   /**
-   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts. Nobody waits for those that go on then,
-   * and no timer is left of them. The cluster's signal has aborted before.
+   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts. Those that go on when `cut` aborts give their
+   * places up, and no timer is left of them. The cluster's signal has aborted before.
    */
-  async drained(cluster: Cluster, late: AbortSignal): Promise<void> {
+  async drained(cluster: Cluster, { cut, late }: Drain): Promise<void> {
     const attachment = this.#attachments.get(cluster);
     if (!attachment) return;
     const abandon = () => {
-      for (const reject of attachment.abandon) reject(late.reason);
+      for (const reject of attachment.abandon) reject(cut.reason);
     };
-    if (late.aborted) abandon();
-    late.addEventListener('abort', abandon, { once: true });
-    while (attachment.running.size > 0) await Promise.race(attachment.running);
-    late.removeEventListener('abort', abandon);
+    if (cut.aborted) abandon();
+    cut.addEventListener('abort', abandon, { once: true });
+    // None begins any more. `late` is the only thing that it can reject with.
+    await abortable(() => Promise.all(attachment.running), late).catch(() => undefined);
+    cut.removeEventListener('abort', abandon);
     this.#attachments.delete(cluster);
     this.#byLane.delete(attachment.lane);
   }
@@ -173,7 +175,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     attachment.running.add(running);
   }
 
-  /** Never rejects, and gives its place back, whatever happens. */
+  /** Never rejects, and gives its place back, whatever happens. Resolves when the reconcile has ended. */
   async #work(job: Job<Request>, attachment: Attachment<T>): Promise<void> {
     const { clock } = this.#context;
     const { reconcileTimeoutMs } = this.#settings;
@@ -198,8 +200,9 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         job.release();
       });
     });
+    const reconciled = this.#reconcile(job.value, attachment, abort.signal);
     try {
-      const wanted = await Promise.race([this.#reconcile(job.value, attachment, abort.signal), abandoned]);
+      const wanted = await Promise.race([reconciled, abandoned]);
       if (timedOut) throw abort.signal.reason;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
@@ -224,6 +227,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         waitedMs: job.waitedMs,
       });
     }
+    // It may go on without its place.
+    await reconciled.catch(() => undefined);
   }
 
   async #reconcile(request: Request, { cluster, own }: Attachment<T>, signal: AbortSignal): Promise<ReconcileReturn> {

@@ -11,7 +11,7 @@ import type { Logger } from '../../logger.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { Cluster } from '../cluster.ts';
+import { Cluster, type Drain } from '../cluster.ts';
 import { Discovery } from '../discovery.ts';
 import { warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
@@ -30,8 +30,8 @@ export interface EngagementContext {
   readonly drainTimeoutMs: number;
   /** The author's functions; those that come while they are told are told too. */
   readonly handlers: Iterable<(cluster: Cluster) => unknown>;
-  /** Resolves when nothing works on the cluster any more, or `late` aborts: what goes on then is given up. */
-  drained(cluster: Cluster, late: AbortSignal): Promise<void>;
+  /** Resolves when nothing works on the cluster any more, or nobody waits any longer. */
+  drained(cluster: Cluster, drain: Drain): Promise<void>;
   /** Why controllers do not work on it. */
   troubles(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
@@ -67,8 +67,8 @@ export class Engagement {
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;
   readonly #controller = new AbortController();
-  /** What works on the cluster is waited for no longer. */
-  readonly #late = new AbortController();
+  /** Its requests are ended. */
+  readonly #cut = new AbortController();
   readonly #cutOff = () => this.#end(this.#lost());
   #config: RestConfig | undefined;
   #cluster: Cluster | undefined;
@@ -134,10 +134,14 @@ export class Engagement {
     this.#controller.abort(reason);
   }
 
-  /** Resolves when nothing of it goes on and no request can leave. Waits for what works on the cluster, for some time. */
+  /**
+   * Resolves when nothing of it goes on and no request can leave. Waits for what works on the cluster, for some time. Where its
+   * term is over requests are ended before: only the work is waited for, since the cluster may be engaged again here.
+   */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
-    if (this.#cluster && !this.basis.term?.isOver) await this.#drain(this.#cluster);
+    if (this.basis.term?.isOver) this.#cutOff();
+    if (this.#cluster) await this.#drain(this.#cluster);
     this.#end(reason);
     this.basis.term?.signal.removeEventListener('abort', this.#cutOff);
     await this.#config?.close();
@@ -146,7 +150,7 @@ export class Engagement {
   /** At once: what is under way is ended, and nothing can leave any more. */
   #end(reason: FleetError): void {
     this.abort(reason);
-    this.#late.abort();
+    this.#cut.abort();
     this.#config?.dispatcher.destroy(reason);
   }
 
@@ -168,12 +172,15 @@ export class Engagement {
 
   async #drain(cluster: Cluster): Promise<void> {
     const { clock, logger, drainTimeoutMs } = this.#context;
+    const [cut, late] = [this.#cut, new AbortController()];
     const cancel = clock.after(drainTimeoutMs, () => {
-      const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: their requests are ended now`;
+      const requests = cut.signal.aborted ? 'their requests ended before' : 'their requests are ended now';
+      const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: ${requests}`;
       warn(logger, { cluster: this.name }, message);
-      this.#late.abort();
+      cut.abort();
+      late.abort();
     });
-    await this.#context.drained(cluster, this.#late.signal);
+    await this.#context.drained(cluster, { cut: cut.signal, late: late.signal });
     cancel();
   }
 

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, type TestContext, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { configMaps, gate, map } from '../../fixtures/controllers.ts';
+import { shared, startReplicas } from '../../fixtures/replicas.ts';
+import { until } from '../../fixtures/until.ts';
+
+const turns = async () => {
+  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** One cluster with one object, whose reconcile goes on in spite of its signal until a gate opens. */
+async function startStuck(t: TestContext) {
+  const { hub, spoke, start, withdraw, warnings } = await startReplicas(t, 1);
+  spoke.add(map('a'));
+  const one = start('one', { shards: 1 });
+  const { clock, fleet } = one;
+  const results: unknown[] = [];
+  const told = (event: unknown) => results.push(Object(event).result);
+  subscribe('clusterprofile-credentials:fleet-reconcile', told);
+  t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
+  const gates = [gate()];
+  t.after(() => gates.map(({ open }) => open()));
+  const counts = { begun: 0, atOnce: 0, most: 0 };
+  fleet.controller({
+    name: 'stuck',
+    for: configMaps,
+    concurrency: 1,
+    async reconcile() {
+      counts.begun += 1;
+      counts.atOnce += 1;
+      counts.most = Math.max(counts.most, counts.atOnce);
+      await gates[counts.begun - 1]?.promise;
+      counts.atOnce -= 1;
+    },
+  });
+  one.run();
+  await shared(t, 1, one);
+  await until(t, () => counts.begun === 1);
+  let isAway = false;
+  hub.failNext('hang', 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+  const { signal } = fleet.get('fleet/c0');
+  return {
+    ...{ clock, counts, fleet, gates, one, results, signal, warnings, withdraw },
+    /** Until the shard is lost. The hub answers again afterwards. */
+    lose: async () => {
+      isAway = true;
+      clock.advance(20_000);
+      isAway = false;
+      await turns();
+    },
+  };
+}
+
+describe('a reconcile that goes on when its shard is lost', () => {
+  test('has no place and no timer, and its object is not reconciled again while it is waited for', async (t) => {
+    const { clock, counts, fleet, gates, one, results, lose } = await startStuck(t);
+    assert.ok(clock.waits.includes(120_000));
+    const lostAt = clock.uptime() + 20_000;
+    await lose();
+    assert.deepEqual(results, ['cancelled']);
+    assert.ok(!clock.waits.includes(120_000), 'the timer of its limit');
+    // The hub answers: the shard is this replica's again long before anybody may work on the cluster.
+    await one.passUntil(() => clock.uptime() >= lostAt + 9_000);
+    await turns();
+    assert.equal(counts.begun, 1);
+    assert.equal(fleet.list()[0]?.state, 'NotOwned');
+    gates[0]?.open();
+    await one.passUntil(() => counts.begun === 2);
+    assert.equal(counts.most, 1);
+    await until(t, () => results.length === 2);
+    assert.deepEqual(results, ['cancelled', 'success']);
+  });
+
+  test('is given up after a while, as after any other end: the only place of the controller is free', async (t) => {
+    const { clock, counts, fleet, gates, one, lose, warnings } = await startStuck(t);
+    for (let lost = 1; lost <= 3; lost++) {
+      gates.push(gate());
+      await lose();
+      await one.passUntil(() => counts.begun === lost + 1);
+    }
+    const line =
+      /^reconciles of fleet\/c0 go on though their signal aborted 10000 ms ago: their requests ended before$/;
+    assert.equal(warnings.filter((warning) => line.test(warning)).length, 3, warnings.join('\n'));
+    const closed = fleet.close();
+    await one.passUntil(() => fleet.list().length === 0);
+    clock.advance(10_000);
+    await closed;
+    assert.deepEqual(clock.waits, []);
+  });
+
+  test('gives its place up at once, also where the shard is lost while it is waited for already', async (t) => {
+    const { clock, counts, results, lose, one, signal, withdraw, fleet } = await startStuck(t);
+    clock.advance(15_000);
+    withdraw('c0');
+    await until(t, () => signal.aborted);
+    await turns();
+    assert.deepEqual(results, [], 'it is waited for');
+    await lose();
+    assert.deepEqual(results, ['cancelled']);
+    await one.passUntil(() => fleet.list().length === 0);
+    assert.equal(counts.begun, 1);
+  });
+
+  test('holds no cache: what is left of the cluster goes', async (t) => {
+    const { gates, counts, fleet, one, lose } = await startStuck(t);
+    const before = new WeakRef(fleet.get('fleet/c0'));
+    gates[0]?.open();
+    await until(t, () => counts.atOnce === 0);
+    await lose();
+    await one.passUntil(() => fleet.list()[0]?.state === 'Engaged');
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    await until(t, () => {
+      collect();
+      return before.deref() === undefined;
+    });
+  });
+});
