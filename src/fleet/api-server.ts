@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
+import { abortable } from '../abortable.ts';
 import { FleetError } from '../errors.ts';
 import { redactBeginning } from '../redaction/redact.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
@@ -105,20 +106,32 @@ export class ApiServer {
     send: (url: string, options: RequestOptions) => Promise<T>,
   ): Promise<T> {
     const url = `${this.url}${path}`;
-    const { dispatcher, headers } = await this.#authenticate(url, method);
-    signal.throwIfAborted();
+    const { dispatcher, headers } = await this.#credential(url, method, signal);
     try {
-      return await send(url, {
+      const options: RequestOptions = {
         method,
         headers: { accept: 'application/json', ...more, ...headers },
         ...(dispatcher ? { dispatcher } : {}),
         // A quiet watch is not a dead one; whoever reads a list has limits of its own.
         bodyTimeout: 0,
         headersTimeout: answerTimeoutMs,
-      });
+      };
+      // A dispatcher of somebody else may not begin for long. What it answers later ends by the signal too.
+      return await abortable(() => send(url, options), signal);
     } catch (error) {
       if (dispatcher && headers) connectionsOf(this.#config).failed(dispatcher);
       throw error;
+    }
+  }
+
+  /** The credential, or the signal's reason if that comes first: a plugin, or an identity provider, may never answer. */
+  async #credential(url: string, method: string, signal: AbortSignal) {
+    try {
+      return await abortable(() => this.#authenticate(url, method), signal);
+    } catch (error) {
+      if (!isTimeout(error) || error !== signal.reason) throw error;
+      const advice = 'look at the plugin or the identity provider of its user';
+      throw new FleetError('API_TIMEOUT', `${error.message}: ${hanging} has not ended: ${advice}`, { cause: error });
     }
   }
 
@@ -138,6 +151,13 @@ export class ApiServer {
     );
     return { headers, ...(dispatcher ? { dispatcher } : {}) };
   }
+}
+
+/** What gets the credential of a KubeConfig. */
+const hanging = 'applySecurityAuthentication of its KubeConfig';
+
+function isTimeout(error: unknown): error is FleetError {
+  return error instanceof FleetError && error.code === 'API_TIMEOUT';
 }
 
 /** An answer that is no success. */
