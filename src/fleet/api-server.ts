@@ -6,6 +6,7 @@ import { type Dispatcher, request } from 'undici';
 import { abortable } from '../abortable.ts';
 import { FleetError } from '../errors.ts';
 import { redactBeginning } from '../redaction/redact.ts';
+import { packingOf } from '../rest/packing.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { readStatus, type Shown } from './api-status.ts';
 import type { Clock } from './clock.ts';
@@ -83,8 +84,7 @@ export class ApiServer {
 
   /** How a body is packed: `gzip`, for example. Empty where it is not. It may be shown. */
   packingOf(headers: IncomingHttpHeaders): string {
-    const packing = [headers['content-encoding']].flat().join(', ').trim().toLowerCase();
-    return packing === 'identity' ? '' : this.shown(packing, 100);
+    return this.shown(packingOf(headers), 100);
   }
 
   #request(

@@ -1,12 +1,15 @@
 /** One request of a generated client: options go in, an answer comes out whose body is read as text, bytes or a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
-import { gunzip as gunzipWithCallback } from 'node:zlib';
+import { gunzip as gunzipWithCallback, gzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type ClusterOfError, RequestError } from '../errors.ts';
 import { toBrokenAnswer } from './broken-answer.ts';
+import { packingOf } from './packing.ts';
 
 const gunzip = promisify(gunzipWithCallback);
+/** What a stream that unpacks takes for an empty body. */
+const packedNothing = gzipSync('');
 
 /** Bytes that are taken before anybody says how the body is wanted. */
 const unaskedBytes = 1024 * 1024;
@@ -123,8 +126,17 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
     this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#tellEnd?.();
     if (!this.#sink) return;
-    if (failure) this.#sink.error(failure.reason);
-    else this.#sink.close();
+    if (failure) {
+      this.#sink.error(failure.reason);
+      return;
+    }
+    if (this.size === 0 && this.#isPacked) this.#sink.enqueue(packedNothing);
+    this.#sink.close();
+  }
+
+  /** Nothing but gzip is asked for. */
+  get #isPacked(): boolean {
+    return packingOf(this.headers) === 'gzip';
   }
 
   async text(): Promise<string> {
@@ -133,7 +145,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
 
   async binary(): Promise<Buffer> {
     const raw = await this.#whole();
-    if (this.headers['content-encoding'] !== 'gzip') return raw;
+    // An empty body is empty, however it is said to be packed: a 204 may say so.
+    if (raw.length === 0 || !this.#isPacked) return raw;
     try {
       return await gunzip(raw, { maxOutputLength: this.#maxBytes });
     } catch (error) {
@@ -175,7 +188,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
       },
       { highWaterMark: 64 * 1024, size: (chunk) => chunk.byteLength },
     );
-    if (this.headers['content-encoding'] !== 'gzip') return raw;
+    if (!this.#isPacked) return raw;
     return raw.pipeThrough(new DecompressionStream('gzip'));
   }
 

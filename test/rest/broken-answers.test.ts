@@ -3,34 +3,19 @@ import assert from 'node:assert/strict';
 import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
-import { createServer, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import { CoreV1Api, KubernetesObjectApi, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { ConnectionError, RequestError } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startRawH1 as startServer } from '../fixtures/raw-h1.ts';
 import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 const token = 'secret-token-1234567890';
 const ok = 'HTTP/1.1 200 OK\r\n';
-
-/** A server that answers each request with these bytes. */
-async function startRawH1(t: TestContext, answer: (request: string, socket: TLSSocket) => void) {
-  let requests = 0;
-  const server = createServer(tlsOptions, (socket) => {
-    t.after(() => socket.destroy());
-    socket.on('error', () => undefined);
-    socket.on('data', (data) => {
-      requests += 1;
-      answer(String(data), socket);
-    });
-  });
-  const port = await listen(t, server);
-  const config = startProviders(t, await startPlugin(t, { token })).getConfig(profileAt(port));
-  await config.ready();
-  return { config, url: `https://127.0.0.1:${port}/x`, requests: () => requests };
-}
+const startRawH1 = (t: TestContext, answer: Parameters<typeof startServer>[1]) => startServer(t, answer, token);
 
 describe('an answer that cannot be read is told as such, once', () => {
   const answers: Readonly<Record<string, readonly [code: string, answer: string]>> = {

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { text } from 'node:stream/consumers';
+import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { sendRequest } from '../../src/rest/answer.ts';
+import { startRawH1 } from '../fixtures/raw-h1.ts';
+import { until } from '../fixtures/until.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+
+describe('a generated client', () => {
+  const pod = JSON.stringify({ kind: 'Pod', apiVersion: 'v1', metadata: { name: 'a' } });
+  const empty = Buffer.alloc(0);
+  for (const [what, status, encoding, body, expected] of [
+    ['gzip', '200 OK', 'gzip', gzipSync(pod), 'a'],
+    ['gzip in capitals', '200 OK', 'GZIP', gzipSync(pod), 'a'],
+    ['x-gzip', '200 OK', 'x-gzip', gzipSync(pod), 'a'],
+    ['gzip, with a word too many', '200 OK', 'identity, gzip', gzipSync(pod), 'a'],
+    ['identity', '200 OK', 'Identity', Buffer.from(pod), 'a'],
+    ['nothing', '404 Not Found', 'gzip', empty, 404],
+    ['nothing', '500 Oops', 'x-gzip', empty, 500],
+    ['nothing', '200 OK', 'gzip', empty, 'RESPONSE_INVALID'],
+    ['a refusal', '404 Not Found', 'GZIP', gzipSync(JSON.stringify({ kind: 'Status', code: 404 })), 404],
+  ] as const) {
+    test(`takes ${what} behind "${encoding}" with a ${status} for what it is`, async (t) => {
+      const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-encoding: ${encoding}\r\n`;
+      const { config } = await startRawH1(t, (_, socket) => {
+        socket.write(`${head}content-length: ${body.length}\r\n\r\n`);
+        socket.write(body);
+      });
+      const read = config.makeApiClient(CoreV1Api).readNamespacedPod({ name: 'a', namespace: 'a' });
+      const outcome = await read.then(
+        ({ metadata }) => metadata?.name,
+        (error: unknown) => Reflect.get(Object(error), 'code'),
+      );
+      assert.equal(outcome, expected);
+    });
+  }
+
+  test('reads the same as a stream, which is empty where nothing came', async (t) => {
+    for (const body of [gzipSync(pod), empty]) {
+      const head = `${ok}content-encoding: x-gzip\r\ncontent-length: ${body.length}\r\n\r\n`;
+      const { config, url } = await startRawH1(t, (_, socket) => {
+        socket.write(head);
+        socket.write(body);
+      });
+      const { origin, pathname: path } = new URL(url);
+      for (const early of [true, false]) {
+        const answer = await sendRequest(config.dispatcher, { origin, path, method: 'GET' }, undefined, 1_000);
+        // Before the body has come, and after.
+        if (!early) await until(t, () => answer.size === body.length);
+        assert.equal(await text(answer.stream()), body.length === 0 ? '' : pod);
+      }
+    }
+  });
+
+  test('takes a 204 that says it is packed for one that does not', async (t) => {
+    const outcomes: string[] = [];
+    for (const header of ['content-encoding: gzip\r\n', '']) {
+      const { config } = await startRawH1(t, (_, socket) => {
+        socket.write(`HTTP/1.1 204 No Content\r\ncontent-type: application/json\r\n${header}\r\n`);
+      });
+      const core = config.makeApiClient(CoreV1Api);
+      await assert.rejects(core.deleteNamespace({ name: 'a' }), (error: Error) => {
+        outcomes.push(error.message.replace(/127\.0\.0\.1:\d+/, ''));
+        return true;
+      });
+    }
+    assert.equal(outcomes[0], outcomes[1]);
+    assert.match(outcomes[0] ?? '', /was cut off after 0 bytes/);
+  });
+});
