@@ -30,7 +30,10 @@ export async function fetchThrough(
     const body = bodyOf(Reflect.get(init, 'body'));
     const settings = { ...init, ...(body === undefined ? {} : { body }), dispatcher } as OwnRequestInit; // undici checks it
     // The same interface as the global Response, whose types callers have.
-    const response = (await fetch(urlOf(text, server), settings)) as unknown as Response;
+    const url = urlOf(text, server);
+    // undici would answer data: and blob: by itself.
+    if (!/^https?:$/.test(url.protocol)) throw dispatcher.originRefusal(url.protocol);
+    const response = (await fetch(url, settings)) as unknown as Response;
     return tellBrokenBody(response, dispatcher, signal);
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
@@ -104,7 +107,6 @@ interface RequestLike {
   readonly body?: unknown;
   readonly bodyUsed?: unknown;
   readonly signal?: unknown;
-  readonly redirect?: unknown;
 }
 
 function isRequest(value: unknown): value is RequestLike {
@@ -122,14 +124,24 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
   throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${kindOf(target)}`);
 }
 
-function fieldsOf({ method, headers, body, bodyUsed, signal, redirect }: RequestLike): object {
+/** What else a Request says of how it is sent. `keepalive` is of pages only, and undici takes no stream beside it. */
+const manners = ['cache', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const;
+
+function fieldsOf(request: RequestLike): object {
+  const { method, headers, body, bodyUsed, signal } = request;
   if (bodyUsed === true) throw new RequestError('REQUEST_INVALID', 'the body of the Request has been used already');
   return {
     method,
     headers: [...headers],
     ...(body ? { body, duplex: 'half' } : {}),
     ...(signal ? { signal } : {}),
-    ...(redirect === undefined ? {} : { redirect }),
+    ...Object.fromEntries(
+      manners.flatMap((name) => {
+        const value: unknown = Reflect.get(request, name);
+        // What a Request says where nobody has said anything; as a URL it would be sent.
+        return value === undefined || value === 'about:client' ? [] : [[name, value]];
+      }),
+    ),
   };
 }
 

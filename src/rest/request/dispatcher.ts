@@ -127,7 +127,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
   /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and told. */
   originRefusal(origin: string): RequestError {
     // Without path and user: a redirect's target can hold secrets.
-    const target = this.shown(URL.parse(origin)?.origin ?? 'another origin', longestTarget);
+    const target = this.shown(originOf(origin), longestTarget);
     const only = `the credential and this connection are for ${this.#origin} only; see where the request, or a redirect, leads`;
     return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
   }
@@ -234,6 +234,13 @@ export class AuthenticatedDispatcher extends Dispatcher {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
+}
+
+/** For messages. A URL of another scheme has no origin. */
+function originOf(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return 'another origin';
+  return url.origin === 'null' ? url.protocol : url.origin;
 }
 
 /** What undici's overloads want: a promise where there is no callback. */
