@@ -34,6 +34,44 @@ describe('a client certificate', () => {
     assert.ok(performance.now() - replacedAt > 195, 'it goes on for a while');
   });
 
+  for (const path of [
+    ['first', 'second'],
+    ['first', 'token'],
+    ['token', 'first', 'token'],
+    ['first', 'second', 'token', 'third', 'token', 'first'],
+    ['first', 'token', 'first', 'token'],
+  ]) {
+    test(`(${path.join(' to ')}) leaves streams on what came before drainTimeoutMs, and those on a token for good`, async (t) => {
+      const { cluster, config, plugin, issue } = await startCertified(t, { drainTimeoutMs: 200 });
+      const ends: Promise<string>[] = [];
+      for (const name of path) {
+        await plugin.answer(name === 'token' ? { token: 'own' } : issue(name));
+        config.invalidate();
+        const url = `${cluster.url}/api/v1/namespaces?watch=true&resourceVersion=0`;
+        const { body } = await request(url, { dispatcher: config.dispatcher });
+        let text = '';
+        const read = async () => {
+          for await (const chunk of body) {
+            text += chunk;
+            if (text.includes('still-there')) return 'goes on';
+          }
+          return 'ended';
+        };
+        ends.push(read().catch((error: unknown) => String(Reflect.get(Object(error), 'code'))));
+      }
+      // A request with a credential of its own replaces nothing.
+      const headers = { authorization: 'Bearer own' };
+      await (await fetch(`${cluster.url}/version`, { dispatcher: config.dispatcher, headers })).text();
+      const expected = path.map((name, index) =>
+        name === 'token' || index === path.length - 1 ? 'goes on' : 'CONFIG_CLOSED',
+      );
+      const ended = ends.filter((_, index) => expected[index] === 'CONFIG_CLOSED');
+      assert.deepEqual(new Set(await Promise.all(ended)), new Set(['CONFIG_CLOSED']));
+      cluster.emit('ADDED', 'still-there');
+      assert.deepEqual(await Promise.all(ends), expected);
+    });
+  }
+
   test('may come with a token: both are sent', async (t) => {
     const { cluster, core } = await startCertified(t, { token: 'beside' });
     const seen: unknown[] = [];

@@ -130,7 +130,7 @@ export class Connection {
   /** The pool for a credential, or for a request that brings its own. Throws a `RequestError` once this connection has been closed. */
   poolFor(credential: Credential | undefined): RequestPool {
     if (this.#closed) throw this.#closed;
-    return this.#pools.poolFor(credential?.keyPair);
+    return this.#pools.poolFor(credential);
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */

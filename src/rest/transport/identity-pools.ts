@@ -62,15 +62,23 @@ export class IdentityPools {
     this.#log = log;
   }
 
-  /** The pool for a client certificate, or for none. */
-  poolFor(keyPair: KeyPair | undefined): RequestPool {
+  /**
+   * The pool for a credential, which replaces the one before; or for a request that brings its own, which replaces nothing. Streams
+   * of an earlier certificate end after a while, whatever has taken its place; those of a token go on.
+   */
+  poolFor(credential: { readonly keyPair: KeyPair | undefined } | undefined): RequestPool {
     this.#followAuthority();
+    const keyPair = credential?.keyPair;
+    const before = this.#certified;
     if (!keyPair) {
+      if (credential && before) {
+        this.#certified = undefined;
+        this.#retire(before.pool, true);
+      }
       this.#bare ??= this.#create(undefined);
       return this.#bare;
     }
-    if (this.#certified?.identity === keyPair.identity) return this.#certified.pool;
-    const before = this.#certified;
+    if (before?.identity === keyPair.identity) return before.pool;
     this.#certified = { identity: keyPair.identity, pool: this.#create(keyPair) };
     if (before) this.#retire(before.pool, true);
     return this.#certified.pool;
