@@ -124,6 +124,8 @@ export class Connection {
 
   /** Milliseconds since anybody used this connection; 0 while somebody does. */
   idleFor(now: number): number {
+    // After the clock was set back, that is not known any more: it begins again.
+    if (now < this.#idleSince) this.#idleSince = now;
     return this.#holders > 0 ? 0 : now - this.#idleSince;
   }
 

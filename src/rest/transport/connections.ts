@@ -17,6 +17,8 @@ export class Connections implements CredentialHolder {
   /** Given out no more, while their last requests go on. */
   readonly #dropped = new Set<Connection>();
   #sweepAt = Number.POSITIVE_INFINITY;
+  /** When that was set: a clock that stands before it was set back, and the wait is over. */
+  #sweepFrom = Number.NEGATIVE_INFINITY;
   #sweepTimer: NodeJS.Timeout | undefined;
   #closed = false;
   readonly #detach: (() => void) | undefined;
@@ -90,7 +92,7 @@ export class Connections implements CredentialHolder {
 
   release(connection: Connection): void {
     connection.letGo();
-    this.#sweepAt = Math.min(this.#sweepAt, this.#options.clock() + this.#options.idleTimeoutMs);
+    this.#sweepBy(this.#options.clock(), this.#options.idleTimeoutMs);
     this.sweep();
   }
 
@@ -108,7 +110,7 @@ export class Connections implements CredentialHolder {
 
   #sweepNow(): void {
     const now = this.#options.clock();
-    if (now < this.#sweepAt) return;
+    if (now >= this.#sweepFrom && now < this.#sweepAt) return;
     this.#sweepAt = Number.POSITIVE_INFINITY;
     for (const [key, connection] of this.#connections) {
       const idle = connection.idleFor(now);
@@ -117,9 +119,14 @@ export class Connections implements CredentialHolder {
         this.#dropSource(connection);
         connection.destroy();
       } else {
-        this.#sweepAt = Math.min(this.#sweepAt, now - idle + this.#options.idleTimeoutMs);
+        this.#sweepBy(now, this.#options.idleTimeoutMs - idle);
       }
     }
+  }
+
+  #sweepBy(now: number, ms: number): void {
+    this.#sweepAt = Math.min(this.#sweepAt, now + ms);
+    this.#sweepFrom = now;
   }
 
   /** True once `close()` has been called: nothing is given out any more. */
