@@ -107,6 +107,10 @@ describe('metrics of credentials', () => {
     assert.equal(await value(expiry), undefined, 'nobody has asked for a quarter of an hour');
     await config.ready();
     assert.equal(await value(expiry), expiresAt);
+    now -= 3_600_000;
+    assert.equal(await value(expiry), undefined, 'nobody has asked since the clock was set back');
+    await config.ready();
+    assert.equal(await value(expiry), expiresAt);
     now = (expiresAt - 60) * 1000;
     await config.ready();
     // So shortly before the end another run begins beside it.

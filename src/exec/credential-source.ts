@@ -25,6 +25,9 @@ const mostAfterRejections = 10;
 /** How many of these are for connections whose refreshes do not help. The rest is for the others, so that they do not wait. */
 const mostUnhelped = 5;
 
+/** Milliseconds that a credential is good for at least; one that is good for less may come once, and not again and again. */
+const leastLifeMs = 1_000;
+
 /** The secrets of two credentials: a token and a key each. */
 const mostSecrets = 4;
 
@@ -41,8 +44,10 @@ export class CredentialSource implements CredentialSupply {
   #secrets: readonly string[] = [];
   /** When a refresh starts behind the requests that still use the current credential. */
   #refreshAt = Number.POSITIVE_INFINITY;
-  /** A credential that came already expired is used all the same while this lasts. */
+  /** A credential that came expired, or nearly so again, is used all the same while this lasts. */
   readonly #used = new Hold();
+  /** The last answer was good for less than `leastLifeMs`. */
+  #cameShort = false;
   #running: Promise<Credential> | undefined;
   #failure: PluginError | undefined;
   #failures = 0;
@@ -187,28 +192,35 @@ export class CredentialSource implements CredentialSupply {
     this.#clockTrouble = undefined;
     this.#held.clear();
     const { expiresAt } = credential;
-    if (expiresAt === undefined || expiresAt >= now) {
-      this.#failures = 0;
+    const leftMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - now;
+    const isShort = leftMs < leastLifeMs;
+    // One may be the last moment of what the plugin has kept, and its next answer a good one.
+    if (leftMs < 0 || (isShort && this.#cameShort)) {
+      this.#useHeldBack(now, leftMs);
+    } else {
+      if (!isShort) this.#failures = 0;
       this.#used.clear();
       this.#refreshAt = refreshTime(now, expiresAt);
-    } else {
-      this.#useExpired(now, expiresAt);
     }
+    this.#cameShort = isShort;
     this.#gatherTroubles();
     this.#report(before, credential);
   }
 
-  /** Most likely a clock that is off: use it, but do not ask again for every request. */
-  #useExpired(now: number, expiresAt: number): void {
+  /** It has expired, or will at once. Most likely a clock is off: use it, but do not ask again for every request. */
+  #useHeldBack(now: number, leftMs: number): void {
     this.#failures += 1;
     const ms = backoffMs(this.#failures);
     this.#held.set(now, ms);
     this.#used.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
-    const age = Math.round((now - expiresAt) / 1000);
+    const what =
+      leftMs < 0
+        ? `a credential that expired ${Math.round(-leftMs / 1000)} s ago; it is`
+        : 'one credential after the other that is good for less than a second; each is';
     const message =
-      `${this.#call.origin}: plugin ${this.#call.exec.command} returned a credential that expired ` +
-      `${age} s ago; it is used all the same. Check the clocks of this machine and of the issuer.`;
+      `${this.#call.origin}: plugin ${this.#call.exec.command} returned ${what} used all the same. ` +
+      'Check the clocks of this machine and of the issuer.';
     this.#clockTrouble = { kind: 'clock', code: '', message };
   }
 
@@ -226,7 +238,9 @@ export class CredentialSource implements CredentialSupply {
   /** What is held now, for metrics. */
   get held(): HeldCredential {
     const current = this.#current;
-    const idle = this.#options.clock() - this.#askedAt > inUseMs;
+    const sinceAsked = this.#options.clock() - this.#askedAt;
+    // After the clock was set back, nobody knows when somebody asked.
+    const idle = sinceAsked > inUseMs || sinceAsked < 0;
     // Metrics have the end of a credential that is in use. If it has ended, that means: somebody has asked for it since.
     const endInUse = (end: number | undefined) =>
       idle || (end !== undefined && this.#isEndUnseen(end)) ? undefined : end;
