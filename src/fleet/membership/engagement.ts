@@ -17,8 +17,8 @@ import { warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
-import type { Term } from './ownership.ts';
-import { disengaged, shardLost } from './status.ts';
+import { shardLost, type Term } from './ownership.ts';
+import { disengaged } from './status.ts';
 
 export interface EngagementContext {
   readonly providers: CredentialProviders;
@@ -155,7 +155,7 @@ export class Engagement {
   }
 
   #lost(): FleetError {
-    return disengaged(this.name, shardLost);
+    return disengaged(this.name, { state: 'NotOwned', ...shardLost });
   }
 
   #enter(stage: Stage, message: string): void {

@@ -15,9 +15,9 @@ import { accessOf, forgetFailure } from './access.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
-import type { Term } from './ownership.ts';
+import { shardLost, type Term } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, isGivenUp, type Status, shardLost, troublesOf } from './status.ts';
+import { again, disengaged, isGivenUp, type Status, troublesOf } from './status.ts';
 import { watchCommand } from './watch-command.ts';
 
 /** What every member of a fleet has in common. */
@@ -182,7 +182,7 @@ export class Member {
       return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
     }
     // A new verdict will come. Until then every attempt would end at once, and the next one would begin without a wait.
-    if (verdict.term?.isOver) return { do: 'wait', status: shardLost };
+    if (verdict.term?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
     const left = this.#retryAt - this.#context.clock.uptime();
     if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
     return { do: 'engage', key: verdict.key, term: verdict.term };

@@ -8,6 +8,12 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
+/** The time in which a cluster may be used is over, and who may use it now is not known. */
+export const shardLost = {
+  reason: 'SHARD_LOST',
+  message: "its shard is not known to be this replica's any more: another one may work on it",
+} as const;
+
 /** Whose a cluster is. */
 export type Owner =
   | {

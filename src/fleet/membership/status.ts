@@ -32,10 +32,3 @@ export function disengaged(cluster: string, { reason, message }: Status): FleetE
 export function isGivenUp(error: unknown): boolean {
   return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
 }
-
-/** The time in which a cluster may be used is over, and who may use it now is not known. */
-export const shardLost: Status = {
-  state: 'NotOwned',
-  reason: 'SHARD_LOST',
-  message: "its shard is not known to be this replica's any more: another one may work on it",
-};

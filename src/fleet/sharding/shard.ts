@@ -83,6 +83,11 @@ export class Shard {
     return this.#term !== undefined;
   }
 
+  /** It was this replica's until now. `look` ends its term. */
+  get isLost(): boolean {
+    return this.#term?.isOver === true;
+  }
+
   /** Whom it was taken from. This process itself, where a term ended and nobody else has taken the Lease since. */
   get takenFrom(): Taken {
     const { takenFrom, identity } = this.lock;

@@ -8,7 +8,7 @@ import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
 import { LeaseLock } from '../lease/lease-lock.ts';
-import type { Owner, Ownership, OwnershipListener } from '../membership/ownership.ts';
+import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import { assignShards, type Candidate } from './assignment.ts';
 import { shardOf } from './hash.ts';
@@ -144,22 +144,7 @@ export class Sharding implements Ownership {
     const index = shardOf(key, this.#options.shards);
     const shard = this.#shards[index];
     if (!shard) throw new RangeError(`there is no shard ${index}`);
-    const { term } = shard;
-    if (term) return { mine: true, term };
-    const { view, identity: self } = shard.lock;
-    if (view.holder !== undefined && view.holder !== self && view.isLive) {
-      const owner = identityOf(view.holder);
-      return { mine: false, reason: 'OWNED_BY_OTHER', message: `${owner} owns its shard ${index}`, owner };
-    }
-    const wanted = this.#wanted[index];
-    if (shard.isOwned && wanted !== undefined) {
-      return { mine: false, reason: 'HANDED_OVER', message: `shard ${index} is on its way to ${wanted}` };
-    }
-    return {
-      mine: false,
-      reason: 'NO_OWNER',
-      message: `nobody owns its shard ${index} at the moment: ${this.#whyNobody(wanted)}`,
-    };
+    return this.#ownerOf(shard);
   }
 
   enter(key: string): void {
@@ -197,6 +182,27 @@ export class Sharding implements Ownership {
       this.#stop.abort();
       await Promise.all(loops);
     }
+  }
+
+  #ownerOf(shard: Shard): Owner {
+    const { index, term } = shard;
+    if (term) return { mine: true, term };
+    const { view, identity: self } = shard.lock;
+    if (view.holder !== undefined && view.holder !== self && view.isLive) {
+      const owner = identityOf(view.holder);
+      return { mine: false, reason: 'OWNED_BY_OTHER', message: `${owner} owns its shard ${index}`, owner };
+    }
+    // That others should have it, or this replica, is not known while it cannot renew its Leases.
+    if (shard.isLost) return { mine: false, ...shardLost };
+    const wanted = this.#wanted[index];
+    if (shard.isOwned && wanted !== undefined) {
+      return { mine: false, reason: 'HANDED_OVER', message: `shard ${index} is on its way to ${wanted}` };
+    }
+    return {
+      mine: false,
+      reason: 'NO_OWNER',
+      message: `nobody owns its shard ${index} at the moment: ${this.#whyNobody(wanted)}`,
+    };
   }
 
   #wants(shard: number): boolean | undefined {
@@ -260,9 +266,9 @@ export class Sharding implements Ownership {
     for (const shard of this.#shards) shard.look();
   }
 
-  #changed({ index, term, lock }: Shard): void {
+  #changed(shard: Shard): void {
     if (this.#registration?.isLeaving) this.#registration.look();
-    this.#changes.report(index, [term !== undefined, lock.holder, this.#wanted[index]]);
+    this.#changes.report(shard.index, this.#ownerOf(shard));
   }
 
   /** A replica may be dead. The first of those that live deletes its Lease, so that nobody who starts later waits for it. */
@@ -281,8 +287,10 @@ export class Sharding implements Ownership {
   }
 
   #whyNobody(wanted: string | undefined): string {
-    if (wanted !== undefined) return `${wanted} is about to take it`;
-    return this.#registration.isValid ? 'no replica wants shards' : 'this replica has not joined the others yet';
+    const { isValid, isLeaving } = this.#registration;
+    if (!isValid && !isLeaving) return 'this replica has not written its own Lease in time, or not yet';
+    if (wanted === undefined) return 'no replica wants shards';
+    return `${wanted === this.#options.identity ? 'this replica' : wanted} is about to take it`;
   }
 
   get #lockOptions() {
