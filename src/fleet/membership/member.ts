@@ -5,7 +5,7 @@
 
 import { type BackoffLimits, backoffMs } from '../../backoff.ts';
 import { reasonOf } from '../../callbacks.ts';
-import { CredentialsError, PluginError } from '../../errors.ts';
+import { CredentialsError } from '../../errors.ts';
 import type { Cluster } from '../cluster.ts';
 import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
@@ -59,8 +59,12 @@ export class Member {
   #broken: { readonly why: Status; readonly error?: unknown } | undefined;
   #failures = 0;
   #retryAt = 0;
-  /** Why the last attempt failed, and what the profile resolved to then. */
-  #failure: (Failure & { readonly access: string }) | undefined;
+  /** Why the last attempt failed. */
+  #failure: Failure | undefined;
+  /** What the profile resolved to at the last attempt. */
+  #tried: string | undefined;
+  /** Since the last attempt began something has changed that may make the next one better. */
+  #isWorthTrying = false;
   #stopWatching = () => {};
 
   constructor(name: string, profile: FleetProfile, context: MemberContext) {
@@ -107,7 +111,7 @@ export class Member {
     this.#verdict = verdict;
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status is no reason to try again.
-    if (this.#failure && this.#failure.access !== this.#access()) this.#retryAt = 0;
+    if (this.#tried !== undefined && this.#tried !== this.#access()) this.#tryAtOnce();
     this.poke();
   }
 
@@ -122,14 +126,15 @@ export class Member {
   providersChanged(types: ReadonlySet<string>): void {
     const provider = this.#engagement?.provider;
     if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
-    this.#retryAt = 0;
+    this.#tryAtOnce();
     this.poke();
   }
 
   /** A function that was told of the engaged cluster has failed. */
   handlerFailed(cluster: Cluster, error: unknown): void {
-    if (this.cluster !== cluster) return;
-    this.#broken ??= { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
+    if (this.cluster !== cluster || this.#broken) return;
+    this.#isWorthTrying = false;
+    this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
     this.poke();
   }
 
@@ -214,7 +219,9 @@ export class Member {
     }
     this.#stopWatching();
     this.#broken = undefined;
+    this.#isWorthTrying = false;
     const basis = { key, uid: this.#profile.metadata.uid, access: this.#access(), term };
+    this.#tried = basis.access;
     const engagement = new Engagement(this.name, basis, this.#context, {
       profile: () => this.#profile,
       entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
@@ -234,28 +241,36 @@ export class Member {
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
       // An attempt that was given up says nothing about the cluster.
-      if (!isGivenUp(error)) this.#fail(failure, error);
+      if (!isGivenUp(error)) this.#fail(failure, error, engagement);
       this.#context.release(key, this);
     }
   }
 
-  #fail(failure: Failure, error: unknown): void {
+  #fail(failure: Failure, error: unknown, { command }: Engagement): void {
     const { clock, logger } = this.#context;
     this.#failures += 1;
     const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
     const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
-    this.#retryAt = clock.uptime() + ms;
-    const message = `${this.name} cannot be engaged (${failure.reason}), next try in ${Math.ceil(ms / 1_000)} s: ${failure.message}`;
+    this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
+    const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
+    const message = `${this.name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
     if (this.#failure?.reason === failure.reason) debug(logger, { cluster: this.name }, message);
     else warn(logger, { cluster: this.name }, message);
-    this.#failure = { ...failure, access: this.#access() };
+    this.#failure = failure;
     this.#setStatus({ state: 'Backoff', ...failure });
-    if (!(error instanceof PluginError)) return;
-    this.#stopWatching = watchCommand(error.command, () => {
+    // Whatever it failed with, another file may be what mends it: a 401 is about the plugin's answer.
+    if (command === undefined) return;
+    this.#stopWatching = watchCommand(command, () => {
       forgetFailure(this.#context.providers, this.#profile);
-      this.#retryAt = 0;
+      this.#tryAtOnce();
       this.poke();
     });
+  }
+
+  /** Where it has failed, or is about to. */
+  #tryAtOnce(): void {
+    this.#isWorthTrying = true;
+    this.#retryAt = 0;
   }
 
   async #disengage(engagement: Engagement, why: Status): Promise<void> {
@@ -267,7 +282,7 @@ export class Member {
     this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
-    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
+    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error, engagement);
     this.#context.release(engagement.basis.key, this);
   }
 
