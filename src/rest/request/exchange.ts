@@ -155,7 +155,13 @@ export class Exchange implements TryEvents, Dispatcher.DispatchController {
     this.#connection.keep(socket);
     this.#owner.track(socket);
     this.#log.answered();
-    this.#accepted();
+    // A CONNECT gives its socket whatever the status. It is not sent again, and the next request has the new credential.
+    if (!this.#connection.isRejection(statusCode)) this.#accepted();
+    else if (this.#credential) {
+      this.#connection.refresh(this.#credential, statusCode, headers, this.#log).then((refreshed) => {
+        if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
+      });
+    }
     this.#report?.answered(statusCode);
     this.#finish();
     this.#caller.upgraded(statusCode, headers, socket);
