@@ -1,7 +1,8 @@
 /** Runs one process to its end, with all that keeps it from outliving its time. */
+import { finished } from 'node:stream';
 import type { Options } from 'execa';
 
-/** Milliseconds between SIGTERM and SIGKILL, and then until what still holds stdout is left behind. */
+/** Milliseconds between SIGTERM and SIGKILL, and from the end of a process and its stdout until whatever holds its stderr is left. */
 const graceMs = 500;
 
 /** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees what surrounds it. */
@@ -105,6 +106,9 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
     child.stdout.destroy();
     child.stderr?.destroy();
   };
+  // A child that it leaves behind may hold stderr, which is no part of the answer. client-go does not wait for it either.
+  const leaveStderr = () => after(graceMs, () => child.stderr?.destroy());
+  child.nodeChildProcess.once('exit', () => finished(child.stdout, leaveStderr));
   if (timeoutMs !== undefined) {
     after(timeoutMs, () => {
       timedOut = true;
