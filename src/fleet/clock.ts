@@ -1,5 +1,6 @@
 /** Time for everything in the fleet that waits, so that a test can control it. */
 import { abortable } from '../abortable.ts';
+import { longestMs } from '../access/duration.ts';
 import { callSafely, type Report, safeClock } from '../callbacks.ts';
 
 export interface Clock {
@@ -11,14 +12,16 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-/** setTimeout takes no more. */
-const longestMs = 2 ** 31 - 1;
-
 export const systemClock: Clock = {
   now: () => Date.now(),
   uptime: () => performance.now(),
   after: (ms, run) => {
-    const timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs)));
+    let timer: NodeJS.Timeout;
+    // setTimeout takes no more than 25 days: what is longer is waited for in parts.
+    const wait = (left: number) => {
+      timer = left > longestMs ? setTimeout(wait, longestMs, left - longestMs) : setTimeout(run, Math.max(0, left));
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };

@@ -61,8 +61,9 @@ export class Cluster {
    * has been disengaged.
    */
   informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    parseOptionsWith(informerSchema, options);
-    return this.#informers.get(options);
+    // A copy: what the caller's object becomes later is not asked for. The schema has looked at every function; its types are the author's.
+    const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
+    return this.#informers.get(asked);
   }
 
   /** @internal */

@@ -27,6 +27,14 @@ export function ask<T>(
   return undefined;
 }
 
+/** An API server's address for a log: a kubeconfig may have a password in it, before the host or in a query. */
+export function shownServer(url: string): string {
+  const { protocol, host, pathname } = URL.parse(url) ?? { protocol: '', host: '', pathname: '' };
+  if (host !== '') return `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
+  // No URL, and where the password begins cannot be told.
+  return url.replace(/^.*@/s, '').replace(/[?#].*$/s, '');
+}
+
 export function warn(logger: Logger, fields: LogFields, message: string): void {
   logger.warn(fields, message);
 }

@@ -1,10 +1,11 @@
 /** What the hub says: ClusterProfiles, and where they are asked for, PlacementDecisions. */
 import type { KubeConfig } from '@kubernetes/client-node';
+import { FleetError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { ApiServer } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { Discovery } from './discovery.ts';
-import { guard } from './guard.ts';
+import { guard, shownServer } from './guard.ts';
 import { Informer, type InformerOptions } from './informer/informer.ts';
 import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
 import {
@@ -125,7 +126,7 @@ export class Hub {
   ): Informer<T> {
     const { clock, logger, observer, signal } = this.#options;
     const discovery = new Discovery(this.#server, clock);
-    const fields = { hub: this.#server.url };
+    const fields = { hub: shownServer(this.#server.url) };
     const context = { server: this.#server, discovery, clock, logger, fields, random: Math.random, advice };
     return new Informer<T>(options, context, signal, ({ reason, afterMs }) => {
       const { apiVersion, kind } = options;
@@ -152,7 +153,8 @@ function profileAdvice({ reason }: Restart): string {
   return permissionAdvice(reason, 'clusterprofiles');
 }
 
-function decisionAdvice({ reason }: Restart): string {
+function decisionAdvice({ reason, error }: Restart): string {
+  if (error instanceof FleetError && error.statusCode === 400) return 'it is made of placement.key of the Fleet';
   if (reason === 'not_found')
     return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
   return permissionAdvice(reason, 'placementdecisions');

@@ -176,6 +176,15 @@ describe('a lease', () => {
     await until(t, () => cluster.stats.openConnections <= 0);
   });
 
+  // Node warns of a timer that is too long, and a warning fails the run.
+  test('that is the last is followed by the longest idleTimeoutMs that there is', async (t) => {
+    const { config, providers } = await startFleet(t, { options: { idleTimeoutMs: 2 ** 31 - 1 } });
+    await list(config);
+    await config.close();
+    await setTimeout(10);
+    assert.match(kept(providers), /connections: 1/);
+  });
+
   test('that is never given back ends with the garbage collector', async (t) => {
     const { providers, profile } = await startFleet(t, { options: { idleTimeoutMs: 0 } });
     assert.ok(globalThis.gc, 'tests run with --expose-gc');

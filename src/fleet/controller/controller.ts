@@ -236,7 +236,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileReturn; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};
-    if (typeof requeueAfterMs === 'number' && requeueAfterMs >= 0) return { requeueAfterMs };
+    if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
     throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
   }
 

@@ -1,5 +1,5 @@
 /** Which requests objects stand for. Pure. */
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject, OwnerReference } from '../kubernetes-object.ts';
 import type { Request } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request {
@@ -21,19 +21,32 @@ export function keyOfRequest({ name, namespace }: Request): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** The controlling owner, where it is of a kind; versions may differ. */
+/** The controlling owner, where it is of a kind; versions may differ. Throws a `TypeError` that names the field which cannot be read. */
 export function ownersOf(
-  { metadata: { ownerReferences = [], namespace } }: KubernetesObject,
+  { metadata: { ownerReferences, namespace } }: KubernetesObject,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   namespaced: boolean | undefined,
 ): readonly Request[] {
   // No owner has been seen yet: the first one is reconciled when it comes.
   if (namespaced === undefined) return [];
-  return ownerReferences
-    .filter(
-      (owner) => owner.controller === true && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
-    )
+  return readControllers(ownerReferences)
+    .filter((owner) => owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion))
     .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
+}
+
+/** What a server sends, and what a transform leaves of it, may be anything. */
+function readControllers(references: unknown): readonly Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>[] {
+  if (references === undefined || references === null) return [];
+  if (!Array.isArray(references)) throw new TypeError('metadata.ownerReferences is no list');
+  return references.flatMap((reference: unknown, index) => {
+    const { apiVersion, kind, name, controller } = Object(reference) as Record<string, unknown>; // each is looked at here
+    if (controller !== true) return [];
+    const field = (value: unknown, of: string): string => {
+      if (typeof value === 'string' && value !== '') return value;
+      throw new TypeError(`metadata.ownerReferences[${index}].${of} is no text: a transform has to keep it`);
+    };
+    return [{ apiVersion: field(apiVersion, 'apiVersion'), kind: field(kind, 'kind'), name: field(name, 'name') }];
+  });
 }
 
 function groupOf(apiVersion: string): string {

@@ -208,7 +208,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     )
       return;
     const after = this.#transformed(object);
-    if (!after) return;
+    if (!after) {
+      // It is left out, as at first: what was kept of it is not so any more.
+      this.#delete(key, undefined);
+      return;
+    }
     this.#store.set(key, after);
     this.#tell({ key, before, after, initial: !this.#hasSynced });
   }

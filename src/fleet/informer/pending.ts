@@ -11,7 +11,7 @@ export type InformerEvent<T extends KubernetesObject = KubernetesObject> =
       readonly object: T;
       /** As the consumer saw it last; absent where it is new to it. */
       readonly old?: T;
-      /** It was there when the informer began. */
+      /** It was there when the loop began, or is of the informer's first list. client-go calls it `isInInitialList`. */
       readonly initial: boolean;
     }
   | { readonly type: 'Delete'; readonly object: T };
@@ -50,9 +50,11 @@ export class Pending<T extends KubernetesObject> {
     const last = [gone, entry?.gone].find(
       (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
     );
+    // What was there stays so where it changes before the consumer has seen it.
+    const isInitial = entry ? entry.initial && entry.after?.metadata.uid === after?.metadata.uid : initial;
     // It came and went, and the consumer has seen nothing of it.
     if (seen === undefined && after === undefined) this.#entries.delete(key);
-    else this.#entries.set(key, { seen, after, gone: last, initial: initial && !entry?.seen });
+    else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });
     this.#wake();
   }
 

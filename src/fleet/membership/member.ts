@@ -17,7 +17,7 @@ import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost, type Term } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, isGivenUp, type Status, troublesOf } from './status.ts';
+import { again, disengaged, isGivenUp, type Status, shown, troublesOf } from './status.ts';
 import { watchCommand } from './watch-command.ts';
 
 /** What every member of a fleet has in common. */
@@ -296,7 +296,8 @@ export class Member {
     return accessOf(this.#context.providers, this.#profile);
   }
 
-  #setStatus({ state, reason, message }: Status): void {
+  #setStatus(status: Status): void {
+    const { state, reason, message } = shown(status);
     const before = this.#status;
     this.#status = { state, reason, message };
     if (before.state === state && before.reason === reason) return;

@@ -1,7 +1,11 @@
 /** How a cluster stands, in words. Pure. */
 import { FleetError } from '../../errors.ts';
+import { printable } from '../../printable.ts';
 import type { Cluster } from '../cluster.ts';
 import type { ClusterState } from '../telemetry.ts';
+
+/** In bytes, as of an error's message. */
+const longestMessage = 4_096;
 
 /** How a cluster stands. */
 export interface Status {
@@ -17,7 +21,12 @@ export function troublesOf({ informers }: Cluster, controllers: readonly string[
     trouble ? [`${options.kind} (${options.apiVersion}): ${trouble.reason}: ${trouble.message}`] : [],
   );
   const message = [...watches, ...controllers].join('; ');
-  return message === '' ? undefined : { state: 'Engaged', reason: 'WATCH_FAILING', message };
+  return message === '' ? undefined : shown({ state: 'Engaged', reason: 'WATCH_FAILING', message });
+}
+
+/** What profiles, servers and Leases say stands in a message: on one line, and not too long. */
+export function shown(status: Status): Status {
+  return { ...status, message: printable(status.message, longestMessage) };
 }
 
 /** Disengaged in order to be engaged again. */

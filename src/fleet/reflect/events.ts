@@ -52,7 +52,9 @@ export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent
       return { type, object: readObject(object, reading) };
     case 'BOOKMARK': {
       const { resourceVersion, annotations } = Object(Object(object).metadata);
-      if (typeof resourceVersion !== 'string') throw new MalformedResponse('a bookmark in it has no resourceVersion');
+      // An empty one is none: a watch from there would pass over what has gone meanwhile.
+      if (typeof resourceVersion !== 'string' || resourceVersion === '')
+        throw new MalformedResponse('a bookmark in it has no resourceVersion');
       return { type, version: resourceVersion, endsInitialEvents: Object(annotations)[initialEventsEnd] === 'true' };
     }
     case 'ERROR':

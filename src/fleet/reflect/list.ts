@@ -2,13 +2,15 @@
 
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { FleetError } from '../../errors.ts';
 import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import { bodyOf, chunksOf } from './chunks.ts';
 import { type ObjectReading, readObject } from './events.ts';
 import { ItemSplitter } from './item-splitter.ts';
 import { checkPacking, MalformedResponse, parseBounded } from './malformed.ts';
+import { Pages } from './pages.ts';
 import { inSlice } from './slices.ts';
 
 export interface ListRequest {
@@ -25,16 +27,19 @@ export interface ListRequest {
 
 /** Gives out the objects in groups. Returns the version of the list. */
 export async function* listPages(list: ListRequest): AsyncGenerator<readonly KubernetesObject[], string> {
-  let next = '';
-  for (;;) {
-    const { version, continues } = yield* listPage(list, next);
+  const pages = new Pages(`GET ${list.path}`);
+  for (let next = ''; ; ) {
+    const { version, continues, first } = yield* listPage(list, next);
     if (continues === '') return version;
+    pages.goOn(continues, first);
     next = continues;
   }
 }
 
 interface PageEnd {
   readonly version: string;
+  /** The key of its first object. */
+  readonly first: string | undefined;
   /** The token of the next page; empty for the last. */
   readonly continues: string;
 }
@@ -56,17 +61,21 @@ async function* listPage(
       signal: deadline.signal,
       gzip: true,
     });
-    if (response.statusCode !== 200) throw await server.refusalOf(response, what);
+    if (response.statusCode !== 200) throw withSelectors(await server.refusalOf(response, what), query);
     const splitter = new ItemSplitter();
+    let first: string | undefined;
     for await (const pieces of chunksOf(
       bodyOf(unzipped(response, server.packingOf(response.headers))),
       deadline,
       patience,
     )) {
       const objects = await inSlice(() => pieces.flatMap((piece) => readItems(splitter, piece, reading)));
-      if (objects.length > 0) yield objects;
+      const [object] = objects;
+      if (!object) continue;
+      first ??= keyOf(object);
+      yield objects;
     }
-    return readEnvelope(splitter.end());
+    return { ...readEnvelope(splitter.end()), first };
   } catch (error) {
     if (isOfZlib(error))
       throw new MalformedResponse(`${what}: the answer: it cannot be unpacked (gzip): ${error.message}`);
@@ -74,6 +83,17 @@ async function* listPage(
   } finally {
     deadline.end();
   }
+}
+
+/** A refusal of the request's form is, where it has selectors, one of them: they are all of it that is the caller's. */
+function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetError {
+  const { statusCode, reason, message } = refusal;
+  const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
+  if (statusCode !== 400 || selectors.length === 0) return refusal;
+  return new FleetError('API_STATUS', `${message}: mend the option ${selectors.join(' or ')}`, {
+    statusCode,
+    ...(reason === undefined ? {} : { reason }),
+  });
 }
 
 /** Throws `MalformedResponse` where it is packed in another way. */
@@ -97,10 +117,10 @@ function readItems(splitter: ItemSplitter, piece: Buffer, reading: ObjectReading
   return items.map((item) => readObject(item, reading));
 }
 
-function readEnvelope(text: string): PageEnd {
+function readEnvelope(text: string): Omit<PageEnd, 'first'> {
   const metadata: unknown = Object(parseBounded(text, 'it is not JSON')).metadata;
   const { resourceVersion, continue: continues = '' } = Object(metadata);
-  if (typeof resourceVersion !== 'string' || typeof continues !== 'string') {
+  if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {
     throw new MalformedResponse('it is no list: it has no metadata.resourceVersion');
   }
   return { version: resourceVersion, continues };

@@ -7,6 +7,7 @@ import { parseOptionsWith, sharedOptions } from '../../option-schemas.ts';
 import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
+import { shownServer } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { clock, functionOf, isKubeConfig, kubeConfigWords, resourceShape } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
@@ -41,19 +42,25 @@ const schema = z.strictObject({
  * @example
  * for await (const event of reflect<Wire<V1Pod>>(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
  */
-export async function* reflect<T extends KubernetesObject = KubernetesObject>(
+export function reflect<T extends KubernetesObject = KubernetesObject>(
   config: KubeConfig,
   options: ReflectOptions,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
   checkArgument('reflect', 'config', config, isKubeConfig, kubeConfigWords);
-  const { signal, onRestart, logger, clock } = parseOptionsWith(schema, options);
+  return reflected<T>(config, parseOptionsWith(schema, options));
+}
+
+async function* reflected<T extends KubernetesObject>(
+  config: KubeConfig,
+  { signal, onRestart, logger, clock, ...resource }: z.output<typeof schema>,
+): AsyncGenerator<ReflectorEvent<T>, void> {
   const server = new ApiServer(config);
   const context = {
     server,
     discovery: new Discovery(server, clock),
     clock,
     logger,
-    fields: { server: server.url },
+    fields: { server: shownServer(server.url) },
     random: Math.random,
   };
   const left = new AbortController();
@@ -61,7 +68,8 @@ export async function* reflect<T extends KubernetesObject = KubernetesObject>(
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const reflector = new Reflector<T>(options, context, onRestart ? { restarts: onRestart } : {});
+    const asked = resource as ReflectedResource; // what is absent may also be there as undefined
+    const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
     for await (const events of reflector.run(left.signal)) yield* events;
   } finally {
     signal?.removeEventListener('abort', stop);

@@ -180,7 +180,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         message: `version ${version} came after ${this.#version}: the server's data were restored`,
       });
     }
-    this.#version = version;
+    // An object without a version leads nowhere: there has to be a list.
+    this.#version = version === '' ? undefined : version;
   }
 
   #lived(): number {

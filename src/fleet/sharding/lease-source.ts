@@ -4,6 +4,7 @@ import type { Logger } from '../../logger.ts';
 import { type ApiServer, textOf } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
+import { shownServer } from '../guard.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';
 import { ApiLeases, type Leases } from '../lease/leases.ts';
@@ -64,7 +65,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const { namespace, selector, clock, logger, observer } = this.#options;
     const server = this.#server;
     const discovery = new Discovery(server, clock);
-    const context = { server, discovery, clock, logger, fields: { hub: server.url }, random: Math.random };
+    const context = { server, discovery, clock, logger, fields: { hub: shownServer(server.url) }, random: Math.random };
     const informer = new Informer<Lease>(
       { ...leaseKind, namespace, labelSelector: selector },
       { ...context, advice: ({ reason }) => (reason === 'forbidden' ? this.advice : '') },

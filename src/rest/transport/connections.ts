@@ -1,3 +1,4 @@
+import { longestMs } from '../../access/duration.ts';
 import { CredentialSource } from '../../exec/credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import { sourceKey } from '../../exec/plugin-call.ts';
@@ -105,7 +106,7 @@ export class Connections implements CredentialHolder {
       this.sweep();
     };
     // A moment later than asked for: a timer may come early. A clock of the caller's may go at another pace: it is asked again.
-    this.#sweepTimer = setTimeout(later, this.#options.idleTimeoutMs + 5).unref();
+    this.#sweepTimer = setTimeout(later, Math.min(this.#options.idleTimeoutMs + 5, longestMs)).unref();
   }
 
   #sweepNow(): void {

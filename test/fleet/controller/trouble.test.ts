@@ -30,14 +30,15 @@ describe('a controller', () => {
     assert.deepEqual(failures, ['reconcile of default/a on fleet/one failed (error, try 1): not yet']);
   });
 
-  test('is told of a wrong answer as of an error', async (t) => {
-    const { run, warnings } = await startOne(t, ['a']);
-    const fleet = run();
-    note(fleet, { reconcile: () => ({ requeueAfterMs: Number.NaN }) });
-    await until(t, () =>
-      warnings.some((line) => line.includes('reconcile returned requeueAfterMs NaN: it must be milliseconds')),
-    );
-  });
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, -1, '5', null]) {
+    test(`is told of a wrong answer as of an error: ${value}`, async (t) => {
+      const { run, warnings } = await startOne(t, ['a']);
+      const fleet = run();
+      note(fleet, { reconcile: () => ({ requeueAfterMs: value as number }) });
+      const said = `reconcile returned requeueAfterMs ${value}: it must be milliseconds`;
+      await until(t, () => warnings.some((line) => line.includes(said)));
+    });
+  }
 
   test("of a kind that one cluster has not is that cluster's trouble only", async (t) => {
     const { publish, spoke, run } = await startHub(t);

@@ -116,6 +116,23 @@ describe('an informer', () => {
     assert.equal((await slow()).object.metadata.name, 'last');
   });
 
+  test('tells a loop that begins late what is there already as initial, and what comes afterwards as not', async (t) => {
+    const { server, informer } = await startInformers(t);
+    const maps = informer();
+    await maps.synced();
+    await server.watched();
+    server.apply(map('a'));
+    await until(t, () => maps.list().length === 1);
+    const next = reader(maps);
+    const first = await next();
+    const second = next();
+    server.apply(map('b'));
+    assert.deepEqual(
+      [first, await second].map((event) => event.type === 'Apply' && event.initial),
+      [true, false],
+    );
+  });
+
   test('that lists again tells only what has changed meanwhile, and what has gone', async (t) => {
     const { server, informer, clock, watching } = await startInformers(t);
     for (const name of ['same', 'changed', 'gone', 'replaced']) server.apply(map(name));

@@ -25,6 +25,55 @@ function believe(beliefs: Map<string, KubernetesObject>, event: InformerEvent): 
 }
 
 describe('what a consumer has not seen yet', () => {
+  const [one, other] = [object('a', 'u', '1'), object('a', 'u', '2')];
+  const again = object('a', 'w', '3');
+  for (const [what, changes, initial] of [
+    ['was there', [[undefined, one, true]], true],
+    [
+      'was there, and has changed',
+      [
+        [undefined, one, true],
+        [one, other, false],
+      ],
+      true,
+    ],
+    [
+      'was there, and was replaced',
+      [
+        [undefined, one, true],
+        [one, again, false],
+      ],
+      false,
+    ],
+    [
+      'was there, has gone, and was made again',
+      [
+        [undefined, one, true],
+        [one, undefined, false],
+        [undefined, again, false],
+      ],
+      false,
+    ],
+    [
+      'came later',
+      [
+        [undefined, one, false],
+        [one, other, false],
+      ],
+      false,
+    ],
+  ] as const) {
+    test(`is ${initial ? '' : 'not '}initial where it ${what}`, () => {
+      const pending = new Pending();
+      for (const [before, after, isInitial] of changes) pending.add({ key: 'a', before, after, initial: isInitial });
+      const events = pending.take();
+      assert.deepEqual(
+        events.map((event) => event.type === 'Apply' && event.initial),
+        [initial],
+      );
+    });
+  }
+
   test('leads it to the truth however slowly it reads, in bounded memory', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),

@@ -33,6 +33,28 @@ describe('an informer', () => {
     });
   }
 
+  test('whose transform cannot read what an object has become leaves it out, until it can', async (t) => {
+    const { server, informer, warnings } = await startInformers(t);
+    const transform = (object: ConfigMap) => {
+      if (object.data?.v === 'odd') throw new Error('v is odd');
+      return object;
+    };
+    server.apply(map('a', { v: '1' }));
+    const maps = informer({ transform, indexers: { v: ({ data }) => [data?.v ?? ''] } });
+    const told: string[] = [];
+    maps.subscribe(({ before, after, gone }) => told.push(`${before?.data?.v} ${after?.data?.v} ${gone?.data?.v}`));
+    await maps.synced();
+    await server.watched();
+    for (const v of ['odd', 'odd', '2']) server.apply(map('a', { v }));
+    await until(t, () => told.length === 3);
+    assert.deepEqual(told, ['undefined 1 undefined', '1 undefined 1', 'undefined 2 undefined']);
+    server.apply(map('a', { v: 'odd' }));
+    await until(t, () => told.length === 4);
+    assert.deepEqual(maps.list(), []);
+    assert.deepEqual(maps.byIndex('v', '2'), []);
+    assert.deepEqual(warnings, Array(3).fill('transform of ConfigMap default/a failed: v is odd'));
+  });
+
   test('that has a fault of its own says so, and begins again', async (t) => {
     const { server, informer, clock, warnings } = await startInformers(t);
     server.apply(map('a'));

@@ -5,6 +5,9 @@ import { refuse } from '../../fixtures/config-map-server.ts';
 import { after, startReflector } from '../../fixtures/reflected.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
+const untilDone = async (next: () => Promise<string>) => {
+  while ((await next()) !== 'InitDone');
+};
 
 describe('a list in pages', () => {
   test('is asked for 500 at a time, and is taken compressed', async (t) => {
@@ -64,6 +67,104 @@ describe('a list in pages', () => {
     assert.match(
       restarts[0]?.error.message ?? '',
       /^GET \/api\/v1\/configmaps: the answer: it breaks off in the middle$/,
+    );
+  });
+
+  const page = (next: string, items: readonly object[]) =>
+    JSON.stringify({ metadata: { resourceVersion: '1', continue: next }, items });
+  for (const [what, pages, pageOf, problem] of [
+    ['has the same next page again', 2, () => page('x', []), /token for the next page is one that led here/],
+    ['goes round', 3, (n: number) => page(`${n % 2}`, [map(`m-${n}`)]), /token for the next page is one that led here/],
+    ['has ever more pages without objects', 100, (n: number) => page(`${n}`, []), /100 pages in a row bring no other/],
+    ['has ever more pages with one object', 101, (n: number) => page(`${n}`, [map('a')]), /100 pages in a row bring/],
+  ] as const) {
+    test(`that ${what} is malformed, and is asked for again after a pause`, async (t) => {
+      const { server, next, clock, restarts, warnings } = await startReflector(t);
+      server.streamingList = false;
+      let count = 0;
+      let broken = true;
+      server.misbehave = ({ path, query }, response) => {
+        if (!broken || !path.endsWith('/configmaps') || query.has('watch')) return false;
+        response.end(pageOf(count));
+        count += 1;
+        return true;
+      };
+      const events = untilDone(next);
+      const ms = await clock.waiting((wait) => wait >= 800 && wait <= 1_600);
+      assert.equal(count, pages);
+      assert.deepEqual(
+        restarts.map(({ reason }) => reason),
+        ['malformed'],
+      );
+      assert.match(warnings.join('\n'), problem);
+      broken = false;
+      clock.advance(ms);
+      await events;
+    });
+  }
+
+  test('may have some pages without objects, and an object twice', async (t) => {
+    const { server, next, restarts } = await startReflector(t);
+    server.streamingList = false;
+    server.misbehave = ({ path, query }, response) => {
+      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
+      const n = Number(query.get('continue'));
+      response.end(page(n === 300 ? '' : `${n + 1}`, n % 90 === 89 ? [map(`m-${n}`), map('twice')] : []));
+      return true;
+    };
+    await untilDone(next);
+    assert.deepEqual(restarts, []);
+  });
+
+  for (const [streamingList, what] of [
+    [true, 'a bookmark'],
+    [false, 'a list'],
+  ] as const) {
+    test(`with an empty version is malformed: ${what}`, async (t) => {
+      const { server, next, clock, restarts } = await startReflector(t);
+      server.streamingList = streamingList;
+      let broken = true;
+      server.misbehave = ({ path, query }, response) => {
+        if (!broken || !path.endsWith('/configmaps') || query.has('watch') !== streamingList) return false;
+        const metadata = { resourceVersion: '', annotations: { 'k8s.io/initial-events-end': 'true' } };
+        response.end(
+          streamingList
+            ? `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`
+            : `{"metadata":{"resourceVersion":""},"items":[]}`,
+        );
+        broken = false;
+        return true;
+      };
+      const events = untilDone(next);
+      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
+      await events;
+      assert.deepEqual(
+        restarts.map(({ reason }) => reason),
+        ['malformed'],
+      );
+      const change = next();
+      await server.watched();
+      server.apply(map('later'));
+      assert.equal(await change, 'Apply later');
+      assert.ok(server.requests.every(({ query }) => query.get('resourceVersion') !== ''));
+    });
+  }
+
+  test('whose selector the server cannot read says which option to mend', async (t) => {
+    const { server, take, clock, warnings } = await startReflector(t, { labelSelector: 'a b c =', fieldSelector: 'x' });
+    let refused = 0;
+    server.misbehave = ({ path }, response) => {
+      if (!path.endsWith('/configmaps') || refused === 2) return false;
+      refused += 1;
+      refuse(response, 400, 'BadRequest', 'unable to parse requirement');
+      return true;
+    };
+    const events = take(2);
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
+    await events;
+    assert.match(
+      warnings.join('\n'),
+      /status 400: unable to parse requirement: mend the option labelSelector \(a b c =\) or fieldSelector \(x\)$/,
     );
   });
 

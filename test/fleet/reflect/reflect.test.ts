@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { systemClock } from '../../../src/fleet/clock.ts';
-import type { ReflectOptions } from '../../../src/fleet/reflect/reflect.ts';
+import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
-import { after, startReflector } from '../../fixtures/reflected.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { after, configMaps, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
 const map = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
@@ -231,11 +232,36 @@ describe('a reflector', () => {
 
   test('with options that are none is refused, with all that is wrong', async (t) => {
     const wrong = { apiVersion: undefined, kind: '', onRestart: 5, signal: {}, nameSpace: 'default' };
-    const { next } = await startReflector(t, wrong as unknown as Partial<ReflectOptions>);
     await assert.rejects(
-      next,
+      startReflector(t, wrong as unknown as Partial<ReflectOptions>),
       /apiVersion: must be v1[\s\S]*kind: must be a kind[\s\S]*signal: must be an AbortSignal[\s\S]*onRestart: must be a function[\s\S]*nameSpace: is not an option \(did you mean namespace\?\)/,
     );
+  });
+
+  test('reads what it was asked for, whatever becomes of the options afterwards', async (t) => {
+    const { config, server } = await startReflector(t);
+    const options = { ...configMaps, namespace: 'one', clock: new ManualClock() };
+    const events = reflect(config, options);
+    t.after(() => events.return());
+    Object.assign(options, { kind: 'Secret', namespace: 'two', labelSelector: 'x' });
+    await events.next();
+    const { path, query } = server.requests.at(-1) ?? {};
+    assert.equal(path, '/api/v1/namespaces/one/configmaps');
+    assert.equal(query?.get('labelSelector'), null);
+  });
+
+  test('lists again where an event has an empty version, and never asks from there', async (t) => {
+    const { server, take, next, watching, clock } = await startReflector(t);
+    assert.deepEqual(await take(2), ['Init', 'InitDone']);
+    const first = next();
+    await watching();
+    const object = { metadata: { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '' } };
+    server.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+    assert.equal(await first, 'Apply a');
+    clock.advance(20_000);
+    server.endWatches();
+    assert.deepEqual(await take(2), ['Init', 'InitDone']);
+    assert.ok(server.requests.every(({ query }) => query.get('resourceVersion') !== ''));
   });
 
   test('ends when its loop is left', async (t) => {
