@@ -137,6 +137,26 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
     ({ boundConfig, heard }) => boundConfig.fetch('/version').then(() => heard),
     (echo) => answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}\r\n`),
   ],
+  'fetch: a redirect to a path where it is refused': [
+    async ({ config, heard }) => {
+      await config.fetch('/version');
+      throw new Error('heard', { cause: heard });
+    },
+    (echo) => {
+      discovered = !discovered;
+      if (!discovered) return answer('401 Unauthorized');
+      return answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}\r\n`);
+    },
+  ],
+  'a Watch: a redirect to a path that is not there': [
+    watch,
+    (echo) => {
+      discovered = !discovered;
+      return discovered
+        ? answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}?watch=1\r\n`)
+        : answer('404 Nowhere');
+    },
+  ],
   'a Watch: a redirect to another host': [
     watch,
     (echo) => answer('307 Temporary', '', `location: https://${echo.replace(/.* /, '')}.example/\r\n`),
@@ -151,6 +171,14 @@ const table: Readonly<Record<string, readonly [Use, Answer]>> = {
   'a Lease: a page in which it is cut off': [
     lease(({ config }) => config),
     (echo) => answer('502 Bad', `${'.'.repeat(190)}${echo}`, '', 'text/html'),
+  ],
+  'a Lease: a page of nothing else, which is cut off': [
+    lease(({ config }) => config),
+    (echo) => answer('502 Bad', echo.repeat(2_000), '', 'text/html'),
+  ],
+  'a Lease: a page of nothing else, packed': [
+    lease(({ config }) => config),
+    (echo) => answer('502 Bad', ` ${echo}`.repeat(380), '', 'text/html'),
   ],
   'a Lease with a KubeConfig of client-node: a Status': [lease(foreign), (echo) => answer('500 Oops', status(echo))],
   'a Lease with a KubeConfig of client-node: a page': [lease(foreign), (echo) => answer('500 Oops', echo)],

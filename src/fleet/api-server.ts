@@ -61,19 +61,19 @@ export class ApiServer {
   }
 
   /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
-  readonly shown: Shown = (text, length) => {
+  readonly shown: Shown = (text, length, options) => {
     const own = this.#config.dispatcher;
     return own instanceof AuthenticatedDispatcher
-      ? own.shown(text, length)
-      : redactBeginning(text, length, this.#secrets);
+      ? own.shown(text, length, options)
+      : redactBeginning(text, length, this.#secrets, options);
   };
 
   /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
   async refusalOf({ statusCode, headers, body }: Refusal, what: string): Promise<FleetError> {
-    const bytes = await bytesOf(body, 16_384).catch(() => Buffer.of());
+    const bytes = await bytesOf(body, mostOfRefusal).catch(() => Buffer.of());
     const text = unpacked(bytes, this.packingOf(headers));
     const { reason, message } = readStatus(text, this.shown);
-    const said = message ?? this.shown(text, 200);
+    const said = message ?? this.shown(text, 200, { isCut: bytes.length >= mostOfRefusal });
     const seconds = Number([headers['retry-after']].flat()[0]);
     return new FleetError('API_STATUS', `${what}: status ${statusCode}${said === '' ? '' : `: ${said}`}`, {
       statusCode,
@@ -159,6 +159,9 @@ const hanging = 'applySecurityAuthentication of its KubeConfig';
 function isTimeout(error: unknown): error is FleetError {
   return error instanceof FleetError && error.code === 'API_TIMEOUT';
 }
+
+/** Bytes that are read of an answer that is no success. */
+const mostOfRefusal = 16_384;
 
 /** An answer that is no success. */
 interface Refusal extends Pick<ApiResponse, 'statusCode' | 'headers'> {

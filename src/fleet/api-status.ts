@@ -1,12 +1,12 @@
 import { redactBeginning } from '../redaction/redact.ts';
 
 /** What may be shown of a text of a server: so many characters of its beginning. */
-export type Shown = (text: string, length: number) => string;
+export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;
 
 /** Reason and message of a `Status` object, as text or parsed, as they may be shown: a server may say back what it was sent. */
 export function readStatus(
   status: unknown,
-  shown: Shown = redactBeginning,
+  shown: Shown = (text, length) => redactBeginning(text, length),
 ): {
   readonly reason?: string;
   readonly message?: string;

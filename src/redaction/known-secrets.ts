@@ -88,7 +88,7 @@ export function possibleSecrets(stdout: string, leastLength: number): readonly s
 }
 
 /** A part of a secret is hidden if it has so many characters or more. Shorter secrets are hidden where they are whole. */
-const pieceLength = 15;
+export const pieceLength = 15;
 /** Secrets that are shorter stand in ordinary words too. */
 const shortest = 8;
 /** The forms of longer ones would take more time than they are worth. */

@@ -1,7 +1,7 @@
 /** What may be shown of a text that a plugin wrote. */
 import { stripVTControlCharacters } from 'node:util';
 import { printableLines } from '../printable.ts';
-import { hideSecrets } from './known-secrets.ts';
+import { hideSecrets, pieceLength } from './known-secrets.ts';
 import { hideShapes } from './secret-shapes.ts';
 
 /** The most of a plugin's stderr that an error holds, in bytes. */
@@ -25,12 +25,18 @@ export function redact(text: string, secrets: readonly string[] = [], { isCut = 
 
 /**
  * What may be shown of a text that a server or a proxy wrote: its first `length` characters. It may say back what it was sent, so
- * `secrets` are those of the credential.
+ * `secrets` are those of the credential. Where the text is the beginning of a longer one (`isCut`) its end is left off: it may be the
+ * beginning of a secret.
  */
-export function redactBeginning(text: string, length: number, secrets: readonly string[] = []): string {
-  const isLong = text.length > longest;
-  const whole = stripVTControlCharacters(isLong ? text.slice(0, longest) : text);
-  const shown = printableLines(hideShapes(hideSecrets(whole, secrets))).trim();
+export function redactBeginning(
+  text: string,
+  length: number,
+  secrets: readonly string[] = [],
+  { isCut = false } = {},
+): string {
+  const cut = isCut || text.length > longest;
+  const hidden = hideSecrets(stripVTControlCharacters(text.slice(0, longest)), secrets);
+  const shown = printableLines(hideShapes(cut ? hidden.slice(0, -pieceLength) : hidden)).trim();
   return shown.slice(0, length).trim();
 }
 

@@ -107,7 +107,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
     const { name, profile, cluster, provider } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.#cluster = { name, profile, server: cluster.server, hasAuthority };
-    this.log = new ClusterLog(this.#cluster, provider, connections.log);
+    this.log = new ClusterLog(this.#cluster, provider, connections.log, () => this.#lease.secrets);
     this.#lease = new Lease(connections, destination, this.log);
     this.#pathBounds = destination.pathBounds;
   }
@@ -120,8 +120,8 @@ export class AuthenticatedDispatcher extends Dispatcher {
   }
 
   /** What may be shown of a text of this server, or of what stands between: its first `length` characters. */
-  shown(text: string, length: number): string {
-    return redactBeginning(text, length, this.#lease.secrets);
+  shown(text: string, length: number, options?: { readonly isCut?: boolean }): string {
+    return redactBeginning(text, length, this.#lease.secrets, options);
   }
 
   /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and told. */

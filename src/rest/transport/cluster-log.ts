@@ -11,6 +11,7 @@ import {
 import type { Asker, SupplyTrouble } from '../../exec/credential-supply.ts';
 import type { Logger } from '../../logger.ts';
 import { printable } from '../../printable.ts';
+import { hideSecrets } from '../../redaction/known-secrets.ts';
 import { emit, type Observer } from '../../telemetry.ts';
 import type { Subject, Troubles } from '../../troubles.ts';
 import { hasHeader } from './headers.ts';
@@ -27,9 +28,17 @@ export class ClusterLog implements Asker {
   readonly #provider: string;
   readonly #subject: Subject;
   readonly #options: LogOptions;
+  readonly #secrets: () => readonly string[];
   #rejection: string | undefined;
 
-  constructor(cluster: ClusterOfError, provider: string, options: LogOptions) {
+  /** `secrets` gives what the cluster has been sent. */
+  constructor(
+    cluster: ClusterOfError,
+    provider: string,
+    options: LogOptions,
+    secrets: () => readonly string[] = () => [],
+  ) {
+    this.#secrets = secrets;
     const { name, profile, server } = cluster;
     this.cluster = cluster;
     this.#provider = provider;
@@ -41,7 +50,8 @@ export class ClusterLog implements Asker {
   /** A step that somebody who looks for a fault wants to see. */
   debug(message: string, more: object = {}): void {
     const { logger } = this.#options;
-    logger.debug?.({ ...this.#subject.fields, ...more }, this.#line(message));
+    // The path of a request may come from a redirect, and hold what the server was sent.
+    logger.debug?.({ ...this.#subject.fields, ...more }, hideSecrets(this.#line(message), this.#secrets()));
   }
 
   /** An error that a caller is given. */

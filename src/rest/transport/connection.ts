@@ -157,7 +157,7 @@ export class Connection {
   reportRequest(options: Dispatcher.DispatchOptions, longRunning: boolean): RequestReport | undefined {
     const { observer } = this.#options;
     if (!isObserved(observer, 'request-start') && !isObserved(observer, 'request-end')) return undefined;
-    return new RequestReport(observer, this.provider, this.origin, options, longRunning);
+    return new RequestReport(observer, this.provider, this.origin, options, longRunning, this.source.secrets);
   }
 
   get requestTimeoutMs(): number | undefined {

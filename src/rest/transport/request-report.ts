@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { hideSecrets } from '../../redaction/known-secrets.ts';
 import { emit, type Observer, type RequestStart } from '../../telemetry.ts';
 
 let lastId = 0;
@@ -18,11 +19,12 @@ export class RequestReport {
     origin: string,
     options: Dispatcher.DispatchOptions,
     longRunning: boolean,
+    secrets: readonly string[],
   ) {
     this.#observer = observer;
     this.#longRunning = longRunning;
     lastId += 1;
-    const path = String(options.path).replace(/[?#].*/s, '');
+    const path = pathOf(options, secrets);
     this.#start = { requestId: lastId, provider, origin, method: String(options.method), path };
     emit(observer, 'request-start', this.#start);
   }
@@ -43,4 +45,12 @@ export class RequestReport {
       longRunning: this.#longRunning,
     });
   }
+}
+
+/** Without the query. A redirect may have brought what the server was sent. */
+function pathOf(options: Dispatcher.DispatchOptions, secrets: readonly string[]): string {
+  const path = String(options.path).replace(/[?#].*/s, '');
+  // Looking closely takes time, and this is done for each request.
+  const isSuspect = path.includes('%') || secrets.some((secret) => path.includes(secret));
+  return isSuspect ? hideSecrets(path, secrets) : path;
 }
