@@ -51,7 +51,7 @@ export class Pending<T extends KubernetesObject> {
       (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
     );
     // What was there stays so where it changes before the consumer has seen it.
-    const isInitial = entry ? entry.initial && entry.after?.metadata.uid === after?.metadata.uid : initial;
+    const isInitial = initial || (entry?.initial === true && entry.after?.metadata.uid === after?.metadata.uid);
     // It came and went, and the consumer has seen nothing of it.
     if (seen === undefined && after === undefined) this.#entries.delete(key);
     else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });

@@ -61,7 +61,8 @@ async function* listPage(
       signal: deadline.signal,
       gzip: true,
     });
-    if (response.statusCode !== 200) throw withSelectors(await server.refusalOf(response, what), query);
+    if (response.statusCode !== 200)
+      throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
     const splitter = new ItemSplitter();
     let first: string | undefined;
     for await (const pieces of chunksOf(
@@ -85,14 +86,14 @@ async function* listPage(
   }
 }
 
-/** A refusal of the request's form is, where it has selectors, one of them: they are all of it that is the caller's. */
+/** What an API server cannot read of a first page is, where there are selectors, one of them: nothing else of it is the caller's. */
 function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetError {
   const { statusCode, reason, message } = refusal;
   const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
-  if (statusCode !== 400 || selectors.length === 0) return refusal;
+  if (statusCode !== 400 || reason !== 'BadRequest' || selectors.length === 0) return refusal;
   return new FleetError('API_STATUS', `${message}: mend the option ${selectors.join(' or ')}`, {
     statusCode,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
   });
 }
 

@@ -55,6 +55,14 @@ describe('what a consumer has not seen yet', () => {
       false,
     ],
     [
+      'was replaced before the first list was complete',
+      [
+        [undefined, one, true],
+        [one, again, true],
+      ],
+      true,
+    ],
+    [
       'came later',
       [
         [undefined, one, false],

@@ -168,6 +168,28 @@ describe('a list in pages', () => {
     );
   });
 
+  for (const [what, reason, isLater] of [
+    ['of a later page', 'BadRequest', true],
+    ['of somebody on the way', 'NotOfKubernetes', false],
+  ] as const) {
+    test(`blames no selector for a refusal ${what}`, async (t) => {
+      const { server, next, clock, warnings } = await startReflector(t, { labelSelector: 'a=b' });
+      server.streamingList = false;
+      let refused = false;
+      server.misbehave = ({ path, query }, response) => {
+        if (refused || !path.endsWith('/configmaps') || query.has('watch')) return false;
+        refused = query.has('continue') || !isLater;
+        if (refused) refuse(response, 400, reason, 'no');
+        else response.end(page('x', [map('a')]));
+        return true;
+      };
+      const events = untilDone(next);
+      clock.advance(await clock.waiting((ms) => ms >= 800 && ms <= 1_600));
+      await events;
+      assert.match(warnings.join('\n'), /status 400: no$/);
+    });
+  }
+
   test('that stops in the middle is given up after a minute', async (t) => {
     const { server, take, clock, restarts } = await startReflector(t);
     server.streamingList = false;
