@@ -134,6 +134,12 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
   return shown + text.slice(done);
 }
 
+/** The same for what is looked at often, and seldom holds a secret: as long as none stands there as it is, it stays as it is. */
+export function hideWholeSecrets(text: string, secrets: readonly string[]): string {
+  const isSuspect = text.includes('%') || secrets.some((secret) => secret !== '' && text.includes(secret));
+  return isSuspect ? hideSecrets(text, secrets) : text;
+}
+
 function formsOf(secret: string): readonly string[] {
   if (secret === '') return [];
   if (secret.length < shortest || secret.length > longestWithForms) return [secret];
@@ -193,6 +199,21 @@ function hideWhole(views: readonly View[], secrets: readonly string[], hidden: U
   }
 }
 
+/** Of a text of so many characters or fewer it is found out first which secrets may be in it: most texts hold none. */
+const shortText = 4_096;
+/** Every piece of a text holds one of its blocks of this length, which stand side by side. */
+const blockLength = Math.ceil(pieceLength / 2);
+
+function likely(secrets: readonly string[], texts: readonly { readonly text: string }[]): readonly string[] {
+  if (texts.reduce((sum, { text }) => sum + text.length, 0) > shortText) return secrets;
+  const blocks = new Set<string>();
+  for (const { text } of texts) {
+    for (let at = 0; at + blockLength <= text.length; at += blockLength) blocks.add(text.slice(at, at + blockLength));
+  }
+  const all = [...blocks];
+  return secrets.filter((secret) => all.some((block) => secret.includes(block)));
+}
+
 /** Marks what a text and a secret have in common: pieces of one length, each looked up once. A program may change upper and lower case. */
 function hidePieces(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
   if (secrets.length === 0) return;
@@ -203,7 +224,7 @@ function hidePieces(views: readonly View[], secrets: readonly string[], hidden: 
       if (isOwn(view, at, at + pieceLength)) pieces.set(text.slice(at, at + pieceLength), false);
     }
   }
-  for (const secret of secrets.map(folded)) {
+  for (const secret of likely(secrets.map(folded), inLowerCase)) {
     for (let at = 0; at + pieceLength <= secret.length; at++) {
       const piece = secret.slice(at, at + pieceLength);
       if (pieces.has(piece)) pieces.set(piece, true);

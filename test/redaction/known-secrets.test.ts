@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { possibleSecrets, secretsOfArguments, secretsOfEnvironment } from '../../src/redaction/known-secrets.ts';
+import {
+  hideSecrets,
+  possibleSecrets,
+  secretsOfArguments,
+  secretsOfEnvironment,
+} from '../../src/redaction/known-secrets.ts';
 import { redact } from '../../src/redaction/redact.ts';
 
 const opaque = 'Qx7mP2vK9sT4wZ8bR1nL6cY3';
@@ -88,6 +93,19 @@ describe('a known secret', () => {
   test('that is short is hidden where it stands alone, and leaves words as they are', () => {
     assert.equal(redact('try t: it is a token, t', ['t']), 'try [redacted]: it is a token, [redacted]');
   });
+});
+
+test('a part of 15 characters of a secret is hidden wherever it stands in a text, short or long', () => {
+  const long = 'q7Zk2mVx9LrT4wBn8HsD5cYg1FjP6aEu';
+  for (const filling of ['.', '. '.repeat(2_500)]) {
+    for (let before = 0; before <= 16; before++) {
+      for (let from = 0; from + 15 <= long.length; from += 1) {
+        const part = long.slice(from, from + 15);
+        const shown = hideSecrets(`${'-'.repeat(before)}${part}${filling}`, [long]);
+        assert.equal(shown, `${'-'.repeat(before)}[redacted]${filling}`);
+      }
+    }
+  }
 });
 
 describe('the secrets that are known', () => {

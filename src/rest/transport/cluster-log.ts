@@ -11,7 +11,7 @@ import {
 import type { Asker, SupplyTrouble } from '../../exec/credential-supply.ts';
 import type { Logger } from '../../logger.ts';
 import { printable } from '../../printable.ts';
-import { hideSecrets } from '../../redaction/known-secrets.ts';
+import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { emit, type Observer } from '../../telemetry.ts';
 import type { Subject, Troubles } from '../../troubles.ts';
 import { hasHeader } from './headers.ts';
@@ -51,7 +51,7 @@ export class ClusterLog implements Asker {
   debug(message: string, more: object = {}): void {
     const { logger } = this.#options;
     // The path of a request may come from a redirect, and hold what the server was sent.
-    logger.debug?.({ ...this.#subject.fields, ...more }, hideSecrets(this.#line(message), this.#secrets()));
+    logger.debug?.({ ...this.#subject.fields, ...more }, hideWholeSecrets(this.#line(message), this.#secrets()));
   }
 
   /** An error that a caller is given. */

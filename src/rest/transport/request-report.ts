@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { hideSecrets } from '../../redaction/known-secrets.ts';
+import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { emit, type Observer, type RequestStart } from '../../telemetry.ts';
 
 let lastId = 0;
@@ -24,7 +24,8 @@ export class RequestReport {
     this.#observer = observer;
     this.#longRunning = longRunning;
     lastId += 1;
-    const path = pathOf(options, secrets);
+    // A redirect may have brought what the server was sent.
+    const path = hideWholeSecrets(String(options.path).replace(/[?#].*/s, ''), secrets);
     this.#start = { requestId: lastId, provider, origin, method: String(options.method), path };
     emit(observer, 'request-start', this.#start);
   }
@@ -45,12 +46,4 @@ export class RequestReport {
       longRunning: this.#longRunning,
     });
   }
-}
-
-/** Without the query. A redirect may have brought what the server was sent. */
-function pathOf(options: Dispatcher.DispatchOptions, secrets: readonly string[]): string {
-  const path = String(options.path).replace(/[?#].*/s, '');
-  // Looking closely takes time, and this is done for each request.
-  const isSuspect = path.includes('%') || secrets.some((secret) => path.includes(secret));
-  return isSuspect ? hideSecrets(path, secrets) : path;
 }
