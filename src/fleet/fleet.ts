@@ -42,6 +42,8 @@ export interface ClusterListing {
 /** Milliseconds that reconciles may take to end when their cluster is disengaged; then their requests are ended. */
 const drainTimeoutMs = 10_000;
 
+const deleted = 'its ClusterProfile was deleted';
+
 /**
  * All clusters that ClusterProfiles on a hub describe: which can be used, caches of what is on them, and controllers that work
  * on them. A cluster that hangs or fails delays no other.
@@ -104,6 +106,8 @@ export class Fleet {
         for (const tell of this.#watchers) tell();
       },
     };
+    // Also where it ends before it has run.
+    this.#stop.signal.addEventListener('abort', () => this.#context.changed(), { once: true });
     metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.map(({ stats }) => stats) });
   }
 
@@ -159,12 +163,12 @@ export class Fleet {
    */
   onEngage(handler: EngageHandler): Disposable {
     checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
-    const registration = this.#handlers.add(handler);
+    const { tell, end } = this.#handlers.add(handler);
     for (const member of this.#members.values()) {
       const { cluster } = member;
-      if (cluster) this.#handlers.tellLate(cluster, handler).catch((error) => member.handlerFailed(cluster, error));
+      if (cluster) this.#handlers.tellLate(cluster, tell).catch((error) => member.handlerFailed(cluster, error));
     }
-    return registration;
+    return { [Symbol.dispose]: end };
   }
 
   /** Reconciles objects on every cluster. Throws a `ConfigurationError` that names every bad option. */
@@ -229,7 +233,6 @@ export class Fleet {
         this.#stop.abort(error);
       });
     const source = new Hub({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
-    signal.addEventListener('abort', () => this.#context.changed(), { once: true });
     try {
       await source.run({
         profile: (name, profile) =>
@@ -262,17 +265,13 @@ export class Fleet {
       if (!profile || !verdict) {
         if (member && !member.isGone) {
           const why = this.#membership.whyLeft(name);
-          this.#remove(
-            member,
-            why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED',
-            why ?? 'its ClusterProfile was deleted',
-          );
+          this.#remove(member, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
         }
       } else if (!member) {
         const added = new Member(name, profile, this.#context);
         this.#members.set(name, added);
         added.update(profile, verdict);
-      } else if (!member.isGone) {
+      } else {
         member.update(profile, verdict);
       }
     }
@@ -281,8 +280,8 @@ export class Fleet {
 
   #remove(member: Member, reason: string, message: string): void {
     member.remove(reason, message).then(() => {
-      this.#members.delete(member.name);
-      // It may have come back while it was on its way out.
+      if (this.#members.get(member.name) === member) this.#members.delete(member.name);
+      // It may have come back when it had just left.
       this.#apply([member.name]);
     });
   }
@@ -296,9 +295,13 @@ export class Fleet {
   }
 
   #whyMissing(name: string): string {
-    const left = this.#membership.whyLeft(name);
+    if (this.#stop.signal.aborted) return `${name} cannot be used: the fleet has been closed`;
+    const left = this.#membership.whyLeft(name) ?? (this.#members.has(name) ? deleted : undefined);
     if (left !== undefined) return `${name} is not in the fleet: ${left}`;
-    const meant = nearest(name, [...this.#members.keys()]);
+    const meant = nearest(
+      name,
+      this.list().map((listing) => listing.name),
+    );
     const hint = meant ? ` (did you mean ${meant}?)` : this.#known ? '' : ': the hub has not been read yet';
     return `${name} is not in the fleet${hint}`;
   }

@@ -78,11 +78,7 @@ export class Hub {
     if (signal.aborted) return;
     if (this.#placement) followPlacement(this.#placement, listener, logger);
     for (const informer of this.#profiles) {
-      informer.subscribe(({ key, before, after }) => {
-        const replaced = before && after && before.metadata.uid !== after.metadata.uid;
-        if (replaced) listener.profile(key, undefined);
-        listener.profile(key, after);
-      });
+      informer.subscribe(({ key, after }) => listener.profile(key, after));
     }
     // In the order of their names, so that the first of several profiles of one cluster is told first.
     const there = this.#profiles.flatMap((informer) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
+import type { Fleet } from '../../src/fleet/index.ts';
 import { isEngaged, startHub, stateOf, thrown } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
@@ -126,6 +127,20 @@ describe('a fleet', () => {
     await until(t, () => clock.waits.length === 0);
     await assert.rejects(cluster.config.makeApiClient(CoreV1Api).listNamespace());
     await assert.rejects(fleet.synced(), { code: 'FLEET_CLOSED' });
+  });
+
+  test('that ends before it has run says so to whoever waits for it', async (t) => {
+    const { fleet } = await startHub(t);
+    const ends = {
+      closed: (ended: Fleet) => ended.close(),
+      'told to end before it begins': (ended: Fleet) => ended.run({ signal: AbortSignal.abort() }),
+    };
+    for (const end of Object.values(ends)) {
+      const ended = fleet();
+      const waiting = assert.rejects(ended.synced(), { code: 'FLEET_CLOSED' });
+      await end(ended);
+      await waiting;
+    }
   });
 
   test('refuses what can be no namespace', async (t) => {

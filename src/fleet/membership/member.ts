@@ -38,6 +38,7 @@ type Step =
   | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
   | { readonly do: 'end' };
 
+const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
 
 export class Member {
@@ -45,12 +46,14 @@ export class Member {
   /** Resolves when it is gone, and nothing of it goes on. */
   readonly ended: Promise<void>;
   readonly #context: MemberContext;
-  readonly #health: Health;
+  #health: Health;
   readonly #wait: Wait;
   #profile: FleetProfile;
   #verdict: Verdict | undefined;
   /** Why it leaves the fleet. */
   #gone: Status | undefined;
+  /** It has left. */
+  #isOver = false;
   #status: Status = { state: 'Pending', reason: 'NEW', message: 'the profile has just been seen' };
   #since: number;
   /** While it begins, and while the cluster is engaged. */
@@ -107,15 +110,19 @@ export class Member {
 
   /** The hub has a newer profile, or the fleet another verdict. */
   update(profile: FleetProfile, verdict: Verdict): void {
+    if (this.#isOver) return;
+    const isAnother = this.#profile.metadata.uid !== profile.metadata.uid;
     this.#profile = profile;
     this.#verdict = verdict;
+    if (isAnother) this.#startAgain();
+    this.#stay();
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status is no reason to try again.
     if (this.#tried !== undefined && this.#tried !== this.#access()) this.#tryAtOnce();
     this.poke();
   }
 
-  /** It is not in the fleet any more. Resolves when nothing of it goes on. */
+  /** It is not in the fleet any more. Resolves when nothing of it goes on, unless `update` says before that it is. */
   remove(reason: string, message: string): Promise<void> {
     this.#gone ??= { state: 'Pending', reason, message };
     this.poke();
@@ -136,6 +143,24 @@ export class Member {
     this.#isWorthTrying = false;
     this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
     this.poke();
+  }
+
+  /** What happened to another profile of this name says nothing about this one. */
+  #startAgain(): void {
+    const { clock, unhealthyGraceMs } = this.#context;
+    this.#health = new Health(clock, unhealthyGraceMs);
+    this.#failures = 0;
+    this.#failure = undefined;
+    this.#tryAtOnce();
+  }
+
+  /** Where it was to leave the fleet it has come back. What it was may still be on its way out. */
+  #stay(): void {
+    const gone = this.#gone;
+    this.#gone = undefined;
+    if (!gone || this.#status.reason !== gone.reason) return;
+    const isAnother = this.#engagement?.basis.uid !== this.#profile.metadata.uid;
+    this.#setStatus(isAnother ? replaced : again('SELECTED_AGAIN', 'it was not in the fleet for a while'));
   }
 
   /** Something that it looks at has changed. */
@@ -163,6 +188,7 @@ export class Member {
           break;
         case 'end': {
           this.#stopWatching();
+          this.#isOver = true;
           const { reason = 'GONE', message = '' } = this.#gone ?? {};
           emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
           return;
@@ -203,7 +229,7 @@ export class Member {
       return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
     if (verdict && verdict.term !== term)
       return again('OWNED_AGAIN', 'its shard was lost for a while: somebody else may have worked on it');
-    if (this.#profile.metadata.uid !== uid) return again('PROFILE_REPLACED', 'the profile was deleted and made again');
+    if (this.#profile.metadata.uid !== uid) return replaced;
     const { reason, message } = this.#health.reported;
     if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
     if (this.#access() === access) return undefined;

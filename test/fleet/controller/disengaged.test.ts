@@ -57,8 +57,9 @@ describe('when a cluster is disengaged', () => {
     withdraw('one');
     await until(t, () => engaged.signal.aborted);
     publish('one', cluster);
+    await until(t, () => stateOf(fleet, 'one') === 'Pending PROFILE_REPLACED');
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(stateOf(fleet, 'one'), 'none', 'not engaged again before it has been let go');
+    assert.equal(stateOf(fleet, 'one'), 'Pending PROFILE_REPLACED', 'not engaged again before it has been let go');
     clock.advance(10_000);
     await until(t, () => isEngaged(fleet, 'one'));
     assert.ok(

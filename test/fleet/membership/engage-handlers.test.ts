@@ -109,6 +109,36 @@ describe('an onEngage function', () => {
     assert.equal(told.get(-1), 3);
   });
 
+  test('that was disposed of decides nothing, whatever it does and whenever it was told', async (t) => {
+    const { publish, spoke, run } = await startHub(t);
+    publish('one', await spoke());
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const told: string[] = [];
+    const fail = Promise.withResolvers<never>();
+    const register = (name: string, work: () => Promise<unknown>) =>
+      fleet.onEngage(() => {
+        told.push(name);
+        return work();
+      });
+    const early = [register('fails', () => fail.promise), register('hangs', () => new Promise(() => {}))];
+    for (const [index, telling] of early.entries()) {
+      await until(t, () => told.length > index);
+      assert.equal(stateOf(fleet, 'one'), 'Engaging HANDLERS');
+      telling[Symbol.dispose]();
+    }
+    await until(t, () => isEngaged(fleet, 'one'));
+    const late = [register('fails late', () => fail.promise), register('hangs late', () => new Promise(() => {}))];
+    await until(t, () => told.length === 4);
+    for (const telling of late) telling[Symbol.dispose]();
+    fail.reject(new Error('nobody is interested any more'));
+    for (const ms of [0, 60_000]) {
+      clock.advance(ms);
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(stateOf(fleet, 'one'), 'Engaged ENGAGED');
+  });
+
   test('that never ends puts the cluster into Backoff after a while, and says what to do', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     const clock = new ManualClock();

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
+import type { FakeCluster } from '../../../src/testing/index.ts';
+import { gate, map, note } from '../../fixtures/controllers.ts';
+import { isEngaged, startHub, stateOf, thrown } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
+
+type Parts = Awaited<ReturnType<typeof startHub>> & { readonly cluster: FakeCluster };
+type Step = (parts: Parts) => unknown;
 
 /** A fleet with one cluster, `fleet/one`. */
 async function startEngaged(t: TestContext) {
@@ -39,6 +45,68 @@ describe('a profile that changes', () => {
     publish('one', 'http://example.dev');
     await until(t, () => stateOf(fleet, 'one') === 'Backoff RESOLVE/SERVER_INSECURE');
     assert.ok(engaged.signal.aborted);
+    publish('one', cluster);
+    await until(t, () => isEngaged(fleet, 'one'));
+  });
+
+  const ways: Record<string, { readonly leave: Step; readonly back: Step; readonly reason: string }> = {
+    'is deleted and made again': {
+      leave: ({ withdraw }) => withdraw('one'),
+      back: ({ publish, cluster }) => publish('one', cluster),
+      reason: 'PROFILE_REPLACED',
+    },
+    'is left out by select and taken in again': {
+      leave: ({ publish, cluster }) => publish('one', cluster, { labels: { out: 'yes' } }),
+      back: ({ publish, cluster }) => publish('one', cluster),
+      reason: 'SELECTED_AGAIN',
+    },
+  };
+  for (const [way, { leave, back, reason }] of Object.entries(ways)) {
+    test(`and ${way} while its reconcile is waited for is in the fleet all the time from then on`, async (t) => {
+      const parts = await startHub(t);
+      const cluster = await parts.spoke();
+      cluster.add(map('a'));
+      parts.publish('one', cluster);
+      const fleet = parts.run({ clock: new ManualClock(), select: ({ metadata }) => metadata.labels?.out !== 'yes' });
+      const hold = gate();
+      t.after(() => hold.open());
+      const seen = note(fleet, { reconcile: () => hold.promise });
+      await until(t, () => seen.length === 1);
+      const { signal } = fleet.get('fleet/one');
+      for (let times = 0; times < 2; times++) {
+        leave({ ...parts, cluster });
+        await until(t, () => fleet.list().length === 0);
+        assert.match(thrown(() => fleet.get('fleet/one')).message, /^fleet\/one is not in the fleet: (its|select)/);
+        back({ ...parts, cluster });
+        await until(t, () => fleet.list().length === 1);
+        assert.equal(stateOf(fleet, 'one'), `Pending ${reason}`);
+        assert.equal(thrown(() => fleet.get('fleet/one')).code, 'CLUSTER_NOT_READY');
+      }
+      assert.ok(signal.aborted);
+      let synced = false;
+      fleet.synced().then(() => (synced = true));
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(synced, false, 'it is about to be tried');
+      assert.equal(seen.length, 1);
+      hold.open();
+      await until(t, () => synced && seen.length === 2);
+      assert.ok(isEngaged(fleet, 'one'));
+      await fleet.close();
+      assert.match(
+        thrown(() => fleet.get('fleet/one')).message,
+        /^fleet\/one cannot be used: the fleet has been closed$/,
+      );
+    });
+  }
+
+  test('by being deleted and made again waits out no pause of the one that was', async (t) => {
+    const { publish, withdraw, spoke, run } = await startHub(t);
+    const cluster = await spoke();
+    cluster.failNext(500, 1, ({ url }) => url === '/version');
+    publish('one', cluster);
+    const fleet = run({ clock: new ManualClock() });
+    await until(t, () => stateOf(fleet, 'one') === 'Backoff REQUEST/STATUS_500');
+    withdraw('one');
     publish('one', cluster);
     await until(t, () => isEngaged(fleet, 'one'));
   });
