@@ -20,16 +20,17 @@ export const providersClosed = 'the CredentialProviders have been closed: make n
 class Lease {
   readonly #connections: Connections;
   readonly #destination: Destination;
-  readonly #log: ClusterLog;
+  /** It knows the lease, and never the dispatcher: connections keep it. */
+  readonly log: ClusterLog;
   #connection: Connection | undefined;
   /** Stays after `close()`: what is under way is still told about. */
   #supply: CredentialSupply | undefined;
   #closed = false;
 
-  constructor(connections: Connections, destination: Destination, log: ClusterLog) {
+  constructor(connections: Connections, destination: Destination, cluster: ClusterFacts) {
     this.#connections = connections;
     this.#destination = destination;
-    this.#log = log;
+    this.log = new ClusterLog(cluster, destination.provider, connections.log, () => this.secrets);
   }
 
   /** Why no request can use this lease any more, or `undefined`. */
@@ -54,7 +55,7 @@ class Lease {
   }
 
   connection(): Connection {
-    this.#connection ??= this.#connections.acquire(this.#destination, this.#log);
+    this.#connection ??= this.#connections.acquire(this.#destination, this.log);
     this.#supply = this.#connection.source;
     return this.#connection;
   }
@@ -104,11 +105,11 @@ export class AuthenticatedDispatcher extends Dispatcher {
     this.close = this.close.bind(this);
     this.destroy = this.destroy.bind(this);
     this.#origin = new URL(destination.cluster.server).origin;
-    const { name, profile, cluster, provider } = destination;
+    const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.#cluster = { name, profile, server: cluster.server, hasAuthority };
-    this.log = new ClusterLog(this.#cluster, provider, connections.log, () => this.#lease.secrets);
-    this.#lease = new Lease(connections, destination, this.log);
+    this.#lease = new Lease(connections, destination, this.#cluster);
+    this.log = this.#lease.log;
     this.#pathBounds = destination.pathBounds;
   }
 
