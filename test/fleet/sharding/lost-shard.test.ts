@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, type TestContext, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
 import { shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
@@ -100,5 +102,20 @@ describe('a reconcile that goes on when its shard is lost', () => {
     assert.deepEqual(results, ['cancelled']);
     await one.passUntil(() => fleet.list().length === 0);
     assert.equal(counts.begun, 1);
+  });
+
+  test('holds no cache: what is left of the cluster goes', async (t) => {
+    const { gates, counts, fleet, one, lose } = await startStuck(t);
+    const before = new WeakRef(fleet.get('fleet/c0'));
+    gates[0]?.open();
+    await until(t, () => counts.atOnce === 0);
+    await lose();
+    await one.passUntil(() => fleet.list()[0]?.state === 'Engaged');
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    await until(t, () => {
+      collect();
+      return before.deref() === undefined;
+    });
   });
 });
