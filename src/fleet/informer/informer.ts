@@ -209,8 +209,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       return;
     const after = this.#transformed(object);
     if (!after) {
-      // It is left out, as at first: what was kept of it is not so any more.
-      this.#delete(key, undefined);
+      // As in client-go the object stays as it was: who is told that it is gone would clean up after one that is there.
+      if (before?.metadata.uid !== uid) this.#delete(key, undefined);
       return;
     }
     this.#store.set(key, after);
