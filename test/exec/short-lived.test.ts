@@ -4,12 +4,12 @@ import { start, startSource } from '../fixtures/credential-source.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a plugin whose answers are good for', () => {
-  /** In 20 s, with a request every 100 ms. */
+  /** In 20 s, with a request every 500 ms. */
   async function runsOf(t: TestContext, lifetimes: readonly number[]) {
     const { plugin, clock, source, token, troubles } = await startSource(t, { token: 'a' });
     const told = new Set<string>();
     let changes = 0;
-    for (let last = ''; clock.now < start + 20_000; clock.now += 100) {
+    for (let last = ''; clock.now < start + 20_000; clock.now += 500) {
       const life = lifetimes[source.runs % lifetimes.length] ?? 0;
       const { runs } = source;
       const next = `token-${runs + 1}`;
@@ -24,7 +24,7 @@ describe('a plugin whose answers are good for', () => {
     return { runs: source.runs, changes, told };
   }
 
-  for (const lifetimes of [[-600_000], [-1], [0], [20], [300], [999], [20, -1], [-1, 999], [0, 20, 500]]) {
+  for (const lifetimes of [[-600_000], [0], [20], [999], [20, -1], [0, 20, 500]]) {
     test(`${lifetimes.join(', then ')} ms is held back, with backoff, and warned about once`, async (t) => {
       const { runs, changes, told } = await runsOf(t, lifetimes);
       assert.ok(runs >= 3 && runs <= 7, `${runs}`);
