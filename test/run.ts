@@ -13,7 +13,7 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { execa } from 'execa';
 
 /** More would take longer for the last process than they save. */
-const filesOfAProcess = 24;
+const filesOfAProcess = 16;
 
 interface Group {
   readonly name: string;

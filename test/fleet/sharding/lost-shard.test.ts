@@ -40,7 +40,7 @@ async function startStuck(t: TestContext) {
   await shared(t, 1, one);
   await until(t, () => counts.begun === 1);
   let isAway = false;
-  hub.failNext('hang', 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+  hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
   const { signal } = fleet.get('fleet/c0');
   return {
     ...{ clock, counts, fleet, gates, one, results, signal, warnings, withdraw },
