@@ -40,14 +40,11 @@ describe('an answer that ends its connection', () => {
       });
 });
 
-test('a stream that is quiet after a GOAWAY goes on for as long as its server answers pings', async (t) => {
-  const { profile, pings } = await startRawH2(t, (socket, stream) => {
+test('a stream that is quiet after a GOAWAY goes on, though it cannot be pinged', async (t) => {
+  const { profile } = await startRawH2(t, (socket, stream) => {
     socket.write(Buffer.concat([frames.headers(stream), frames.goAway(0x7fffffff)]));
-    const seen = pings();
-    const waiting = setInterval(() => {
-      if (pings() >= seen + 3) socket.write(frames.lastData(stream, '{}'));
-    }, 20);
-    socket.once('close', () => clearInterval(waiting));
+    // Much longer than a silent peer is waited for.
+    setTimeout(() => socket.write(frames.lastData(stream, '{}')), 1_800);
   });
   const { server = '', 'certificate-authority-data': certificateAuthorityData = '' } =
     profile.status?.accessProviders?.[0]?.cluster ?? {};

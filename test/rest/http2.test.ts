@@ -99,7 +99,7 @@ describe('a peer that has stopped', () => {
     const { socket } = session;
     assert.ok(socket);
     let answers = 0;
-    const ping = () => session.destroyed || session.ping(() => (answers += 1));
+    const ping = () => !session.destroyed && session.ping(() => (answers += 1));
     watchForSilence(socket, { pingIntervalMs: 200, silenceMs: 600 }, ping);
     // Many looks, and the answers to the pings are all that comes.
     await until(t, () => answers === 3);

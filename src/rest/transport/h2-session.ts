@@ -49,13 +49,11 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     for (const [stream, unseen] of open) if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unseen();
   });
   const watchStanding = standingWatch(socket);
-  const holdOpen = closeAfterStreams(session);
   const { request } = session;
   session.request = (headers, options) => {
     const stream = request.call(session, headers, options);
     cancelOnClose(stream);
     watchStanding(stream);
-    holdOpen(stream);
     const events = streamBegins();
     if (events) {
       const { unseen, lost } = events;
@@ -77,28 +75,6 @@ export function watchSession(socket: Socket, { allows, streamBegins }: SessionWa
     return stream;
   };
   return session;
-}
-
-/**
- * Closes the session when its streams have ended, and not before. Node closes it at a GOAWAY, while streams go on, and then sends
- * no ping any more: a quiet stream and a dead server would look the same.
- */
-function closeAfterStreams(session: ClientHttp2Session): (stream: ClientHttp2Stream) => void {
-  const { close } = session;
-  let streams = 0;
-  let closing = false;
-  session.close = (callback) => {
-    if (callback) session.once('close', callback);
-    closing = true;
-    if (streams === 0) close.call(session);
-  };
-  return (stream) => {
-    streams += 1;
-    stream.once('close', () => {
-      streams -= 1;
-      if (closing && streams === 0) close.call(session);
-    });
-  };
 }
 
 /**

@@ -67,7 +67,7 @@ export class PooledSocket implements Carrier {
           else callback(null, socket);
         });
       },
-      // Its own pings stop at a GOAWAY, while streams go on: the watchdog sends them.
+      // The watchdog sends them: it has to know when none can be sent.
       h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
       // A quiet watch is not a dead one.
@@ -166,8 +166,11 @@ export class PooledSocket implements Carrier {
     if (this.protocol === 'h1') queueMicrotask(this.#free);
   }
 
-  #ping(): void {
-    if (this.#session?.destroyed === false) this.#session.ping(ignore);
+  /** Node sends no ping on a session that it has closed, as at a GOAWAY, while streams go on. */
+  #ping(): boolean {
+    if (!this.#session || this.#session.closed || this.#session.destroyed) return false;
+    this.#session.ping(ignore);
+    return true;
   }
 
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {

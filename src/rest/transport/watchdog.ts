@@ -11,12 +11,13 @@ const looks = 3;
 
 /**
  * Pings a peer that has been silent for `pingIntervalMs`, and destroys the socket of one that has been silent for `silenceMs`:
- * requests on such a connection would hang for ever.
+ * requests on such a connection would hang for ever. `ping` gives false where none can be sent: silence then says nothing, and the
+ * system's own keep-alive has to do.
  */
 export function watchForSilence(
   socket: Socket,
   { pingIntervalMs, silenceMs }: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>,
-  ping: () => void,
+  ping: () => boolean,
 ): void {
   const lookMs = silenceMs / looks;
   let before = socket.bytesRead;
@@ -29,7 +30,7 @@ export function watchForSilence(
     }
     silent += 1;
     if (silent < looks) {
-      if (silent * lookMs >= pingIntervalMs) ping();
+      if (silent * lookMs >= pingIntervalMs && !ping()) silent = 0;
       return;
     }
     // After a blocked event loop the timers come first: give the answers that already lie there a chance to be read.

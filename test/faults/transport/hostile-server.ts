@@ -82,7 +82,8 @@ export async function startHostile(
     socket.on('error', () => undefined).on('close', () => open.delete(socket));
     random.weighted<() => void>([
       [60, () => tls.emit('connection', socket)],
-      [6, () => later(60 * random.next(), () => tls.emit('connection', socket))],
+      // TLS over a socket that is gone would be a handle that nobody closes.
+      [6, () => later(60 * random.next(), () => socket.destroyed || tls.emit('connection', socket))],
       [2, () => undefined],
       [2, () => socket.destroy()],
       [2, () => socket.resetAndDestroy()],
