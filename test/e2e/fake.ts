@@ -93,7 +93,17 @@ class Run {
   async compare(make: Step['make'], gives?: Step['gives']): Promise<void> {
     const index = this.count;
     this.count += 1;
-    const [theirs, ours] = await Promise.all([this.#ask(this.#real, index, make), this.#ask(this.#fake, index, make)]);
+    const ours = await this.#ask(this.#fake, index, make);
+    let theirs = await this.#ask(this.#real, index, make);
+    // What may be as old as a version comes from a cache of the server, which lags behind on a busy machine.
+    for (
+      let again = 0;
+      again < 100 && isOfCache(theirs) && !isDeepStrictEqual(theirs.normalized, ours.normalized);
+      again++
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      theirs = await this.#ask(this.#real, index, make);
+    }
     if (!isDeepStrictEqual(theirs.normalized, ours.normalized)) throw new Error(difference(index, theirs, ours));
     const { code, body } = ours.answer;
     const list = gives?.list === true;
@@ -110,6 +120,10 @@ class Run {
     side.answers[index] = answer.body;
     return { sent, answer, normalized: side.normalized(answer) };
   }
+}
+
+function isOfCache({ sent: { method, path } }: Outcome): boolean {
+  return method === 'GET' && /[?&]resourceVersion=/.test(path);
 }
 
 function difference(index: number, theirs: Outcome, ours: Outcome): string {
