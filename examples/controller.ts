@@ -1,12 +1,11 @@
 // A small multicluster controller: labels the namespaces of every cluster with the name of the cluster.
 //
 //   node controller.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
-import { CredentialProviders } from 'clusterprofile-credentials';
+import { CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
+import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
 import { Fleet } from 'clusterprofile-credentials/fleet';
 
-const hub = new KubeConfig();
-hub.loadFromDefault();
+const hub = RestConfig.fromDefault();
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 // In a Deployment, several replicas share the clusters.
 const namespace = process.env.POD_NAMESPACE;
@@ -35,3 +34,4 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
 await fleet.run({ signal: stop.signal });
 await providers.close();
+await hub.close();

@@ -3,17 +3,20 @@
  *
  * @module clusterprofile-credentials
  */
+import './util/node-version.ts';
+
 export type { ApiVersion } from './access/api-versions.ts';
 export type { ResolvedCluster } from './access/cluster.ts';
 export type {
   AccessProvider,
-  Cluster,
   ClusterProfile,
   ClusterProfileStatus,
+  KubeconfigCluster,
   NamedExtension,
 } from './access/cluster-profile.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
+export type { PluginPolicy } from './access/plugin-policy.ts';
 export type {
   AllowedProfiles,
   CLIArgsPolicy,
@@ -25,33 +28,23 @@ export type {
 } from './access/provider.ts';
 export type { Ignored } from './access/refusal.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
-export { CredentialProviders } from './credential-providers.ts';
 export {
-  type ClusterOfError,
   ConfigurationError,
-  type ConfigurationErrorCode,
   ConnectionError,
-  type ConnectionErrorCode,
   CredentialsError,
   type ErrorCode,
   ExecInfoError,
-  type ExecInfoErrorCode,
   FleetError,
-  type FleetErrorCode,
   ImageError,
-  type ImageErrorCode,
   PluginError,
-  type PluginErrorCode,
   type Problem,
   ProfileError,
-  type ProfileErrorCode,
   RequestError,
-  type RequestErrorCode,
-} from './errors.ts';
-export type { PluginPolicy, PluginPolicyType } from './exec/plugin-policy.ts';
-export type { Logger } from './logger.ts';
-export { CredentialMetrics } from './metrics.ts';
-export type { MetricsRegistry } from './metrics-registry.ts';
-export type { CredentialProvidersOptions, ProviderFileChange } from './options.ts';
+} from './errors/index.ts';
+export type { Logger } from './observability/logger.ts';
+export { CredentialMetrics } from './observability/metrics.ts';
+export type { MetricsRegistry } from './observability/metrics-registry.ts';
+export type { CredentialProvidersOptions, ProviderFileChange } from './options/options.ts';
+export { CredentialProviders } from './providers/credential-providers.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

@@ -25,15 +25,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled');
 const {
   positionals: wanted,
-  values: { kind: wantedKind },
-} = parseArgs({ allowPositionals: true, options: { kind: { type: 'string' } } });
+  values: { kind: wantedKinds },
+} = parseArgs({ allowPositionals: true, options: { kind: { type: 'string', multiple: true, default: [''] } } });
 
-/** `load` of `http2.load.test.ts`; undefined of `http2.test.ts`. */
-const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1];
+/** `load` of `http2.load.test.ts`; nothing of `http2.test.ts`. */
+const kindOf = (file: string) => /\.([a-z]+)\.test\.ts$/.exec(file)?.[1] ?? '';
 
 function findGroups(): readonly Group[] {
   const files = globSync('test/**/*.test.ts', { cwd: root })
-    .filter((file) => kindOf(file) === wantedKind)
+    .filter((file) => wantedKinds.includes(kindOf(file)))
     .sort();
   const folders = Map.groupBy(files, (file) => dirname(file).split('/')[1] ?? '');
   const missing = wanted.filter((folder) => !folders.has(folder));

@@ -15,7 +15,7 @@ const recipes = globSync('recipes/*.md', { cwd: fileURLToPath(new URL('..', impo
 
 const api = [
   { text: 'API', link: '/api/' },
-  ...['', '/fleet', '/plugin', '/image-credentials', '/testing'].map((name) => ({
+  ...['', '/fleet', '/plugin', '/image-credentials', '/image-plugin', '/testing'].map((name) => ({
     text: `API: clusterprofile-credentials${name}`,
     link: `/api/clusterprofile-credentials${name}`,
   })),

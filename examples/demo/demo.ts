@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
-import { type Cluster, type ClusterProfile, CredentialProviders } from 'clusterprofile-credentials';
+import { type ClusterProfile, CredentialProviders, type KubeconfigCluster } from 'clusterprofile-credentials';
 import { FakeCluster } from 'clusterprofile-credentials/testing';
 import { parse } from 'yaml';
 
@@ -63,7 +63,11 @@ async function rotate({ type, cluster }: Pick<Spoke, 'type' | 'cluster'>, round:
 async function readProfile(type: AccessType, { url, certificateAuthorityData }: FakeCluster): Promise<ClusterProfile> {
   const profile: ClusterProfile = parse(await readFile(join(examples, 'profiles', `${type}.yaml`), 'utf8'));
   const accessProviders = profile.status?.accessProviders?.map(({ name, cluster }) => {
-    const filled: Cluster = { ...cluster, server: url, 'certificate-authority-data': certificateAuthorityData };
+    const filled: KubeconfigCluster = {
+      ...cluster,
+      server: url,
+      'certificate-authority-data': certificateAuthorityData,
+    };
     return { name, cluster: filled };
   });
   return { ...profile, status: { ...profile.status, ...(accessProviders ? { accessProviders } : {}) } };

@@ -1,10 +1,9 @@
 // One controller, a hub and twelve fake clusters. One of them is dead, one is slow, one changes its token, one goes and comes back.
 //
-//   npm run demo:fleet [-- --seconds 60]
+//   npm run demo -- fleet [--seconds 60]
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { parseArgs, styleText } from 'node:util';
-import { KubeConfig } from '@kubernetes/client-node';
-import { CredentialProviders } from 'clusterprofile-credentials';
+import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
 import { Fleet, type KubernetesObject } from 'clusterprofile-credentials/fleet';
 import { FakeCluster, writePlugin } from 'clusterprofile-credentials/testing';
 
@@ -84,13 +83,12 @@ for (let i = 1; i <= 12; i++) {
   publish(name, name === 'cluster-07' ? 'rotating' : 'steady', server, spoke.certificateAuthorityData);
 }
 
-const hubConfig = new KubeConfig();
-hubConfig.loadFromOptions({
-  clusters: [{ name: 'hub', server: hub.url, caData: hub.certificateAuthorityData }],
-  users: [{ name: 'hub', token: 'hub' }],
-  contexts: [{ name: 'hub', cluster: 'hub', user: 'hub' }],
-  currentContext: 'hub',
-});
+const kubeconfig = {
+  clusters: [{ name: 'hub', cluster: { server: hub.url, 'certificate-authority-data': hub.certificateAuthorityData } }],
+  users: [{ name: 'hub', user: { token: 'hub' } }],
+  contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'hub' } }],
+  'current-context': 'hub',
+};
 const v1 = 'client.authentication.k8s.io/v1';
 const providers = new CredentialProviders(
   [
@@ -100,7 +98,7 @@ const providers = new CredentialProviders(
   { logger: { warn: () => {} } },
 );
 const fleet = new Fleet({
-  hub: hubConfig,
+  hub: RestConfig.fromKubeConfig({ text: JSON.stringify(kubeconfig) }),
   providers,
   engageTimeoutMs: 5_000,
   logger: { warn: (_fields, message) => live || console.log(`${seconds()} s  ${message}`) },

@@ -1,4 +1,4 @@
-// npm run demo:images: pulls two images with credentials from a plugin, and prints what happened. The registry runs in this
+// npm run demo -- images: pulls two images with credentials from a plugin, and prints what happened. The registry runs in this
 // process. It asks for a password for one image, and for a token for the other.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

@@ -1,35 +1,35 @@
 import { z } from 'zod';
 import type { Json } from './json.ts';
 
-/** A ClusterProfile (`multicluster.x-k8s.io/v1alpha1`), as far as this package reads it; everything else may be there. */
+/** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`) that this package reads. Others are allowed. */
 export interface ClusterProfile {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: { readonly name?: string; readonly namespace?: string };
-  /** Of it only `clusterManager.name` is read. */
+  /** Only `clusterManager.name` is read. */
   readonly spec?: object;
   readonly status?: ClusterProfileStatus;
 }
 
 export interface ClusterProfileStatus {
-  /** KEP-5339: one entry per way to reach the cluster. */
+  /** KEP-5339: the ways to reach the cluster. */
   readonly accessProviders?: readonly AccessProvider[];
-  /** The earlier name of `accessProviders`; read too, and overruled by it where both list a name. */
+  /** The earlier name of `accessProviders`. It is read as well; `accessProviders` wins if both list a name. */
   readonly credentialProviders?: readonly AccessProvider[];
 }
 
 export interface AccessProvider {
   /** The access type, for example `google`. */
   readonly name: string;
-  readonly cluster?: Cluster;
+  readonly cluster?: KubeconfigCluster;
 }
 
 /** The cluster part of a kubeconfig, in Kubernetes' JSON names. */
-export interface Cluster {
+export interface KubeconfigCluster {
   readonly server?: string;
   readonly 'tls-server-name'?: string;
   readonly 'insecure-skip-tls-verify'?: boolean;
-  /** A path: a ClusterProfile has no file system, so it is never applied. */
+  /** A path. Never applied: a ClusterProfile has no file system. */
   readonly 'certificate-authority'?: string;
   /** Base64 of PEM. */
   readonly 'certificate-authority-data'?: string;
@@ -54,7 +54,7 @@ const flag = z
   .nullish()
   .transform((value) => value ?? false);
 
-/** @internal Kubernetes' own reading: `null` and an empty string are as good as absent. */
+/** @internal As in Kubernetes, `null` and an empty string mean absent. */
 export const clusterSchema = z.object(
   {
     server: text('an https:// URL'),
@@ -78,7 +78,7 @@ export const clusterSchema = z.object(
   { error: 'must be an object' },
 );
 
-/** @internal A cluster that has been parsed; every absent field has its default. */
+/** @internal A parsed cluster, with a default for every absent field. */
 export type ParsedCluster = z.output<typeof clusterSchema>;
 
 /** The field names of a cluster. */

@@ -16,7 +16,7 @@ export interface ResolvedCluster {
   readonly disableCompression: boolean;
 }
 
-/** @internal Checks a cluster's fields. Whether it may be insecure, and its proxy have a login, is for the caller to say. */
+/** @internal Checks a cluster's fields. The caller decides whether it may be insecure, and whether its proxy may have a login. */
 export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse): ResolvedCluster {
   const insecureSkipTlsVerify = cluster['insecure-skip-tls-verify'];
   const ca = cluster['certificate-authority-data'];
@@ -44,14 +44,14 @@ export function hasLogin(url: URL): boolean {
   return url.username !== '' || url.password !== '';
 }
 
-/** An absolute https:// or http:// URL whose text later code may append a path to. */
+/** An absolute https:// or http:// URL to which a path can be appended. */
 function readServer(server: string | undefined, path: string, refuse: Refuse): string {
   const bad = (message: string) => refuse('SERVER_INVALID', path, message);
   if (server === undefined) return bad('is missing: it must be an https:// URL');
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^\s\\\p{Cc}]+)$/iu.exec(server) ?? [];
   const url = rest === '' || rest.startsWith('/') ? null : URL.parse(server);
   if (!url || url.hostname === '') return bad('is not an absolute https:// URL: write it as https://host:port');
-  // The URL is not quoted here: what stands before the @ may be a password.
+  // The URL is not quoted here: it may contain a password before the @.
   if (/^[^/?#]*@/.test(rest)) return bad('holds a user or password: take it out');
   if (rest.includes('?')) return bad('must not have a query');
   if (rest.includes('#')) return bad('must not have a fragment');
@@ -61,7 +61,7 @@ function readServer(server: string | undefined, path: string, refuse: Refuse): s
   return `${url.protocol}//${withoutLastSlashes(rest)}`;
 }
 
-/** Base64 of PEM, as Go reads it: line breaks in the base64 are passed over. */
+/** Base64 of PEM. Line breaks in the base64 are ignored, as in Go. */
 function readAuthority(data: string, at: string, refuse: Refuse): string {
   const base64 = data.replace(/[\r\n]/g, '');
   const problem = authorityProblem(base64);
@@ -80,7 +80,7 @@ function certificatesProblem(base64: string): string | undefined {
   return 'problem' in reading ? reading.problem : undefined;
 }
 
-/** What was found wrong with a text, by its digest: controllers resolve the same profiles again and again. */
+/** Results of earlier checks, by the digest of the text: controllers resolve the same profiles repeatedly. */
 const verdicts = new Map<string, string | undefined>();
 const maxVerdicts = 10_000;
 
@@ -96,14 +96,14 @@ function remembered(text: string, problem: (text: string) => string | undefined)
 
 function checkProxy(text: string, path: string, refuse: Refuse): void {
   const url = URL.parse(text);
-  // The URL is not quoted: it may hold a password.
+  // The URL is not quoted: it may have a password.
   if (!url || url.hostname === '' || /[\s\p{Cc}\\]/u.test(text)) refuse('PROXY_INVALID', path, 'is not a URL');
   else if (!['http:', 'https:', 'socks5:'].includes(url.protocol)) {
     refuse('PROXY_INVALID', path, 'must be an http://, https:// or socks5:// URL');
   }
 }
 
-/** In Go `socks5h` is another name of `socks5`: in both the proxy looks the server's name up. */
+/** As in Go, `socks5h` is another name for `socks5`: with both, the proxy resolves the server's name. */
 export function withoutSocks5h(proxyUrl: string): string {
   return proxyUrl.replace(/^socks5h:/i, 'socks5:');
 }

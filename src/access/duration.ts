@@ -10,13 +10,13 @@ const units: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** The longest that Go can hold: 2^63 nanoseconds. */
+/** The longest duration in Go: 2^63 nanoseconds. */
 const longestGoMs = 2 ** 63 * 1e-6;
 
 /** The longest time of a timer, in milliseconds: setTimeout takes no more. */
 export const longestMs = 2 ** 31 - 1;
 
-/** Milliseconds of a Go duration such as `1h30m` or `.5s`; `undefined` for what Go would refuse. */
+/** Milliseconds of a Go duration such as `1h30m` or `.5s`; `undefined` if Go would refuse it. */
 export function parseDuration(text: string): number | undefined {
   const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(text) ?? [];
   if (rest === '0') return 0;
@@ -29,7 +29,7 @@ export function parseDuration(text: string): number | undefined {
   return sign === '-' && ms !== 0 ? -ms : ms;
 }
 
-/** A Go duration of some milliseconds: `90s`. `undefined` for what Go could not hold. */
+/** Formats milliseconds as a Go duration: `90s`; `undefined` if Go cannot represent it. */
 export function formatDuration(ms: number): string | undefined {
   if (!(Math.abs(ms) < longestGoMs)) return undefined;
   // Go counts nanoseconds; more digits, or an exponent, it would refuse.

@@ -1,7 +1,7 @@
-/** Which environment variables and arguments a profile may set. */
+/** Rules for the environment variables and arguments that a profile may set. */
 import { createGlob } from './glob.ts';
 
-/** Names of variables that do the same harm in a profile's hands. */
+/** Names of variables that do the same harm if a profile sets them. */
 export interface DangerousEnvVars {
   /** What such a variable does: `says which files the plugin reads`. */
   readonly does: string;
@@ -11,7 +11,7 @@ export interface DangerousEnvVars {
 
 /**
  * Refused to profiles, unless the operator's `allowedEnvVars` has the exact name. Kinds of names rather than a list of
- * products: whoever writes the next SDK calls its variables by what they are, too.
+ * products: the next SDK will name its variables in the same way.
  */
 export const dangerousEnvVars: readonly DangerousEnvVars[] = [
   {
@@ -74,8 +74,8 @@ const dangerous = dangerousEnvVars.flatMap(({ does, names }) =>
 export type Refusal = (text: string) => string | undefined;
 
 /**
- * For variables, by their names. `allowed` are the provider's `allowedEnvVars`: without them all but the dangerous kinds pass,
- * and no list of these can be complete.
+ * Checks variables by name. `allowed` are the provider's `allowedEnvVars`: without them all but the dangerous kinds are allowed, and
+ * no list of those can be complete.
  */
 export function envVarRule(allowed: readonly string[] | undefined): Refusal {
   const isOpen = allowed?.map(createGlob);
@@ -92,7 +92,7 @@ export function envVarRule(allowed: readonly string[] | undefined): Refusal {
   };
 }
 
-/** For arguments. `allowed` are the provider's `allowedArgs`. */
+/** Checks arguments. `allowed` are the provider's `allowedArgs`. */
 export function argRule(allowed: readonly string[] | undefined): Refusal {
   const isOpen = allowed?.map(createGlob);
   return (argument) => {

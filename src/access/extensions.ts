@@ -1,22 +1,22 @@
-import { isObject } from '../argument.ts';
+import { isObject } from '../errors/check-argument.ts';
 import { argRule, envVarRule } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
 import { checkCount, checkItem } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 import type { Ignored, Refuse } from './refusal.ts';
 
-/** The three extensions that KEP-5339 and KEP-541 reserve; everything else in `extensions` is for others. */
+/** The three extensions that KEP-5339 and KEP-541 reserve. Others are ignored. */
 export const extensionNames = {
   config: 'client.authentication.k8s.io/exec',
   args: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args',
   envs: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-envs',
 } as const;
 
-/** What the extensions make of the provider's exec config. */
+/** The provider's exec config with the extensions applied. */
 export interface AppliedExtensions {
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
-  /** Names in `env` that come from the profile, and stand back where the process's own environment has them. */
+  /** Names in `env` that come from the profile, and yield to variables of the process's own environment. */
   readonly appendIfNotExists: readonly string[];
   readonly config?: Json;
 }
@@ -26,7 +26,7 @@ interface Extension {
   readonly extension?: unknown;
 }
 
-/** Applies a profile's extensions to a provider's exec config, as far as the provider's policies allow. */
+/** Applies a profile's extensions to a provider's exec config, within the provider's policies. */
 export function applyExtensions(
   extensions: readonly Extension[],
   provider: ConfiguredProvider,
@@ -117,7 +117,7 @@ function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly En
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Integers and booleans become their text, as in Go; what has no one obvious text is refused. */
+/** Converts integers and booleans to text, as in Go. Refuses values without one obvious text. */
 function toText(value: unknown): { readonly text: string } | { readonly problem: string } {
   switch (typeof value) {
     case 'string':
@@ -140,7 +140,7 @@ function describe(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object';
 }
 
-/** The variables that the provider's rules let in. */
+/** The variables that the provider's rules allow. */
 function allowedEnvs(
   given: readonly EnvVar[],
   { name: provider, execConfig, profileSourcedEnvVarsPolicy, allowedEnvVars }: ConfiguredProvider,

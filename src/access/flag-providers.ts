@@ -1,12 +1,12 @@
-/** Flags become providers, by way of drafts in the provider file's shape. Pure; every fault is reported, none ends the reading. */
+/** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
-import { ConfigurationError, type Problem } from '../errors.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
 import { parseProviders, providerFieldPaths } from './provider-schema.ts';
-import { splitWords, unwrapQuotes } from './words.ts';
+import { splitWords, unwrapQuotes } from './shell-words.ts';
 
-/** A provider on its way from the flags, in the provider file's shape. */
+/** A provider that is being built from flags, in the shape of the provider file. */
 export interface Draft {
   readonly flag: string;
   readonly name: string;
@@ -15,12 +15,12 @@ export interface Draft {
   readonly setBy: Map<string, string>;
 }
 
-/** The one error that all faults of the flags come in. */
+/** The one error with all problems of the flags. */
 export function flagError(problems: readonly Problem[]): ConfigurationError {
   return new ConfigurationError('FLAG_INVALID', 'flags', problems);
 }
 
-/** A flag as messages show it: the access type and the field, and nothing of the value, which may hold a secret. */
+/** A flag as shown in messages: the access type and the field, without the value, which may contain a secret. */
 function shownFlag(name: string, before: string | undefined): string {
   return before === undefined ? `--${name}` : `--${name} ${JSON.stringify(`${before}=...`)}`;
 }
@@ -110,7 +110,7 @@ export function readOptions(given: readonly string[], drafts: ReadonlyMap<string
   }
 }
 
-/** The first thing that is wrong with a provider's field, in the provider file's words. */
+/** The first problem of a provider's field, in the words of the provider file's schema. */
 function fieldFault(draft: Draft, field: string): string | undefined {
   const parsed = parseProviders({ providers: [shape(draft)] });
   if (!('problems' in parsed)) return undefined;
@@ -122,14 +122,14 @@ function fieldFault(draft: Draft, field: string): string | undefined {
   return `${field}${rest} ${fault.message}`;
 }
 
-/** A flag that sets a policy: the provider file's field for it, and what it may be. */
+/** A flag that sets a policy: its field in the provider file, and its values. */
 export interface PolicyFlag {
   readonly name: string;
   readonly field: 'profileSourcedCLIArgsPolicy' | 'profileSourcedEnvVarsPolicy';
   readonly policies: readonly string[];
 }
 
-/** A policy for one access type, or, where the type is left out, for every draft that has none. */
+/** Sets a policy for one access type, or without a type for every draft that has none. */
 export function readPolicies(
   given: readonly string[],
   { name: flagName, field, policies }: PolicyFlag,
@@ -175,7 +175,7 @@ function unknownType(name: string, drafts: ReadonlyMap<string, Draft>): string {
   return `"${name}" is configured by no --clusterprofile-access-provider${meant ? ` (did you mean ${meant}?)` : `: ${known}`}`;
 }
 
-/** A draft in the provider file's shape, with the defaults of a flag-configured provider. */
+/** A draft in the shape of the provider file, with the defaults of a flag-configured provider. */
 function shape({ name, fields }: Draft): object {
   const entry: Record<string, unknown> = { name };
   const execConfig: Record<string, unknown> = {
@@ -190,14 +190,17 @@ function shape({ name, fields }: Draft): object {
   return { ...entry, execConfig };
 }
 
-/** The provider of a draft. Throws a `ConfigurationError`. */
+/**
+ * Returns the provider of a draft.
+ * @throws {ConfigurationError}
+ */
 export function finish(draft: Draft): ConfiguredProvider {
   const parsed = parseProviders({ providers: [shape(draft)] });
   if ('problems' in parsed) throw flagError(parsed.problems.map(({ message }) => ({ path: draft.flag, message })));
   const [provider] = parsed.providers;
   if (!provider) throw flagError([{ path: draft.flag, message: 'configures no provider' }]);
   if (draft.setBy.has('execConfig.apiVersion')) return provider;
-  // The KEP's own example plugin answers in v1beta1 whatever it is asked, and both versions have the same fields.
+  // The KEP's example plugin always answers in v1beta1. Both versions have the same fields.
   const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
   return { ...provider, acceptedVersions };
 }

@@ -1,8 +1,8 @@
-import type { Problem } from '../errors.ts';
-import { allowlistEntryProblem, digestProblem } from './allowlist-entry.ts';
+import type { Problem } from '../errors/index.ts';
 import { longestMs, parseDuration } from './duration.ts';
 import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
+import { allowlistProblems, type PluginPolicy, policyTypes } from './plugin-policy.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
 
 /**
@@ -31,9 +31,7 @@ export const flagOptions = {
 
 type FlagName = keyof typeof flagOptions;
 
-const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
-
-/** Flags that are there or not, and the option that each sets. */
+/** Boolean flags, and the option that each sets. */
 export const switches = {
   'clusterprofile-watch-provider-file': 'watchProviderFile',
   'clusterprofile-hardened': 'hardened',
@@ -50,7 +48,7 @@ export type FlagValues = {
       : string;
 };
 
-/** What the flags say: the providers they configure, the file that configures more, and options. */
+/** The result of the flags: their providers, the file with more, and options. */
 export interface ParsedFlags {
   readonly providers: readonly ConfiguredProvider[];
   readonly providerFile?: string;
@@ -62,14 +60,11 @@ export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof swi
   readonly timeoutMs?: number;
   readonly maxConcurrentRuns?: number;
   readonly maxResponseBytes?: number;
-  readonly pluginPolicy?: {
-    readonly policyType: (typeof policyTypes)[number];
-    readonly allowlist?: readonly { readonly command: string; readonly sha256?: string }[];
-  };
+  readonly pluginPolicy?: PluginPolicy;
 };
 
 /**
- * Picks our flags out of an argv and leaves every other argument alone: `rest` has those. One leading dash is as good as two.
+ * Picks our flags from an argv; `rest` has every other argument. One leading dash means the same as two.
  */
 export function pickFlags(argv: readonly string[]): {
   readonly values: FlagValues;
@@ -118,7 +113,7 @@ export function pickFlags(argv: readonly string[]): {
   return { values, problems, rest, given };
 }
 
-/** Without this a misspelt flag would be ignored: a misspelt policy must not allow what it should deny. */
+/** Reports a misspelt flag, which would otherwise be ignored: a misspelt policy must not allow what it should deny. */
 function unknownFlag(name: string): Problem | undefined {
   const [, rest] = /^clusterprofile[-_](.*)$/i.exec(name) ?? [];
   if (rest === undefined) return undefined;
@@ -134,7 +129,7 @@ const policyFlags = [
   { name: 'clusterprofile-sourced-env-vars-policy', field: 'profileSourcedEnvVarsPolicy', policies: envVarsPolicies },
 ] as const;
 
-/** Turns the flags into providers and options. Reports every malformed flag, and those found `before`, in one error. */
+/** Turns flags into providers and options. Reports every malformed flag, and the problems found `before`, in one error. */
 export function parseFlags(values: FlagValues, before: readonly Problem[] = []): ParsedFlags {
   const unknown = Object.keys(values).flatMap((name) => (isFlagName(name) ? [] : (unknownFlag(name) ?? [])));
   const problems: Problem[] = [...before, ...unknown];
@@ -185,8 +180,23 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
   const [policy] = flags('clusterprofile-plugin-policy');
   const allowlist = flags('clusterprofile-plugin-allowlist');
   const policyType = policyTypes.find((type) => type === policy);
-  problems.push(...flagPolicyProblems(policy, policyType, allowlist));
   const list = allowlist.length > 0 ? { allowlist: allowlist.map(toAllowlistEntry) } : {};
+  if (policy !== undefined && policyType === undefined) {
+    const meant = nearest(policy, policyTypes);
+    const message = `must be ${policyTypes.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
+    problems.push({ path: `--clusterprofile-plugin-policy ${JSON.stringify(policy)}`, message });
+  } else {
+    const listFlag = '--clusterprofile-plugin-allowlist';
+    for (const {
+      path: [index],
+      message,
+    } of allowlistProblems({ policyType: policyType ?? 'AllowAll', ...list })) {
+      problems.push({
+        path: index === undefined ? listFlag : `${listFlag} ${JSON.stringify(allowlist[index])}`,
+        message,
+      });
+    }
+  }
   return {
     ...Object.fromEntries(switched),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -200,36 +210,6 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
 function toAllowlistEntry(entry: string): { readonly command: string; readonly sha256?: string } {
   const [, command, sha256] = /^(.*)@sha256:(.*)$/s.exec(entry) ?? [];
   return command === undefined || sha256 === undefined ? { command: entry } : { command, sha256 };
-}
-
-function flagPolicyProblems(
-  policy: string | undefined,
-  policyType: (typeof policyTypes)[number] | undefined,
-  allowlist: readonly string[],
-): readonly Problem[] {
-  const [flag, listFlag] = ['--clusterprofile-plugin-policy', '--clusterprofile-plugin-allowlist'];
-  const entries = allowlist.flatMap((entry) => {
-    const { command, sha256 } = toAllowlistEntry(entry);
-    const message = allowlistEntryProblem(command) ?? (sha256 === undefined ? undefined : digestProblem(sha256));
-    return message === undefined ? [] : [{ path: `${listFlag} ${JSON.stringify(entry)}`, message }];
-  });
-  if (policy === undefined) {
-    if (allowlist.length === 0) return [];
-    return [{ path: listFlag, message: `does nothing without ${flag} Allowlist: give both` }, ...entries];
-  }
-  if (policyType === undefined) {
-    const meant = nearest(policy, policyTypes);
-    const hint = meant ? ` (did you mean ${meant}?)` : '';
-    return [
-      { path: `${flag} ${JSON.stringify(policy)}`, message: `must be ${policyTypes.join(', ')}${hint}` },
-      ...entries,
-    ];
-  }
-  if (policyType === 'Allowlist' && allowlist.length === 0)
-    return [{ path: `${flag} Allowlist`, message: `needs ${listFlag}: name the plugins that may be run` }];
-  if (policyType !== 'Allowlist' && allowlist.length > 0)
-    return [{ path: listFlag, message: `does nothing with ${flag} ${policyType}: give Allowlist, or leave it out` }];
-  return entries;
 }
 
 const examples: { readonly [K in FlagName]: string } = {

@@ -1,9 +1,9 @@
-/** Whether the whole of a text matches. */
+/** Whether the whole text matches. */
 export type Glob = (text: string) => boolean;
 
 /**
  * A pattern in which a `*` stands for any characters. Matching takes time in proportion to the pattern and the text, whatever
- * their content is: the text may be somebody else's.
+ * their content is: the text may be hostile.
  */
 export function createGlob(pattern: string): Glob {
   const [first = '', ...between] = pattern.split('*');
@@ -13,7 +13,7 @@ export function createGlob(pattern: string): Glob {
   return (text) => {
     const end = text.length - last.length;
     if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false;
-    // The earliest place of each word leaves most to the next ones, so none is ever looked for twice.
+    // The earliest match of each word leaves most of the text to the next ones, so no backtracking is needed.
     let at: number | undefined = first.length;
     for (const find of finders) {
       at = find(text, at, end);
@@ -24,11 +24,11 @@ export function createGlob(pattern: string): Glob {
 }
 
 /**
- * Finds a word in a part of a text, and gives the place behind it. Knuth, Morris and Pratt's way, which looks at every
- * character once; `indexOf` looks at some of them as often as the word is long.
+ * Finds a word in a part of a text, and returns the index after it. Knuth, Morris and Pratt's algorithm reads each character once;
+ * `indexOf` may read some as often as the word is long.
  */
 function createFinder(word: string): (text: string, from: number, end: number) => number | undefined {
-  /** How much of the word's beginning stands again at the end of what has been found of it. */
+  /** The length of the word's prefix that is also a suffix of the part that was found. */
   const again = [0];
   let matched = 0;
   for (let i = 1; i < word.length; i++) {

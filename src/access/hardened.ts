@@ -1,7 +1,7 @@
-import type { Problem } from '../errors.ts';
+import type { Problem } from '../errors/index.ts';
 import type { ConfiguredProvider } from './provider.ts';
 
-/** What providers lack that a hardened controller has to say of each: where its credential may go, and what profiles may add. */
+/** Returns which rules of a hardened controller a provider lacks: where its credential may go, and what profiles may add. */
 export function hardeningProblems(providers: readonly ConfiguredProvider[]): readonly Problem[] {
   return providers.flatMap((provider) => {
     const { name, profileSourcedCLIArgsPolicy, profileSourcedEnvVarsPolicy, allowInsecureTLS } = provider;

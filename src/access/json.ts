@@ -7,7 +7,7 @@ export const maxDepth = 256;
 /**
  * Copies a JSON value, so that later changes to the original cannot reach the copy.
  * `refuse(path, reason)` is called for the first thing that JSON cannot hold, and must throw. A number beyond 2^53 is
- * refused as well: it lost digits when it was parsed, and the plugin would be told another number than was written.
+ * refused as well: it lost digits when it was parsed, and the plugin would get another number than was written.
  */
 export function copyJson(
   value: unknown,
@@ -26,7 +26,7 @@ export function copyJson(
   if (typeof value !== 'object') return refuse(path, `is not JSON but a ${typeof value}`);
   if (depth >= maxDepth) return refuse(path, `is nested deeper than ${maxDepth} levels`);
   if (Array.isArray(value)) return value.map((item, index) => copyJson(item, `${path}[${index}]`, refuse, depth + 1));
-  // fromEntries defines properties, so that a key named __proto__ stays plain data.
+  // fromEntries defines properties, so that the key __proto__ stays plain data.
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, copyJson(item, `${path}.${key}`, refuse, depth + 1)]),
   );

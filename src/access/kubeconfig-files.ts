@@ -1,20 +1,20 @@
 /**
- * Texts of kubeconfigs come in, one set of entries goes out, merged as kubectl merges the files of KUBECONFIG: of entries
- * with one name the first one counts, as a whole. Pure.
+ * Merges kubeconfigs as kubectl merges the files of KUBECONFIG: of several entries with one name the first counts, as a whole. Pure.
  */
+
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { ConfigurationError, type Problem } from '../errors.ts';
-import { fieldPath } from './field-path.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { mustBe, type Report, text } from './kubeconfig-user.ts';
+import { schemaProblems } from './schema-problems.ts';
 import { kubernetesYaml, type Place, readYaml } from './yaml-text.ts';
 
 /** One kubeconfig. */
 export interface KubeconfigText {
   readonly text: string;
-  /** Of its file, for errors. */
+  /** The path of its file, for errors. */
   readonly path: string | undefined;
-  /** What relative paths in it are relative to; without it they stay as they are. */
+  /** The folder of relative paths in it; without one they stay as they are. */
   readonly directory: string | undefined;
 }
 
@@ -24,31 +24,31 @@ export type ListName = keyof typeof lists;
 /** An entry of `clusters`, `users` or `contexts`, with the file that it comes from. */
 export interface KubeconfigEntry {
   readonly name: string;
-  /** What stands under `cluster`, `user` or `context`: not checked yet. */
+  /** The value of `cluster`, `user` or `context`, not checked yet. */
   readonly value: unknown;
   /** Its path: `clusters[0].cluster`. */
   readonly at: string;
   readonly file: KubeconfigFile;
 }
 
-/** A file whose entries are being read. */
+/** The file of an entry. */
 export interface KubeconfigFile {
   /** `kubeconfig /home/me/.kube/config` */
   readonly where: string;
   readonly report: Report;
-  /** A path of the file, made absolute. */
+  /** Resolves a relative path in the file. */
   readonly inFolder: (path: string) => string;
 }
 
-/** What the files say together. */
+/** The merged files. */
 export interface MergedKubeconfig {
   readonly lists: { readonly [K in ListName]: ReadonlyMap<string, KubeconfigEntry> };
   readonly currentContext: string | undefined;
-  /** For what belongs to no file. */
+  /** Reports a problem that belongs to no file. */
   readonly report: Report;
-  /** Whether anything has been reported, for whichever file. */
+  /** Whether a problem of any file has been reported. */
   readonly hasProblems: () => boolean;
-  /** Throws the one error for everything that has been reported. */
+  /** Throws one error with all reported problems. */
   readonly giveUp: () => never;
 }
 
@@ -57,7 +57,7 @@ const entries = (field: string) =>
     .array(
       z
         .looseObject({ name: z.string(mustBe('text')).nullish() }, mustBe('an object with a name'))
-        // What has no name is never found.
+        // An entry without a name is never found.
         .transform((entry) => ({ name: entry.name ?? '', value: entry[field] })),
       mustBe('a list'),
     )
@@ -72,11 +72,12 @@ const kubeconfigSchema = z.object(
     users: entries(lists.users),
     contexts: entries(lists.contexts),
     'current-context': text(),
+    extensions: z.unknown().optional(),
   },
   mustBe('an object with clusters, users and contexts'),
 );
 
-/** Throws a `ConfigurationError` (`KUBECONFIG_INVALID`) with every file that cannot be read at all. */
+/** @throws ConfigurationError (`KUBECONFIG_INVALID`) with every file that cannot be parsed at all */
 export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeconfig {
   const problems: Problem[] = [];
   const merged: { readonly [K in ListName]: Map<string, KubeconfigEntry> } = {
@@ -88,7 +89,9 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
   const reports: Report[] = [];
   for (const { text, path, directory } of texts) {
     const file = texts.length > 1 && path !== undefined ? { file: path } : {};
-    const parsed = readFile(text, (found) => problems.push(...found.map((problem) => ({ ...file, ...problem }))));
+    const parsed = readKubeconfigText(text, (found) =>
+      problems.push(...found.map((problem) => ({ ...file, ...problem }))),
+    );
     if (!parsed) continue;
     const report: Report = (at, message) => {
       problems.push({ ...file, path: at, message, ...(at === '' ? {} : parsed.placeOf(keysOf(at))) });
@@ -130,21 +133,24 @@ interface ParsedFile {
   placeOf(keys: readonly PropertyKey[]): Place;
 }
 
-/** `undefined` where there is something wrong with the file as a whole. */
-function readFile(content: string, report: (problems: readonly Problem[]) => void): ParsedFile | undefined {
+/** Parses one kubeconfig; its entries are not checked yet. Returns `undefined` after reporting that it cannot be parsed at all. */
+export function readKubeconfigText(
+  content: string,
+  report: (problems: readonly Problem[]) => void,
+): ParsedFile | undefined {
   const invalid = (problems: readonly Problem[]) =>
     new ConfigurationError('KUBECONFIG_INVALID', 'kubeconfig', problems);
   try {
     const { content: value, problems, placeOf } = readYaml(content, invalid, kubernetesYaml);
     report(problems);
-    // As in client-go: an empty file is a kubeconfig in which nothing stands.
+    // As in client-go: an empty file is an empty kubeconfig.
     const parsed = kubeconfigSchema.safeParse(value ?? {});
     if (parsed.success) return { content: parsed.data, placeOf };
     report(
-      parsed.error.issues.map(({ path, message }) => ({
-        path: fieldPath(path),
+      schemaProblems(parsed.error).map(({ path, keys, message }) => ({
+        path,
         message,
-        ...(path.length === 0 ? {} : placeOf(path)),
+        ...(keys.length === 0 ? {} : placeOf(keys)),
       })),
     );
   } catch (error) {
@@ -154,7 +160,7 @@ function readFile(content: string, report: (problems: readonly Problem[]) => voi
   return undefined;
 }
 
-/** `users[0].user.exec` in its parts. */
+/** The parts of a path such as `users[0].user.exec`. */
 function keysOf(path: string): readonly (string | number)[] {
   return (path.match(/[^.[\]]+/g) ?? []).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }

@@ -1,4 +1,4 @@
-/** The user of a kubeconfig: its plugin, what keeps the plugin from being run, and whom it impersonates. Pure. */
+/** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
 import { headerValue } from './header-value.ts';
 import { lastOfEachName } from './provider.ts';
@@ -8,10 +8,10 @@ import type { ResolvedExec } from './resolve.ts';
 /** A certificate or key, as data or as the path of a file. */
 export type PemSource = { readonly pem: string } | { readonly file: string };
 
-/** What a user has without a plugin; empty for a user that has nothing. */
+/** The static credentials of a user; empty if there are none. */
 export interface StaticUser {
   readonly token?: string;
-  /** Read again from time to time, and beats `token` as soon as it can be read. */
+  /** Read again every minute. Beats `token` as soon as it can be read. */
   readonly tokenFile?: string;
   readonly basic?: { readonly username: string; readonly password: string };
   readonly certificate?: PemSource;
@@ -19,7 +19,7 @@ export interface StaticUser {
 }
 
 export const mustBe = (what: string) => ({ error: `must be ${what}` });
-/** Kubernetes' own reading: `null` and an empty string are as good as absent. */
+/** As in Kubernetes, `null` and an empty string count as absent. */
 export const text = (what = 'text (quote numbers and booleans)') =>
   z
     .string(mustBe(what))
@@ -38,7 +38,7 @@ const lenientEnvVar = z.object(
 
 export const userSchema = z.object({
   exec: z
-    // Lenient, as kubectl is: a file that works there works here.
+    // Lenient, like kubectl: a file that works there works here.
     .object({
       ...execConfigSchema.shape,
       env: z.array(lenientEnvVar, mustBe('a list of objects with name and value')).nullish(),
@@ -67,7 +67,7 @@ export const userSchema = z.object({
 export const contextSchema = z.object({ cluster: text(), user: text(), namespace: text() }, mustBe('an object'));
 type User = z.output<typeof userSchema>;
 
-/** Tells of a problem at a path of the kubeconfig. */
+/** Reports a problem at a path of the kubeconfig. */
 export type Report = (path: string, message: string) => void;
 
 export function readExec(
@@ -79,7 +79,7 @@ export function readExec(
   if (!exec) return undefined;
   if (authProvider) report(`${at}.auth-provider`, 'cannot stand beside exec: remove it');
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
-  // KEP-541: the earlier versions had no such field, and were always given the terminal.
+  // KEP-541: earlier versions have no such field, and always get the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
   const interactiveMode = exec.interactiveMode ?? earlier;
   if (!interactiveMode) {
@@ -97,7 +97,7 @@ export function readExec(
   };
 }
 
-/** What does not belong in a terminal becomes `U+001B` and the like. */
+/** Control characters become `U+001B` and the like. */
 function printable(hint: string): string {
   return hint.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\t-\r]/gu, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -105,7 +105,7 @@ function printable(hint: string): string {
   });
 }
 
-/** What a user has without a plugin. client-go: each of it keeps one from being run. */
+/** Reads the static credentials. As in client-go, each of them keeps the plugin from being run. */
 export function readStatic(user: User, at: string, inFolder: (path: string) => string, report: Report): StaticUser {
   const { token, tokenFile, username, password } = user;
   if (token && (username || password)) report(`${at}.${username ? 'username' : 'password'}`, besideToken);
@@ -138,7 +138,7 @@ export function readStatic(user: User, at: string, inFolder: (path: string) => s
 
 const besideToken = 'cannot stand beside a token: keep one of the two';
 
-/** What is wrong with a credential that will be sent. client-go looks at it only then. */
+/** Reports what is wrong with a credential that will be sent. client-go checks it only then. */
 export function checkSent(
   { 'auth-provider': authProvider, exec, token, tokenFile, username }: User,
   at: string,
@@ -169,7 +169,7 @@ export function readImpersonation(user: User, at: string, report: Report): Reado
   return headers;
 }
 
-/** Percent-encodes what cannot stand in a header's name, as the API server decodes it. */
+/** Percent-encodes characters that a header's name cannot have. The API server decodes them. */
 function escapeHeaderKey(name: string): string {
   return [...Buffer.from(name)]
     .map((byte) => {

@@ -1,13 +1,13 @@
 /**
- * Kubeconfigs come in, the access of one context goes out, with the other credentials of its user.
- * Pure but for `readFile`: it must not know of plugins that run or of the network.
+ * Reads one context of some kubeconfigs: its cluster, its plugin, and the other credentials of its user. Pure but for `readFile`: knows
+ * neither running plugins nor the network.
  */
+
 import type { z } from 'zod';
-import { errnoOf } from '../errno.ts';
+import { errnoOf } from '../util/errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';
-import { fieldPath } from './field-path.ts';
 import { copyJson, type Json } from './json.ts';
 import {
   type KubeconfigEntry,
@@ -29,6 +29,7 @@ import {
 import { nearest } from './nearest.ts';
 import type { Ignored, Refuse } from './refusal.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
+import { schemaProblems } from './schema-problems.ts';
 
 /** The access that one context of a kubeconfig describes. */
 export interface KubeconfigAccess {
@@ -36,24 +37,24 @@ export interface KubeconfigAccess {
   readonly user: string;
   /** Whose credential it is, for messages: `kubeconfig /home/me/.kube/config, user me`. */
   readonly origin: string;
-  /** Of objects that name none. */
+  /** The namespace of objects that name none. */
   readonly namespace: string | undefined;
   readonly access: ConfigAccess;
-  /** Where the cluster's authority was read from, if from a file. */
+  /** The file of the certificate authority, if it was read from one. */
   readonly authorityFile: string | undefined;
-  /** As it was written: it may have a user and a password. `access` has it without them. */
+  /** As in the file: it may contain a login. `access` has it without one. */
   readonly proxyUrl: string | undefined;
-  /** The plugin to run; without one the credential is what `staticUser` has, or none. */
+  /** The plugin to run; absent if `staticUser` has the credential, or there is none. */
   readonly exec: ResolvedExec | undefined;
   readonly staticUser: StaticUser;
-  /** Headers of every request, lower case; several values stay several. */
+  /** Headers of every request, in lower case. */
   readonly impersonation: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * Reads one context of some kubeconfigs, `current-context` unless it is named. `readFile` gives the content of the certificate
- * authority's file. Throws a `ConfigurationError` (`KUBECONFIG_INVALID`) with every problem of that context, its line and its
- * path.
+ * @param context default: `current-context`
+ * @param readFile reads the certificate authority's file
+ * @throws ConfigurationError (`KUBECONFIG_INVALID`) with every problem of that context, each with its line and path
  */
 export function parseKubeconfig(
   texts: readonly KubeconfigText[],
@@ -63,7 +64,7 @@ export function parseKubeconfig(
   return readContext(mergeKubeconfigs(texts), context, readFile);
 }
 
-/** The same, for kubeconfigs that have been merged already. */
+/** As `parseKubeconfig`, for kubeconfigs that were merged before. */
 export function readContext(
   kubeconfig: MergedKubeconfig,
   contextName: string | undefined,
@@ -81,8 +82,8 @@ export function readContext(
   const context = parse(contextSchema, contextEntry) ?? giveUp();
   const clusterEntry = find(kubeconfig, 'clusters', context.cluster, `${at}.cluster`, file.report);
   // As in kubectl: without a user no credential is sent.
-  const nobody: KubeconfigEntry = { name: '', value: {}, at: `${at}.user`, file };
-  const userEntry = context.user ? find(kubeconfig, 'users', context.user, `${at}.user`, file.report) : nobody;
+  const anonymous: KubeconfigEntry = { name: '', value: {}, at: `${at}.user`, file };
+  const userEntry = context.user ? find(kubeconfig, 'users', context.user, `${at}.user`, file.report) : anonymous;
   if (!clusterEntry || !userEntry) return giveUp();
   const parsedCluster = parse(clusterSchema, clusterEntry);
   const secure = !/^http:/i.test(parsedCluster?.server ?? '');
@@ -108,7 +109,7 @@ export function readContext(
   return {
     context: contextEntry.name,
     user: userEntry.name,
-    origin: `${userEntry.file.where}, ${userEntry === nobody ? `context ${contextEntry.name}` : `user ${userEntry.name}`}`,
+    origin: `${userEntry.file.where}, ${userEntry === anonymous ? `context ${contextEntry.name}` : `user ${userEntry.name}`}`,
     namespace: context.namespace,
     access: {
       provider: 'kubeconfig',
@@ -124,7 +125,7 @@ export function readContext(
   };
 }
 
-/** The entry that a context, or the caller, asks for by its name. */
+/** Finds an entry by the name that a context or the caller gives. */
 function find(
   { lists }: MergedKubeconfig,
   list: ListName,
@@ -143,18 +144,16 @@ function find(
   return undefined;
 }
 
-/** Parses an entry; its problems are reported, and `undefined` says that there are some. */
+/** Parses an entry. Returns `undefined` after reporting its problems. */
 function parse<T extends z.ZodType>(schema: T, { value, at, file }: KubeconfigEntry): z.output<T> | undefined {
   const parsed = schema.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) {
-    const field = fieldPath(issue.path);
-    file.report(field === '' ? at : `${at}.${field}`, issue.message);
-  }
+  for (const { path, message } of schemaProblems(parsed.error))
+    file.report(path === '' ? at : `${at}.${path}`, message);
   return undefined;
 }
 
-/** What a user has; `undefined` where something about it has been reported. */
+/** Reads a user. Returns `undefined` after reporting its problems. */
 function readUser(entry: KubeconfigEntry, secure: boolean) {
   const user = parse(userSchema, entry);
   if (!user) return undefined;
@@ -167,7 +166,7 @@ function readUser(entry: KubeconfigEntry, secure: boolean) {
   };
 }
 
-/** The cluster, and the exec extension. */
+/** Reads a cluster and its exec extension. */
 function readCluster(
   parsed: ParsedCluster,
   secure: boolean,
@@ -177,7 +176,7 @@ function readCluster(
 ): Pick<KubeconfigAccess, 'authorityFile'> & { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
   const { at, file } = entry;
   const authority = readCertificateAuthority(parsed, entry, readFile);
-  // As in client-go: without TLS nothing of this is looked at.
+  // As in client-go: these fields are ignored without TLS.
   const tls = secure ? authority : { 'insecure-skip-tls-verify': false, 'tls-server-name': undefined };
   const refuse: Refuse = (_code, path, message) => {
     file.report(path, message);
@@ -202,7 +201,7 @@ function readCluster(
   return { cluster, config, authorityFile: isFromFile ? file.inFolder(caFile) : undefined };
 }
 
-/** The content of the authority's file where there is one, else the data in the kubeconfig. */
+/** The content of the authority's file, if one is named, else the data in the kubeconfig. */
 function readCertificateAuthority(
   cluster: ParsedCluster,
   { at, file }: KubeconfigEntry,

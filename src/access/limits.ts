@@ -1,6 +1,6 @@
 /**
- * How much a ClusterProfile may say. Whoever may write one could otherwise keep the controller of all clusters busy; these
- * are far above what a cluster manager publishes.
+ * Limits the size of a ClusterProfile: otherwise the author of one could keep the controller of all clusters busy. The limits are far
+ * above what a cluster manager publishes.
  */
 import type { ParsedCluster } from './cluster-profile.ts';
 import { maxDepth } from './json.ts';
@@ -10,19 +10,19 @@ import type { Refuse } from './refusal.ts';
 const maxExtensionBytes = 256 * 1024;
 /** Arguments, variables, or extensions. */
 const maxItems = 1_000;
-/** An argument, or a variable with its name, in bytes with the NUL at its end: the kernel takes no more. */
+/** An argument, or a variable with its name, in bytes including the final NUL: the kernel's limit. */
 const maxItemBytes = 128 * 1024;
-/** A URL. No proxy or gateway takes a longer one. */
+/** A URL. Proxies and gateways refuse longer ones. */
 const maxUrlBytes = 4 * 1024;
 /** A host name (RFC 1035). */
 const maxHostBytes = 253;
 
-/** What a profile asked for and did not get: so many are told one by one. */
+/** The most ignored fields of a profile that are listed. */
 export const maxIgnored = 100;
 /** The longest path of one of these, and the longest reason. */
 export const maxIgnoredBytes = 512;
 
-/** Refuses a cluster that says more than any cluster manager would. Looks at no more of it than the limits. */
+/** Refuses a cluster larger than any cluster manager would publish. Reads no more of it than the limits. */
 export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): void {
   const tooLong = (field: string, limit: number) =>
     refuse('PROFILE_TOO_LARGE', `${at}.${field}`, `is longer than ${limit} bytes: shorten it`);
@@ -42,7 +42,7 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
   }
 }
 
-/** Refuses more extensions than anybody reads; before they are parsed. */
+/** Refuses too many extensions, before they are parsed. */
 export function checkExtensionCount(cluster: unknown, at: string, refuse: Refuse): void {
   const extensions: unknown = Object(cluster).extensions;
   if (Array.isArray(extensions)) checkCount(extensions.length, 'extensions', `${at}.extensions`, refuse);
@@ -54,7 +54,7 @@ export function checkCount(count: number, what: string, path: string, refuse: Re
     refuse('PROFILE_TOO_LARGE', path, `holds ${count} ${what}, and ${maxItems} may be there at most`);
 }
 
-/** Refuses an argument, or a variable as `name=value`, that no process could be given. */
+/** Refuses an argument, or a variable as `name=value`, that no process can receive. */
 export function checkItem(item: string, path: string, refuse: Refuse): void {
   const size = Buffer.byteLength(item) + 1;
   if (size > maxItemBytes)
@@ -62,8 +62,8 @@ export function checkItem(item: string, path: string, refuse: Refuse): void {
 }
 
 /**
- * What is left of a number of bytes after a value as JSON, escapes not counted; below 0 as soon as it is too much. What is
- * nested deeper than any JSON here may be is too much, and with it a value that holds itself.
+ * Subtracts the size of a value as JSON, escapes not counted, from `bytes`; the result is below 0 if it is too large. A value that is
+ * nested too deeply, or contains itself, is too large.
  */
 function spend(left: number, value: unknown, depth = 0): number {
   if (typeof value === 'string') return left - Buffer.byteLength(value) - 2;

@@ -1,5 +1,5 @@
-/** Which of the operator's providers serves a profile, and whether the profile may use it. */
-import { isObject } from '../argument.ts';
+/** Finds the operator's provider for a profile, and checks that the profile may use it. */
+import { isObject } from '../errors/check-argument.ts';
 import type { AccessProvider, ClusterProfile } from './cluster-profile.ts';
 import { createGlob } from './glob.ts';
 import { nearest } from './nearest.ts';
@@ -65,7 +65,7 @@ export function notPublished(what: string): string {
   return `the cluster manager has not published ${what} yet; see its log if that lasts`;
 }
 
-/** Most likely a typing mistake, on one side or the other. */
+/** Probably a typing mistake, on one side or the other. */
 function nearMatch(offered: readonly string[], configured: readonly string[]): string {
   for (const name of offered.slice(0, 20)) {
     const meant = name.length > longestCompared ? undefined : nearest(name, configured.slice(0, 100));

@@ -1,7 +1,7 @@
 import { closestMatch } from 'leven';
 
 /**
- * The candidate that somebody who wrote `word` most likely meant: at most a third of the letters differ, and half of each of its
+ * The candidate that `word` most likely means: at most a third of the letters differ, and half of each of its
  * parts between dashes, so that `builtin-aws` is not taken for a mistyped `builtin-gcp`.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {

@@ -1,14 +1,14 @@
-/** Whether a request's path stays below another one, however a gateway on the way may read it. */
+/** Checks that a request's path stays below another one, however a gateway may read it. */
 
-/** Segments that a path has to begin with, as they are written. */
+/** Segments that a path has to begin with, as written. */
 export type Segments = readonly string[];
 
 /** How often a path may have been percent-encoded. */
 const maxEncodings = 3;
 
 /**
- * Whether a path (with its query, if there is one) is one of those, or below it. It has to begin with the very segments;
- * after them nothing may lead out again: no dots, encoded once or more often, no backslash for a slash, no double slash.
+ * Whether a path (with its query, if any) equals a bound, or is below it. It has to begin with the exact segments, and nothing after
+ * them may lead out again: no dots, encoded once or more often, no backslash for a slash, no double slash.
  */
 export function staysBelow(bounds: readonly Segments[], path: string): boolean {
   const [target = ''] = path.split('?', 1);
@@ -23,7 +23,7 @@ function isBelow(bound: Segments, segments: Segments): boolean {
   if (rest === undefined) return false;
   let depth = 0;
   for (const segment of rest.split(/[/\\]/)) {
-    // Some servers cut off what stands after a semicolon, or what reads as a query once it is decoded, and skip blanks.
+    // Some servers cut off what follows a semicolon, or a query that appears only after decoding, and skip blanks.
     const [name = ''] = segment.replace(/[\s\p{Cc}]/gu, '').split(/[;?#]/, 1);
     if (name === '..') depth -= 1;
     else if (name !== '' && name !== '.') depth += 1;
@@ -32,7 +32,7 @@ function isBelow(bound: Segments, segments: Segments): boolean {
   return true;
 }
 
-/** `undefined` for what is encoded too often, or in a way that only hides what it is. */
+/** `undefined` if the path is encoded too often, or in a way that only hides its content. */
 function decoded(text: string): string | undefined {
   let current = text;
   for (let times = 0; times <= maxEncodings; times++) {

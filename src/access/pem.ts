@@ -1,4 +1,4 @@
-/** Reads PEM: the one place that says which certificates a text holds. Pure. */
+/** Reads PEM: the one place that decides which certificates a text has. Pure. */
 import { X509Certificate } from 'node:crypto';
 
 /** No bundle of a system has more certificates; each takes a while to read. */
@@ -8,12 +8,12 @@ const maxCertificates = 500;
 export type PemReading = { readonly certificates: readonly X509Certificate[] } | { readonly problem: string };
 
 /**
- * The certificates of a text. OpenSSL, which reads it again for a connection, takes more than blocks called `CERTIFICATE`: so a
- * block of any other name or form is refused, and what was looked at is what will be trusted. Text between blocks is passed over,
- * but not on their first and last lines: with it OpenSSL would not see the block.
+ * Returns the certificates of a text. OpenSSL, which reads it again for a connection, also accepts blocks other than `CERTIFICATE`: so a
+ * block of any other name or form is refused, and exactly what was checked will be trusted. Text between blocks is ignored, but not on
+ * their first and last lines: OpenSSL would not see such a block.
  */
 export function readCertificates(pem: string): PemReading {
-  // One step further than the limit: of more it does not matter how many.
+  // Stops one beyond the limit: the exact number does not matter.
   const [before = '', ...blocks] = pem.split('-----BEGIN', maxCertificates + 2);
   if (blocks.length === 0) return { problem: 'holds no PEM certificate: it must be the base64 of a PEM file' };
   if (blocks.length > maxCertificates) {

@@ -3,8 +3,8 @@ import type { ConfigAccess, ResolvedExec } from './resolve.ts';
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * The same access, which prints the values of its variables as `[redacted]`: they are what the operator configured, and some
- * put a secret there. Code reads them as before. `inspect` always hides them; with `json`, `JSON.stringify` does too.
+ * Returns an access that prints the values of its variables as `[redacted]`: the operator configured them, and may have put a secret
+ * there. Code reads them as before. `inspect` always hides them; with `json`, `JSON.stringify` does too.
  */
 export function printedWithoutValues<T extends ConfigAccess>(access: T, { json }: { readonly json: boolean }): T {
   const { exec: given } = access;
@@ -13,7 +13,7 @@ export function printedWithoutValues<T extends ConfigAccess>(access: T, { json }
     ...given,
     env: given.env.map(({ name }) => ({ name, value: '[redacted]' })),
   });
-  // Not enumerable: to code, to comparisons and to copies it is the plain data that it was.
+  // Not enumerable: code, comparisons and copies see plain data.
   const exec = Object.defineProperty({ ...given }, inspectCustom, { value: hidden });
   if (json) Object.defineProperty(exec, 'toJSON', { value: hidden });
   return { ...access, exec };

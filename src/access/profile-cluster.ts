@@ -1,4 +1,4 @@
-/** Where a profile's cluster is, and whether a credential may go there. */
+/** Reads where a profile's cluster is, and checks that a credential may go there. */
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { ParsedCluster } from './cluster-profile.ts';
 import { notPublished } from './match-provider.ts';
@@ -57,7 +57,7 @@ function checkAllowed(
   if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {
     const names = allowedServerNames ?? [];
     if (!isServerName(tlsServerName, server, names)) {
-      // A router that goes by this name would hand the connection to another server, and the profile brings its authority.
+      // A router that uses this name would pass the connection to another server, which the profile's authority could vouch for.
       const which = `allowedServerNames of provider ${name} (${list(names)})`;
       const message = `"${tlsServerName}" is neither the host of server nor in ${which}: no credential is sent there; correct the profile, or the list`;
       refuse('SERVER_NOT_ALLOWED', `${at}.tls-server-name`, message);

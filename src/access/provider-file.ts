@@ -1,11 +1,12 @@
-import { ConfigurationError, type Problem } from '../errors.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import type { ConfiguredProvider } from './provider.ts';
 import { parseProviders } from './provider-schema.ts';
 import { readYaml } from './yaml-text.ts';
 
 /**
  * Reads the text of a provider file, JSON or YAML.
- * `path` only names the file in errors. Throws one `ConfigurationError` with every problem, its line and its path.
+ * @param path - names the file in errors
+ * @throws {ConfigurationError} with every problem, its line and its path
  */
 export function parseProviderFile(text: string, path: string): readonly ConfiguredProvider[] {
   const invalid = (problems: readonly Problem[]) =>
@@ -28,8 +29,8 @@ const cutOffMessage =
   'does not end with a line break, as if it had been cut off: write it whole, and rename it into place';
 
 /**
- * YAML that was cut off is YAML too, with rules missing: a full disk leaves such a file. It seldom ends with a line break.
- * JSON that was cut off is none.
+ * A truncated YAML file, as a full disk leaves it, is still valid YAML, without some rules. It rarely ends with a line break.
+ * Truncated JSON is invalid.
  */
 function isCutOff(text: string): boolean {
   return text.trim() !== '' && !text.endsWith('\n') && !/^\s*[{[]/.test(text);

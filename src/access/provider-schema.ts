@@ -1,8 +1,7 @@
-/** What an operator wrote goes in, ConfiguredProviders come out, or everything that is wrong with it. */
+/** Parses an operator's providers into ConfiguredProviders, or reports every problem. */
 import { z } from 'zod';
-import { ConfigurationError, type Problem } from '../errors.ts';
+import { ConfigurationError } from '../errors/index.ts';
 import { apiVersions } from './api-versions.ts';
-import { fieldPath } from './field-path.ts';
 import { nearest } from './nearest.ts';
 import {
   type AllowedProfiles,
@@ -15,6 +14,7 @@ import {
   type Provider,
   type ProviderRules,
 } from './provider.ts';
+import { type SchemaProblem, schemaProblems } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
 
 const noNul = { error: 'holds a NUL character, which no process can be given' };
@@ -128,23 +128,18 @@ export const providerFieldPaths: readonly string[] = [
   ...knownFields.execConfig.map((field) => `execConfig.${field}`),
 ];
 
-/** A problem with the path in its parts, so that a file's reader can find the line. */
-export interface SchemaProblem extends Problem {
-  readonly keys: readonly PropertyKey[];
-}
-
 /** Validates the content of a provider file, or the constructor's list wrapped in `{ providers }`. */
 export function parseProviders(
   content: unknown,
 ): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
   const parsed = providersSchema.safeParse(content);
   const duplicates = duplicateNames(namesSchema.parse(content).providers.map(({ name }) => name));
-  if (!parsed.success) return { problems: [...parsed.error.issues.flatMap(toProblems), ...duplicates] };
+  if (!parsed.success) return { problems: [...schemaProblems(parsed.error, { known: fieldsAt }), ...duplicates] };
   if (duplicates.length > 0) return { problems: duplicates };
   return { providers: parsed.data.providers.map(withDefaults) };
 }
 
-/** Reads the names also where all else is wrong, so that a name given twice is reported in the same run. */
+/** Reads the names even if the rest is invalid, so that a duplicate name is reported in the same run. */
 const namesSchema = z
   .object({ providers: z.array(z.object({ name: z.string().optional() }).catch({})).catch([]) })
   .catch({ providers: [] });
@@ -177,7 +172,7 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
   };
 }
 
-/** The rules that are set; what is absent stays absent. */
+/** The rules that are set. Absent ones stay absent. */
 function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
   const { allowedProfiles, allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
   return {
@@ -190,7 +185,7 @@ function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
   };
 }
 
-/** A name given twice: the second could never be used. */
+/** A duplicate name: the second provider could never be used. */
 function duplicateNames(names: readonly (string | undefined)[]): readonly SchemaProblem[] {
   return names.flatMap((name, index) => {
     const first = names.indexOf(name);
@@ -200,20 +195,8 @@ function duplicateNames(names: readonly (string | undefined)[]): readonly Schema
   });
 }
 
-function toProblems(issue: z.core.$ZodIssue): readonly SchemaProblem[] {
-  if (issue.code !== 'unrecognized_keys') {
-    return [{ path: fieldPath(issue.path), keys: issue.path, message: issue.message }];
-  }
-  return issue.keys.map((key) => {
-    const keys = [...issue.path, key];
-    const known = keys.length === 1 ? ['providers'] : fieldsBeside(issue.path);
-    const meant = nearest(key, known);
-    const message = `is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
-    return { path: fieldPath(keys), keys, message };
-  });
-}
-
-function fieldsBeside(path: readonly PropertyKey[]): readonly string[] {
+function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
+  if (path.length === 0) return ['providers'];
   if (path.includes('env')) return Object.keys(envVarSchema.shape);
   if (path.includes('allowedProfiles')) return ['namespaces', 'clusterManagers'];
   return path.includes('execConfig') ? knownFields.execConfig : knownFields.provider;

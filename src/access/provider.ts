@@ -1,4 +1,4 @@
-/** What an operator configures for an access type. */
+/** The configuration of an access type. */
 import type { ApiVersion } from './api-versions.ts';
 import type { UrlPattern } from './url-pattern.ts';
 
@@ -6,11 +6,11 @@ import type { UrlPattern } from './url-pattern.ts';
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof interactiveModes)[number];
 
-/** KEP-5339: what happens to the profile's additional-args. */
+/** KEP-5339: how the profile's additional-args are handled. */
 export const cliArgsPolicies = ['Append', 'Ignore'] as const;
 export type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
 
-/** KEP-5339: what happens to the profile's additional-envs. */
+/** KEP-5339: how the profile's additional-envs are handled. */
 export const envVarsPolicies = ['AppendIfNotExists', 'Replace', 'Ignore'] as const;
 export type EnvVarsPolicy = (typeof envVarsPolicies)[number];
 
@@ -26,52 +26,71 @@ export interface ExecConfig {
   readonly command: string;
   readonly args?: readonly string[];
   readonly env?: readonly EnvVar[];
-  /** Hand `spec.cluster` to the plugin. Default: false. */
+  /**
+   * Pass `spec.cluster` to the plugin.
+   * @default false
+   */
   readonly provideClusterInfo?: boolean;
-  /** Shown when the executable is missing. */
+  /** Shown if the executable is missing. */
   readonly installHint?: string;
-  /** Default: `Never`. */
+  /** @default Never */
   readonly interactiveMode?: InteractiveMode;
 }
 
-/** The profile has to match each list that is given. In these names a `*` stands for any characters. */
+/** The profile has to match each given list. A `*` in a name stands for any characters. */
 export interface AllowedProfiles {
-  /** Of `metadata.namespace`, which RBAC decides. */
+  /** Values of `metadata.namespace`, which RBAC controls. */
   readonly namespaces?: readonly string[];
-  /** Of `spec.clusterManager.name`, which is what the profile says of itself. */
+  /** Values of `spec.clusterManager.name`, which the profile itself claims. */
   readonly clusterManagers?: readonly string[];
 }
 
-/** What the operator configured for one access type. Exactly the shape of an entry of the provider file. */
+/** The configuration of one access type, in the shape of an entry of the provider file. */
 export interface Provider {
   /** The access type, matched with the names in `status.accessProviders`. */
   readonly name: string;
   readonly execConfig: ExecConfig;
-  /** Default: `Ignore`. */
+  /** @default Ignore */
   readonly profileSourcedCLIArgsPolicy?: CLIArgsPolicy;
-  /** Default: `Ignore`. */
+  /** @default Ignore */
   readonly profileSourcedEnvVarsPolicy?: EnvVarsPolicy;
-  /** Which profiles may use this provider. Default: any. */
+  /**
+   * The profiles that may use this provider.
+   * @default any
+   */
   readonly allowedProfiles?: AllowedProfiles;
-  /** Let profiles of this access type switch TLS verification off. Default: false. */
+  /**
+   * Let profiles of this access type turn TLS verification off.
+   * @default false
+   */
   readonly allowInsecureTLS?: boolean;
   /**
-   * Servers that profiles of this access type may name: `https://*.example.com[:port][/prefix]`, a `*` standing for one whole
-   * label of the host, or `https://10.0.0.0/8[:port][/prefix]`. Default: any. With it a profile may name a proxy only where
-   * `allowedProxies` has it, a `tls-server-name` only as the next field says, and a prefix binds every request.
+   * Servers that profiles of this access type may name: `https://*.example.com[:port][/prefix]`, where `*` stands for one whole label
+   * of the host, or `https://10.0.0.0/8[:port][/prefix]`. If set, a profile may name only a proxy of `allowedProxies` and a
+   * `tls-server-name` of `allowedServerNames`, and a prefix restricts every request.
+   * @default any
    */
   readonly allowedServers?: readonly string[];
-  /** What a profile may set `tls-server-name` to beside the server's own host: `*.example.com`. Default, with `allowedServers`: nothing. */
+  /**
+   * Values of `tls-server-name` that a profile may set besides the server's own host: `*.example.com`.
+   * @default none with `allowedServers`, else any
+   */
   readonly allowedServerNames?: readonly string[];
   /** Proxies that profiles may name, in the same form with `http`, `https` or `socks5`. */
   readonly allowedProxies?: readonly string[];
-  /** Variables that profiles may set: names, or beginnings with a final `*`. Default: any but the dangerous ones. */
+  /**
+   * Variables that profiles may set: names, or prefixes with a final `*`.
+   * @default any but the dangerous ones
+   */
   readonly allowedEnvVars?: readonly string[];
-  /** Arguments that profiles may add: whole arguments, a `*` standing for any characters. Default: any. */
+  /**
+   * Arguments that profiles may add: whole arguments, where `*` stands for any characters.
+   * @default any
+   */
   readonly allowedArgs?: readonly string[];
 }
 
-/** What a provider lets profiles say; parsed. */
+/** A provider's parsed rules for profiles. */
 export interface ProviderRules {
   readonly allowedProfiles?: AllowedProfiles;
   readonly allowedServers?: readonly UrlPattern[];
@@ -81,7 +100,7 @@ export interface ProviderRules {
   readonly allowedArgs?: readonly string[];
 }
 
-/** A provider that has been validated, with every default in place. */
+/** A validated provider with every default. */
 export interface ConfiguredProvider extends ProviderRules {
   readonly name: string;
   readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & Pick<ExecConfig, 'installHint'>;
@@ -92,7 +111,7 @@ export interface ConfiguredProvider extends ProviderRules {
   readonly acceptedVersions: readonly ApiVersion[];
 }
 
-/** The kernel takes no `=` or NUL in a name; the exec info is ours to set. */
+/** Checks the name of a variable: the kernel refuses `=` and NUL, and this package sets the exec info. */
 export function envNameProblem(name: string): string | undefined {
   if (name === '') return 'is an empty name: give the variable a name';
   if (name.includes('=')) return 'has "=" in its name, which no environment variable can have';
@@ -101,7 +120,7 @@ export function envNameProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** As in a process's environment, a later value of the same name wins; it keeps the first one's place. */
+/** As in a process's environment, the last value of a name wins. It keeps the place of the first one. */
 export function lastOfEachName(env: readonly EnvVar[]): readonly EnvVar[] {
   const values = new Map(env.map(({ name, value }) => [name, value]));
   return [...values].map(([name, value]) => ({ name, value }));

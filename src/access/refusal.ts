@@ -1,12 +1,12 @@
-/** What happens to a field of a profile or a kubeconfig that is not applied: it is an error, or it is listed. */
-import type { ProfileErrorCode } from '../errors.ts';
+/** How a field of a profile or kubeconfig that is not applied is reported: as an error, or in a list. */
+import type { ProfileErrorCode } from '../errors/index.ts';
 
-/** Throws the error for something in the profile that cannot be used. */
+/** Throws the error for a field of the profile that cannot be used. */
 export type Refuse = (code: ProfileErrorCode, path: string, message: string) => never;
 
-/** Something that the profile asked for and did not get. */
+/** A setting of the profile that was not applied. */
 export interface Ignored {
-  /** Field of the ClusterProfile. */
+  /** The field of the ClusterProfile. */
   readonly path: string;
   readonly reason: string;
 }

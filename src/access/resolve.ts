@@ -1,10 +1,10 @@
 /**
- * A ClusterProfile and the operator's providers come in, a ResolvedAccess goes out: everything needed to connect.
- * Pure: it must not know of plugins that run, of files, or of the network.
+ * Resolves a ClusterProfile with the operator's providers into a ResolvedAccess: everything needed to connect. Pure: it must not run
+ * plugins, read files, or use the network.
  */
-import { isObject } from '../argument.ts';
-import { ProfileError } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { isObject } from '../errors/check-argument.ts';
+import { ProfileError } from '../errors/index.ts';
+import { printable } from '../util/printable.ts';
 import type { ApiVersion } from './api-versions.ts';
 import type { ResolvedCluster } from './cluster.ts';
 import { type ClusterProfile, clusterFields, clusterSchema } from './cluster-profile.ts';
@@ -17,13 +17,13 @@ import { readCluster } from './profile-cluster.ts';
 import type { ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
 import type { Ignored, Refuse } from './refusal.ts';
 
-/** The result of matching a ClusterProfile with the providers. Plain JSON, and a copy: nothing of it is shared. */
+/** The result of matching a ClusterProfile with the providers: a copy, in plain JSON. */
 export interface ResolvedAccess {
   /** The access type that matched. */
   readonly provider: string;
   readonly cluster: ResolvedCluster;
   readonly exec: ResolvedExec;
-  /** Everything that the profile asked for and did not get. */
+  /** Settings of the profile that were not applied. */
   readonly ignored: readonly Ignored[];
 }
 
@@ -33,8 +33,8 @@ export interface ResolvedExec {
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
   /**
-   * Names of variables in `env` that a profile adds under `AppendIfNotExists`: each is left out of a run for which the
-   * process's own environment has it. That is looked at when the plugin runs, so `ignored` does not have it.
+   * Names of variables in `env` that a profile adds under `AppendIfNotExists`: a run omits those that the process's own environment
+   * has. This is decided when the plugin runs, so `ignored` does not list them.
    */
   readonly appendIfNotExists?: readonly string[];
   readonly provideClusterInfo: boolean;
@@ -44,7 +44,7 @@ export interface ResolvedExec {
   readonly interactiveMode: InteractiveMode;
 }
 
-/** What a config connects with: a `ResolvedAccess`, or what a kubeconfig says, whose user may do without a plugin. */
+/** The access of a config: a `ResolvedAccess`, or that of a kubeconfig, whose user may have no plugin. */
 export interface ConfigAccess extends Omit<ResolvedAccess, 'exec'> {
   readonly exec?: ResolvedExec;
 }
@@ -58,7 +58,10 @@ export function profileName(profile: ClusterProfile): string {
   return parts.length === 0 ? '(without a name)' : printable(parts.join('/'), 512);
 }
 
-/** Matches a profile with the providers, in the providers' order. Throws nothing but a `ProfileError`. */
+/**
+ * Matches a profile with the providers, in the providers' order.
+ * @throws {ProfileError} and nothing else
+ */
 export function resolve(profile: ClusterProfile, providers: readonly ConfiguredProvider[]): ResolvedAccess {
   let chosen: string | undefined;
   const refuse: Refuse = (code, path, message) => {
@@ -106,12 +109,12 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
       ...(installHint === undefined ? {} : { installHint }),
       interactiveMode,
     },
-    ignored: told(ignored),
+    ignored: listed(ignored),
   };
 }
 
 /** This is logged: one profile must not forge lines of a log, or fill it. */
-function told(ignored: readonly Ignored[]): readonly Ignored[] {
+function listed(ignored: readonly Ignored[]): readonly Ignored[] {
   const first = ignored.slice(0, maxIgnored).map(({ path, reason }) => ({
     path: printable(path, maxIgnoredBytes),
     reason: printable(reason, maxIgnoredBytes),

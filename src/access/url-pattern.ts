@@ -1,4 +1,4 @@
-/** Which servers and proxies a profile may name: URLs are parsed and compared part by part, never as text. */
+/** Matches the servers and proxies that a profile may name. URLs are parsed and compared part by part, never as text. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type Segments, staysBelow } from './path-bounds.ts';
 
@@ -9,7 +9,7 @@ export interface UrlPattern {
   readonly protocol: string;
   /** Labels of the host; `*` stands for one whole label. */
   readonly labels: readonly string[];
-  /** In place of the labels: the addresses of a CIDR. */
+  /** Instead of the labels: the addresses of a CIDR. */
   readonly network?: BlockList;
   readonly port: string;
   /** Segments that a path has to begin with. */
@@ -50,12 +50,12 @@ export function parseHostPattern(text: string): UrlPattern | { readonly problem:
   return { ...pattern, text };
 }
 
-/** Whether a URL is one of those that the patterns describe. */
+/** Whether a URL matches one of the patterns. */
 export function matchesAny(patterns: readonly UrlPattern[], url: string): boolean {
   return matching(patterns, url).length > 0;
 }
 
-/** Whether a host name, as TLS sends it, is a URL's own host or one of those that the patterns describe. */
+/** Whether a TLS server name is the URL's own host, or matches one of the patterns. */
 export function isServerName(name: string, url: string, patterns: readonly UrlPattern[]): boolean {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.');
   const own = partsOf(url)?.labels.join('.');
@@ -63,8 +63,8 @@ export function isServerName(name: string, url: string, patterns: readonly UrlPa
 }
 
 /**
- * The paths below which all requests to a server have to stay: those of the patterns that let it in. `undefined` where they
- * may go anywhere.
+ * The paths below which all requests to a server have to stay: those of the patterns that allow it. `undefined` if there is no
+ * restriction.
  */
 export function pathBounds(
   patterns: readonly UrlPattern[] | undefined,
@@ -148,17 +148,17 @@ function isAddressWithStar(host: string): boolean {
   return host.startsWith('[') || (others.length > 0 && others.every(isNumber));
 }
 
-/** The host of what is no URL. */
+/** The host of a text that is not a URL. */
 function hostOf(text: string): string {
   return /^[^/]*\/\/(\[[^\]]*\]|[^/:]*)/.exec(text)?.[1] ?? '';
 }
 
-/** `undefined` for what cannot be compared: no URL, a user, a query, or a path whose encoding could hide a segment. */
+/** `undefined` for a URL that cannot be compared: invalid, with a user or query, or with a path whose encoding could hide a segment. */
 function partsOf(text: string): Parts | undefined {
   const url = URL.parse(text);
   if (!url || url.hostname === '' || url.username !== '' || url.password !== '') return undefined;
   if (/[?#\\\s\p{Cc}]/u.test(text) || /%(?:2[ef]|5c)/i.test(text)) return undefined;
-  // A scheme that the URL standard does not know keeps its host as it was written.
+  // The URL standard does not normalise the host of an unknown scheme.
   const hostname = url.hostname.toLowerCase().replace(/\.$/, '');
   const labels = hostname.startsWith('[') ? [hostname] : hostname.split('.');
   if (labels.includes('')) return undefined;
@@ -166,7 +166,7 @@ function partsOf(text: string): Parts | undefined {
   return { protocol, labels, port: port || (defaultPorts[protocol] ?? ''), path: withoutLastSlashes(pathname) };
 }
 
-/** A regular expression that is not bound to the beginning would try at each of many slashes anew. */
+/** Without an anchor a regular expression would retry at each of many slashes. */
 export function withoutLastSlashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === '/') end -= 1;

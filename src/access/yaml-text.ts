@@ -9,16 +9,16 @@ import {
   parseDocument,
   type SchemaOptions,
 } from 'yaml';
-import type { ConfigurationError, Problem } from '../errors.ts';
+import type { ConfigurationError, Problem } from '../errors/index.ts';
 
-/** What a file of JSON or YAML holds, and where. */
+/** The content of a JSON or YAML file, and the places of its fields. */
 export interface YamlText {
   readonly content: unknown;
-  /** Keys that stand twice. The last one is in `content`, so that everything else can be checked too. */
+  /** Duplicate keys. `content` has the last value, so that the rest can be checked too. */
   readonly problems: readonly Problem[];
-  /** Where a field stands, or the innermost thing around it that is there. */
+  /** The place of a field, or of its innermost existing parent. */
   placeOf(keys: readonly PropertyKey[]): Place;
-  /** By how many columns a field's text is moved in, where it is written as a block (`|`), whose lines begin below `placeOf`. */
+  /** The indentation of a field's text that is written as a block (`|`), whose lines begin below `placeOf`. */
   blockIndentOf(keys: readonly PropertyKey[]): number | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface Place {
 }
 
 /**
- * Reads JSON or YAML. Throws what `invalid` makes of the problems where the text cannot be read at all; none of them quotes
- * the text.
+ * Reads JSON or YAML. Throws the error that `invalid` makes of the problems if the text cannot be parsed; no problem quotes the
+ * text.
  */
 export function readYaml(
   text: string,
@@ -46,7 +46,7 @@ export function readYaml(
   throw invalid(read.problems);
 }
 
-/** Each document of a text as Kubernetes reads it, or why it cannot be read. Documents in which nothing stands are left out. */
+/** Each document of a text as Kubernetes reads it, or why it cannot be read. Empty documents are left out. */
 export function readManifests(text: string): readonly (YamlText | { readonly problems: readonly Problem[] })[] {
   const lines = new LineCounter();
   const options = { ...kubernetesYaml, lineCounter: lines, prettyErrors: false, logLevel: 'silent' } as const;
@@ -66,7 +66,7 @@ function readDocument(
   isFirstOfSeveral: boolean,
 ): YamlText | { readonly problems: readonly Problem[] } {
   const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || !isFirstOfSeveral);
-  // A parser's own message can quote the file, so only its kind and place are told.
+  // A parser's own message can quote the file, so only its kind and place are shown.
   const problems = errors.map(({ code, pos }) => ({
     path: '',
     ...placeAt(pos[0]),
@@ -101,7 +101,7 @@ function readDocument(
   }
 }
 
-/** As Kubernetes reads YAML, but for times and numbers of base 60, which it does not know. */
+/** YAML as Kubernetes reads it, except for times and numbers of base 60, which it does not support. */
 export const kubernetesYaml = {
   version: '1.1',
   customTags: kubernetesTags,

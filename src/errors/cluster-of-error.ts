@@ -2,7 +2,7 @@
 export interface ClusterOfError {
   /** Opens the message: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
   readonly name: string;
-  /** `namespace/name` of the ClusterProfile, where there is one. */
+  /** `namespace/name` of the ClusterProfile, if any. */
   readonly profile?: string | undefined;
   readonly server: string;
 }

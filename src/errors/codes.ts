@@ -30,7 +30,7 @@ export type ProfileErrorCode =
   | 'ENV_INVALID'
   | 'ENV_NOT_ALLOWED';
 
-/** Codes of a plugin run that gave no usable credential: they reject the request that needed it. */
+/** Codes of a plugin run without a usable credential: the request that needed it rejects with one. */
 export type PluginErrorCode =
   | 'PLUGIN_NOT_FOUND'
   | 'PLUGIN_NOT_EXECUTABLE'
@@ -47,9 +47,7 @@ export type PluginErrorCode =
   | 'ANSWER_TOO_LARGE'
   | 'ANSWER_UNPARSABLE'
   | 'ANSWER_WRONG_VERSION'
-  | 'ANSWER_WRONG_KIND'
   | 'ANSWER_FIELD_INVALID'
-  | 'ANSWER_NO_STATUS'
   | 'ANSWER_NO_CREDENTIAL'
   | 'ANSWER_HALF_PAIR'
   | 'ANSWER_KEY_MISMATCH'
@@ -57,7 +55,7 @@ export type PluginErrorCode =
   | 'ANSWER_TOKEN_ECHOED'
   | 'SERVICE_ACCOUNT_FAILED';
 
-/** Codes of a request that was refused before it left, or could not be carried. */
+/** Codes of a request that was refused before it was sent, or could not be sent. */
 export type RequestErrorCode =
   | 'FOREIGN_ORIGIN'
   | 'PATH_NOT_ALLOWED'
@@ -106,7 +104,8 @@ export type FleetErrorCode =
   | 'API_STATUS'
   | 'API_TIMEOUT'
   | 'API_RESPONSE_INVALID'
-  | 'KIND_NOT_SERVED';
+  | 'KIND_NOT_SERVED'
+  | 'LIST_TOO_LARGE';
 
 /** Every `code` of every error class here. */
 export type ErrorCode =

@@ -1,9 +1,9 @@
 import type { ConfigurationErrorCode } from './codes.ts';
 import { CredentialsError, setClassName } from './credentials-error.ts';
 
-/** One thing to mend in the operator's configuration. */
+/** One problem in the operator's configuration. */
 export interface Problem {
-  /** Where: a field path (`providers[1].execConfig.command`), or the flag as it was given. */
+  /** A field path (`providers[1].execConfig.command`), or the flag as it was given. */
   readonly path: string;
   /** What is wrong and what to write instead. */
   readonly message: string;
@@ -15,14 +15,14 @@ export interface Problem {
   readonly column?: number;
 }
 
-/** What the operator or the program configured cannot be used. Reports every problem, not only the first. */
+/** The configuration cannot be used. Reports every problem, not only the first. */
 export class ConfigurationError extends CredentialsError {
   static {
     setClassName(this, 'ConfigurationError');
   }
 
   override readonly name = 'ConfigurationError';
-  readonly code: ConfigurationErrorCode;
+  declare readonly code: ConfigurationErrorCode;
   readonly problems: readonly Problem[];
 
   /** `where` opens the message: a file's path, or what was being read. */
@@ -32,10 +32,9 @@ export class ConfigurationError extends CredentialsError {
       return `${at}${path === '' ? '' : `${path}: `}${message}`;
     });
     const isOne = lines.length === 1;
-    super(`${where}: ${isOne ? lines[0] : `${lines.length} problems:`}`, {
+    super(code, `${where}: ${isOne ? lines[0] : `${lines.length} problems:`}`, {
       moreLines: isOne ? [] : lines.map((line) => `  ${line}`),
     });
-    this.code = code;
     this.problems = problems;
   }
 }

@@ -18,14 +18,13 @@ export class ConnectionError extends CredentialsError {
 
   override readonly name = 'ConnectionError';
   override readonly retryable: boolean;
-  readonly code: ConnectionErrorCode;
-  /** `namespace/name` of the ClusterProfile, where there is one. */
+  declare readonly code: ConnectionErrorCode;
+  /** `namespace/name` of the ClusterProfile, if any. */
   readonly profile: string | undefined;
   readonly server: string;
 
   constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
-    super(`${openingOf(cluster)}${message}`, options);
-    this.code = code;
+    super(code, `${openingOf(cluster)}${message}`, options);
     this.retryable = passingConnectionErrors.has(code);
     this.profile = cluster.profile;
     this.server = cluster.server;

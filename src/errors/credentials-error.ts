@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../util/printable.ts';
 import type { ErrorCode } from './codes.ts';
 
 /** The longest line of a message, and the longest field of an error, in bytes. */
@@ -8,41 +8,61 @@ export const maxFieldBytes = 1024;
 /** Class names that survive a minifier. */
 const classNames = new Map<unknown, string>();
 
-/** For each class once: its own `name` may be a minifier's. */
+/** Call once for each class: a minifier may have changed its own `name`. */
 export function setClassName(type: unknown, name: string): void {
   classNames.set(type, name);
 }
 
 const brand = Symbol.for('clusterprofile-credentials.error');
 
-/** Base of every error of this package; `instanceof` also knows those of a second copy of the package. */
+/** Base of every error of this package. `instanceof` also recognises errors of a second copy of the package. */
 export abstract class CredentialsError extends Error {
   static {
     setClassName(this, 'CredentialsError');
   }
 
-  /** Stable across releases; compare this, never the message. */
-  abstract readonly code: ErrorCode;
-  /** True where the same call may succeed later though nobody mends anything. */
+  /** Stable across releases; compare this, never the message. `String(error)` and the stack show it: `PluginError [PLUGIN_TIMEOUT]: ...`. */
+  readonly code: ErrorCode;
+  /** Transient: the same call may succeed later without any change. */
   readonly retryable: boolean = false;
   /**
-   * Milliseconds for which the same call fails in the same way, where that is known. Errors that are not `retryable` may have
-   * it too: a plugin that somebody installs is found after that time.
+   * Milliseconds for which the same call fails in the same way, if known. Errors that are not `retryable` may have it too: a plugin
+   * that has been installed is found after that time.
    */
   readonly retryAfterMs: number | undefined = undefined;
 
   /**
-   * Profiles, servers and plugins have their words in messages, and none may forge a line of a log, or fill one. So a message is
-   * one line, and only `moreLines` begin another.
+   * Messages quote profiles, servers and plugins, which must not forge or flood log lines. So a message is one line, and only
+   * `moreLines` add further ones.
    */
-  constructor(message: string, { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {},
+  ) {
     super([message, ...moreLines].map((line) => printable(line, maxMessageBytes)).join('\n'), options);
+    this.code = code;
+    const name = classNames.get(new.target) ?? new.target.name;
+    // V8 copies the name into the stack at its first read. Node's own errors show their code there in the same way.
+    this.name = `${name} [${code}]`;
+    Reflect.get(this, 'stack');
+    this.name = name;
+  }
+
+  /** In the form of Node's own errors. */
+  override toString(): string {
+    return `${this.name} [${this.code}]: ${this.message}`;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== 'object' || value === null) return false;
-    const brands: unknown = Reflect.get(value, brand);
-    return Array.isArray(brands) && brands.includes(classNames.get(this) ?? this.name);
+    try {
+      const brands: unknown = Reflect.get(value, brand);
+      return Array.isArray(brands) && brands.includes(classNames.get(this) ?? this.name);
+    } catch {
+      // A revoked Proxy, which a caller threw.
+      return false;
+    }
   }
 
   get [brand](): readonly string[] {

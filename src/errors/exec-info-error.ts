@@ -1,17 +1,16 @@
 import type { ExecInfoErrorCode } from './codes.ts';
 import { CredentialsError, setClassName } from './credentials-error.ts';
 
-/** The environment of a plugin does not hold a usable `KUBERNETES_EXEC_INFO`. */
+/** The environment of a plugin has no usable `KUBERNETES_EXEC_INFO`. */
 export class ExecInfoError extends CredentialsError {
   static {
     setClassName(this, 'ExecInfoError');
   }
 
   override readonly name = 'ExecInfoError';
-  readonly code: ExecInfoErrorCode;
+  declare readonly code: ExecInfoErrorCode;
 
   constructor(code: ExecInfoErrorCode, message: string) {
-    super(message);
-    this.code = code;
+    super(code, message);
   }
 }

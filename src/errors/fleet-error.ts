@@ -1,17 +1,17 @@
-import { printable } from '../printable.ts';
+import { printable } from '../util/printable.ts';
 import type { FleetErrorCode } from './codes.ts';
 import { CredentialsError, maxFieldBytes, setClassName } from './credentials-error.ts';
 
-/** What is known of a failure in a fleet, none of it secret. */
+/** The known facts of a failure in a fleet, without secrets. */
 export interface FleetFailure extends ErrorOptions {
   /** `namespace/name` of the ClusterProfile. */
   readonly cluster?: string;
-  /** Where an API server refused: its status. */
+  /** The HTTP status with which an API server refused. */
   readonly statusCode?: number;
-  /** Where an API server refused: the reason in its `Status`, for example `Forbidden`. */
+  /** The reason in the `Status` of an API server that refused, for example `Forbidden`. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
-  /** Of `CLUSTER_NOT_OWNED`: the identity of the replica that works on the cluster, where it is known. */
+  /** With `CLUSTER_NOT_OWNED`: the identity of the replica that owns the cluster, if known. */
   readonly owner?: string;
 }
 
@@ -24,7 +24,7 @@ export class FleetError extends CredentialsError {
   override readonly name = 'FleetError';
   override readonly retryable: boolean;
   override readonly retryAfterMs: number | undefined;
-  readonly code: FleetErrorCode;
+  declare readonly code: FleetErrorCode;
   readonly cluster: string | undefined;
   readonly statusCode: number | undefined;
   readonly reason: string | undefined;
@@ -32,8 +32,7 @@ export class FleetError extends CredentialsError {
 
   constructor(code: FleetErrorCode, message: string, failure: FleetFailure = {}) {
     const { cluster, statusCode, reason, retryAfterMs, owner, ...options } = failure;
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
     this.cluster = cluster;
     this.statusCode = statusCode;
     this.reason = reason === undefined ? undefined : printable(reason, maxFieldBytes);

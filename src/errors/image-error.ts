@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../util/printable.ts';
 import type { ImageErrorCode } from './codes.ts';
 import { CredentialsError, setClassName } from './credentials-error.ts';
 
@@ -12,13 +12,13 @@ export class ImageError extends CredentialsError {
   }
 
   override readonly name = 'ImageError';
-  readonly code: ImageErrorCode = 'IMAGE_INVALID';
-  /** As it was given, but without the user and password of a URL. */
+  declare readonly code: ImageErrorCode;
+  /** The name as given, without the user and password of a URL. */
   readonly image: string;
 
   constructor(image: string, message: string) {
     const shown = withoutUser(String(image));
-    super(`image "${printable(shown, longestShownImage)}": ${message}`);
+    super('IMAGE_INVALID', `image "${printable(shown, longestShownImage)}": ${message}`);
     this.image = shown;
   }
 }

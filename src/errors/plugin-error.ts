@@ -2,30 +2,29 @@ import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { PluginErrorCode } from './codes.ts';
 import { CredentialsError, setClassName } from './credentials-error.ts';
 
-/** What is known of a failed run, none of it secret. */
+/** The known facts of a failed run, without secrets. */
 export interface PluginFailure {
   readonly provider: string;
   /** Opens the message: `access provider google`. */
   readonly origin: string;
   readonly command: string;
-  /** How to install the plugin, where it is missing: the operator's words, in lines of their own. */
+  /** The operator's advice on how to install a missing plugin, on separate lines. */
   readonly installHint?: string | undefined;
-  /** Exit code, where the plugin ended by itself. */
+  /** The exit code, if the plugin exited by itself. */
   readonly exitCode?: number | undefined;
-  /** Signal that ended the plugin, for example `SIGKILL`. */
+  /** The signal that ended the plugin, for example `SIGKILL`. */
   readonly signal?: string | undefined;
   /** At most the last 2 KiB of the plugin's stderr, redacted and escaped. */
   readonly stderr?: string | undefined;
 }
 
-/** What the same plugin may answer better the next time. The others want something mended. */
-const passingPluginErrors: ReadonlySet<PluginErrorCode> = new Set([
+/** Transient: the next run may succeed. The others need a fix. */
+const transientPluginErrors: ReadonlySet<PluginErrorCode> = new Set([
   'PLUGIN_NOT_STARTED',
   'PLUGIN_FAILED',
   'PLUGIN_SIGNALED',
   'PLUGIN_TIMEOUT',
   'ANSWER_EMPTY',
-  'ANSWER_NO_STATUS',
   'ANSWER_NO_CREDENTIAL',
   'SERVICE_ACCOUNT_FAILED',
 ]);
@@ -39,15 +38,15 @@ export class PluginError extends CredentialsError {
   override readonly name = 'PluginError';
   override readonly retryable: boolean;
   override readonly retryAfterMs: number | undefined;
-  readonly code: PluginErrorCode;
+  declare readonly code: PluginErrorCode;
   readonly provider: string;
   readonly command: string;
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
   readonly stderr: string | undefined;
-  /** What went wrong, without the plugin's name in front. */
+  /** What went wrong, without the plugin's name. */
   readonly reason: string;
-  /** `namespace/name` of the ClusterProfile whose request needed the credential, where that is known. */
+  /** `namespace/name` of the ClusterProfile whose request needed the credential, if known. */
   readonly profile: string | undefined;
   readonly server: string | undefined;
   readonly #failure: PluginFailure;
@@ -60,16 +59,15 @@ export class PluginError extends CredentialsError {
     cluster?: ClusterOfError,
   ) {
     const { installHint, stderr } = failure;
-    super(`${openingOf(cluster)}${failure.origin}: plugin ${failure.command}: ${reason}`, {
+    super(code, `${openingOf(cluster)}${failure.origin}: plugin ${failure.command}: ${reason}`, {
       moreLines: [
         ...(installHint ? installHint.split('\n') : []),
-        // Each line says whose it is.
+        // Each line is marked as stderr.
         ...(stderr ? stderr.split('\n').map((line) => `stderr: ${line}`) : []),
       ],
     });
-    this.code = code;
     this.reason = reason;
-    this.retryable = passingPluginErrors.has(code);
+    this.retryable = transientPluginErrors.has(code);
     this.provider = failure.provider;
     this.command = failure.command;
     this.exitCode = failure.exitCode;
@@ -81,12 +79,12 @@ export class PluginError extends CredentialsError {
     this.#failure = failure;
   }
 
-  /** The same failure for a caller who comes while the plugin is held back. */
+  /** @internal The same failure for a call during the cooldown. */
   heldBack(retryAfterMs: number): PluginError {
     return new PluginError(this.code, this.reason, this.#failure, retryAfterMs);
   }
 
-  /** The same failure for one of the clusters that wanted the credential. */
+  /** @internal The same failure for one of the clusters that wanted the credential. */
   of(cluster: ClusterOfError): PluginError {
     return new PluginError(this.code, this.reason, this.#failure, this.retryAfterMs, cluster);
   }

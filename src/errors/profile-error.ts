@@ -1,4 +1,4 @@
-import { printable } from '../printable.ts';
+import { printable } from '../util/printable.ts';
 import type { ProfileErrorCode } from './codes.ts';
 import { CredentialsError, maxFieldBytes, setClassName } from './credentials-error.ts';
 
@@ -9,17 +9,16 @@ export class ProfileError extends CredentialsError {
   }
 
   override readonly name = 'ProfileError';
-  readonly code: ProfileErrorCode;
+  declare readonly code: ProfileErrorCode;
   /** `namespace/name` of the ClusterProfile. */
   readonly profile: string;
-  /** Field of the ClusterProfile, for example `status.accessProviders[0].cluster.server`. */
+  /** The field of the ClusterProfile, for example `status.accessProviders[0].cluster.server`. */
   readonly path: string;
-  /** The access type that was chosen, where it came to that. */
+  /** The access type, if one was chosen. */
   readonly provider: string | undefined;
 
   constructor(code: ProfileErrorCode, profile: string, path: string, message: string, provider?: string) {
-    super(`ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
-    this.code = code;
+    super(code, `ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
     this.profile = printable(profile, maxFieldBytes);
     this.path = printable(path, maxFieldBytes);
     this.provider = provider;

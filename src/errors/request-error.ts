@@ -2,7 +2,7 @@ import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { RequestErrorCode } from './codes.ts';
 import { CredentialsError, setClassName } from './credentials-error.ts';
 
-/** A request was refused by this package, not by the server. */
+/** This package, not the server, refused a request. */
 export class RequestError extends CredentialsError {
   static {
     setClassName(this, 'RequestError');
@@ -10,12 +10,12 @@ export class RequestError extends CredentialsError {
 
   override readonly name = 'RequestError';
   override readonly retryable: boolean;
-  readonly code: RequestErrorCode;
-  /** `namespace/name` of the ClusterProfile that the request was for, where that is known. */
+  declare readonly code: RequestErrorCode;
+  /** `namespace/name` of the ClusterProfile of the request, if known. */
   readonly profile: string | undefined;
   readonly server: string | undefined;
 
-  /** Where a server answered: its status. */
+  /** The HTTP status, if a server answered. */
   readonly statusCode: number | undefined;
 
   constructor(
@@ -24,8 +24,7 @@ export class RequestError extends CredentialsError {
     { statusCode, ...options }: ErrorOptions & { readonly statusCode?: number | undefined } = {},
     cluster?: ClusterOfError,
   ) {
-    super(`${openingOf(cluster)}${message}`, options);
-    this.code = code;
+    super(code, `${openingOf(cluster)}${message}`, options);
     this.profile = cluster?.profile;
     this.server = cluster?.server;
     this.statusCode = statusCode;
@@ -33,7 +32,7 @@ export class RequestError extends CredentialsError {
     this.retryable = passes || code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';
   }
 
-  /** The same, of one of the clusters. */
+  /** @internal The same, of one of the clusters. */
   of(cluster: ClusterOfError): RequestError {
     if (this.server !== undefined) return this;
     const { code, message, cause, statusCode } = this;

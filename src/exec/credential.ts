@@ -3,7 +3,7 @@
  * a plugin's start.
  */
 import { headerValue } from '../access/header-value.ts';
-import type { PluginErrorCode } from '../errors.ts';
+import type { PluginErrorCode } from '../errors/index.ts';
 import { parseRfc3339, zeroTime } from './rfc3339.ts';
 
 /** The longest answer that is read, in bytes. */

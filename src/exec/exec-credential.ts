@@ -1,5 +1,5 @@
 /**
- * The wire types of KEP-541: what a plugin is told in `KUBERNETES_EXEC_INFO`, and what it answers on stdout.
+ * The wire types of KEP-541: a plugin's input in `KUBERNETES_EXEC_INFO`, and its answer on stdout.
  * Pure; a fault is an `AnswerFault`, which never holds anything of the answer.
  */
 import { Lexer, parseAllDocuments } from 'yaml';
@@ -8,7 +8,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import { isObject } from '../argument.ts';
+import { isObject } from '../errors/check-argument.ts';
 import { AnswerFault, Credential, checkStatus } from './credential.ts';
 
 export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
@@ -36,7 +36,7 @@ export interface ExecResponse {
   readonly header: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What the plugin is told of the cluster. */
+/** The cluster, as the plugin sees it. */
 export function toExecCluster(cluster: ResolvedCluster, config: Json | undefined): ExecCluster {
   return {
     server: cluster.server,
@@ -70,7 +70,7 @@ export function encodeExecCredential(
   });
 }
 
-/** The most of a response's headers that a plugin is told, in bytes of JSON. */
+/** Bytes of JSON: more of a response's headers are not passed to a plugin. */
 const maxHeaderBytes = 16 * 1024;
 
 /**
@@ -146,7 +146,7 @@ export function checkAnswer(
   const faults: AnswerFault[] = [];
   if (kind && kind !== 'ExecCredential') {
     const wrong = `answered with ${mistakenKinds.has(kind) ? `the kind ${kind}` : 'another kind'} instead of ExecCredential`;
-    faults.push(new AnswerFault('ANSWER_WRONG_KIND', wrong));
+    faults.push(new AnswerFault('ANSWER_UNPARSABLE', wrong));
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
     const wrong =
@@ -154,7 +154,9 @@ export function checkAnswer(
       `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`;
     faults.push(new AnswerFault('ANSWER_WRONG_VERSION', wrong));
   }
-  const credential = status ? checkStatus(status) : [new AnswerFault('ANSWER_NO_STATUS', 'answered without status')];
+  const credential = status
+    ? checkStatus(status)
+    : [new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered without status')];
   if (!(credential instanceof Credential)) return { answer: printed, faults: [...faults, ...credential] };
   return faults.length > 0 ? { answer: printed, faults } : { answer: printed, faults, credential };
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import { errnoOf } from '../errno.ts';
+import { errnoOf } from '../util/errno.ts';
 
 /** Where a command's executable is, or why it cannot be run. */
 export type Executable = { readonly path: string } | { readonly problem: ExecutableProblem; readonly path: string };

@@ -1,100 +1,52 @@
-/** A plugin's file, held open: what has been hashed is what is executed, whatever file is at its path meanwhile. */
+/** A plugin's file that is opened once: on Linux, the file that was hashed is the file that is executed, whatever is at its path by then. */
 import { createHash } from 'node:crypto';
-import { type BigIntStats, constants, existsSync } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 
-/** Where the system lets an open file be executed. */
-const executesOpenFiles = process.platform === 'linux' && existsSync('/proc/self/fd');
-
-/** Bytes that are hashed in one go: nothing else happens meanwhile. */
-const chunkBytes = 1024 * 1024;
-
-export class PinnedFile {
-  readonly #path: string;
-  readonly #handle: FileHandle;
-  readonly #stats: BigIntStats;
+export interface PinnedFile {
   /** SHA-256, in lower-case hexadecimal digits. */
   readonly sha256: string;
-  /** What has to be found at the path after the run too: the system, or an interpreter, opens the file by its path. */
-  readonly #isReadAgain: boolean;
+  /** The descriptor to execute, on systems that can execute an open file. */
+  readonly descriptor: number | undefined;
+  close(): Promise<void>;
+}
 
-  private constructor(
-    path: string,
-    handle: FileHandle,
-    stats: BigIntStats,
-    { sha256, isScript }: { readonly sha256: string; readonly isScript: boolean },
-  ) {
-    this.#path = path;
-    this.#handle = handle;
-    this.#stats = stats;
-    this.sha256 = sha256;
-    this.#isReadAgain = isScript || !executesOpenFiles;
-  }
-
-  /** Opens and hashes it. Rejects with the operating system's error where it cannot be read. */
-  static async open(path: string): Promise<PinnedFile> {
-    // Not blocking: what is no file, a pipe for example, could be waited for without end.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stats = await handle.stat({ bigint: true });
-      if (!stats.isFile()) throw Object.assign(new Error('it is no file'), { code: 'it is no file' });
-      return new PinnedFile(path, handle, stats, await digest(handle, stats));
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
-  }
-
-  /** The descriptor of the file that has to be executed, where the system can do that. */
-  get descriptor(): number | undefined {
-    return executesOpenFiles ? this.#handle.fd : undefined;
-  }
-
-  /** Whether the file is still what was hashed. Looked at after the run: an answer of anything else is not used. */
-  async isUnchanged(): Promise<boolean> {
-    const seen = [await this.#handle.stat({ bigint: true })];
-    if (this.#isReadAgain) seen.push(await stat(this.#path, { bigint: true }));
-    return seen.every((stats) => identityOf(stats) === identityOf(this.#stats));
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close();
+/** Opens and hashes a file. Rejects with the operating system's error if the file cannot be read. */
+export async function openPinnedFile(path: string): Promise<PinnedFile> {
+  // Non-blocking: to open a pipe would wait for its writer.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat({ bigint: true });
+    if (!stats.isFile()) throw Object.assign(new Error('not a regular file'), { code: 'not a regular file' });
+    const sha256 = await digestOf(handle, stats);
+    const descriptor = process.platform === 'linux' ? handle.fd : undefined;
+    return { sha256, descriptor, close: () => handle.close() };
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
 }
 
-interface Digest {
-  readonly sha256: string;
-  readonly isScript: boolean;
-}
-
-const known = new Map<string, Digest>();
-const mostKnown = 100;
-/** Milliseconds. A file that changed more recently could change again without another change time: its digest is not kept. */
+/** By file and change time: a fleet of 200 clusters must not hash a plugin of 60 MB 200 times. */
+const knownDigests = new Map<string, string>();
+const maxKnownDigests = 100;
+/** Milliseconds. A file that changed more recently may change again within one tick of the change time: its digest is not kept. */
 const settledMs = 2_000;
 
-async function digest(handle: FileHandle, stats: BigIntStats): Promise<Digest> {
-  const identity = identityOf(stats);
-  const before = known.get(identity);
-  if (before) return before;
+async function digestOf(
+  handle: FileHandle,
+  { dev, ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats,
+): Promise<string> {
+  // Only root can set a change time back.
+  const version = [dev, ino, size, mtimeNs, ctimeNs].join();
+  const known = knownDigests.get(version);
+  if (known !== undefined) return known;
   const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(chunkBytes);
-  let start = '';
-  for (let position = 0; ; ) {
-    const { bytesRead } = await handle.read(buffer, 0, chunkBytes, position);
-    if (bytesRead === 0) break;
-    if (position === 0) start = buffer.toString('latin1', 0, Math.min(2, bytesRead));
-    hash.update(buffer.subarray(0, bytesRead));
-    position += bytesRead;
+  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false })) hash.update(chunk);
+  const sha256 = hash.digest('hex');
+  if (Date.now() - Number(ctimeMs) > settledMs) {
+    if (knownDigests.size >= maxKnownDigests) knownDigests.clear();
+    knownDigests.set(version, sha256);
   }
-  const found = { sha256: hash.digest('hex'), isScript: start === '#!' };
-  if (Date.now() - Number(stats.ctimeMs) > settledMs) {
-    if (known.size >= mostKnown) known.clear();
-    known.set(identity, found);
-  }
-  return found;
-}
-
-/** Differs for every other file, and after every change: only root can set a change time back. */
-function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join();
+  return sha256;
 }

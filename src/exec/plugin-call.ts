@@ -1,20 +1,29 @@
-/** What a run of a plugin needs to be told, and how messages and logs name it. */
+/** The input of a plugin run, and how messages and logs name it. */
 import type { ApiVersion } from '../access/api-versions.ts';
+import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { openingOf } from '../errors/cluster-of-error.ts';
-import { type ClusterOfError, PluginError, type PluginErrorCode, type PluginFailure } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { Observer } from '../telemetry.ts';
-import type { Troubles } from '../troubles.ts';
+import { type ClusterOfError, PluginError, type PluginErrorCode, type PluginFailure } from '../errors/index.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Observer } from '../observability/telemetry.ts';
+import type { WarningLimiter } from '../observability/warning-limiter.ts';
+import { errnoOf } from '../util/errno.ts';
 import type { ExecCluster } from './exec-credential.ts';
-import type { PluginPolicy } from './plugin-policy.ts';
+import { machineProblem } from './start-problem.ts';
 
-/** Everything that can change a plugin's answer, and whose it is. */
-export interface PluginCall {
-  /** The access type, for fair queueing; `kubeconfig` for those that come from one. */
+/** A plugin, as messages and logs name it. */
+export interface Plugin {
+  /** The access type, for fair queueing; `kubeconfig` for plugins of kubeconfigs. */
   readonly provider: string;
   /** Whose plugin this is, for messages: `access provider google`. */
   readonly origin: string;
+  readonly exec: Pick<ResolvedExec, 'command' | 'installHint'>;
+  /** What it runs for, where messages name that: `image registry.example.dev/app`. */
+  readonly purpose?: string;
+}
+
+/** A plugin with everything that can change its answer. */
+export interface PluginCall extends Plugin {
   readonly exec: ResolvedExec;
   /**
    * The part of `exec` that the operator configured. Default: all of it. The rest comes from a profile, which holds no secrets, so
@@ -29,19 +38,19 @@ export interface PluginCall {
 export interface PluginOptions {
   /** Milliseconds until a plugin that has not answered is killed. */
   readonly timeoutMs: number;
-  /** Plugins that may run at once in this process. */
+  /** Plugins that may run at once. */
   readonly maxConcurrentRuns: number;
   readonly logger: Logger;
-  readonly troubles: Troubles;
+  readonly warnings: WarningLimiter;
   /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */
   readonly cleanEnvironment: boolean;
   /** Which plugins may be run at all. */
   readonly pluginPolicy: PluginPolicy;
   /** Refuse a plugin that others can replace, instead of warning once. */
   readonly strictPluginFiles: boolean;
-  /** Is told of runs. */
+  /** Receives the events of runs. */
   readonly observer?: Observer | undefined;
-  /** Aborted when the whole library is closed: the plugins that still run are killed. */
+  /** Aborted by `close()`: plugins that still run are killed. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +62,7 @@ export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginC
 }
 
 /** For the log. */
-export function fieldsOf({ provider, exec }: PluginCall, cluster: ClusterOfError | undefined): object {
+export function fieldsOf({ provider, exec }: Plugin, cluster: ClusterOfError | undefined): object {
   const { profile, server } = cluster ?? {};
   return {
     ...(profile === undefined ? {} : { profile }),
@@ -64,20 +73,28 @@ export function fieldsOf({ provider, exec }: PluginCall, cluster: ClusterOfError
 }
 
 /** Opens with the cluster and the plugin. */
-export function lineOf({ origin, exec }: PluginCall, cluster: ClusterOfError | undefined, message: string): string {
+export function lineOf({ origin, exec }: Plugin, cluster: ClusterOfError | undefined, message: string): string {
   return `${openingOf(cluster)}${origin}: plugin ${exec.command}: ${message}`;
 }
 
 export function failure(
-  call: PluginCall,
+  { provider, origin, exec, purpose }: Plugin,
   code: PluginErrorCode,
   reason: string,
   more: Partial<PluginFailure> = {},
 ): PluginError {
-  return new PluginError(code, reason, {
-    provider: call.provider,
-    origin: call.origin,
-    command: call.exec.command,
-    ...more,
-  });
+  const opening = purpose === undefined ? '' : `${purpose}: `;
+  return new PluginError(code, `${opening}${reason}`, { provider, origin, command: exec.command, ...more });
 }
+
+/** Turns anything that a run throws into a `PluginError`. `signal` is aborted once the run's owner is closed. */
+export function toPluginError(plugin: Plugin, error: unknown, signal: AbortSignal): PluginError {
+  if (error instanceof PluginError) return error;
+  if (signal.aborted) return failure(plugin, 'PLUGIN_STOPPED', stoppedReason);
+  // Its message may quote the arguments, so only its code is shown.
+  const { code, reason } = machineProblem(errnoOf(error));
+  return failure(plugin, code, reason);
+}
+
+/** Of `PLUGIN_STOPPED`. */
+export const stoppedReason = 'was stopped by close()';

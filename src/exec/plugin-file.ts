@@ -1,56 +1,47 @@
-/** Whether somebody else could put another program in a plugin's place. */
-import { lstat, readFile, readlink } from 'node:fs/promises';
+/** Whether another user could put another program in a plugin's place. */
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { errnoOf } from '../errno.ts';
+import { errnoOf } from '../util/errno.ts';
 import { isPassing } from './start-problem.ts';
 
-const longestChain = 40;
+const maxSymbolicLinks = 40;
 const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];
 
 /**
- * What makes an executable unsafe, or `undefined`: the file, every folder above it and every symbolic link on the way have
- * to be writable for nobody but root and the process's user. What lies on a read-only file system is safe whatever its mode.
- * Looked at before each run: a mode that changes changes no time stamp that a cache could go by.
- * Rejects where this machine is in trouble, which says nothing of the file.
+ * Returns what makes an executable unsafe, or `undefined`: only root and the user of this process may be able to write the file, the
+ * folders above it and the symbolic links on the way. A read-only mount is safe with any mode: an `emptyDir` has the mode 777.
+ * Each run checks again: no time stamp changes with a mode.
+ *
+ * Rejects if this machine lacks resources, which says nothing about the file.
  */
 export async function pluginFileProblem(path: string): Promise<string | undefined> {
   try {
     return await findProblem(path);
   } catch (error) {
     if (isPassing(errnoOf(error))) throw error;
-    return 'its folders cannot be looked at';
+    return 'its folders cannot be inspected';
   }
 }
 
 async function findProblem(path: string): Promise<string | undefined> {
   const user = process.getuid?.();
-  // There are no such modes on Windows.
+  // Windows has no such modes.
   if (user === undefined) return undefined;
-  // Where the system does not tell of mounts, none is known to be read-only.
-  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch((error: unknown) => {
-    if (isPassing(errnoOf(error))) throw error;
-    return '';
-  });
-  const isReadOnly = readOnlyMounts(mounts);
   const checked = new Set<string>();
   let current = resolve(path);
-  for (let links = 0; links <= longestChain; links++) {
+  for (let links = 0; links <= maxSymbolicLinks; links++) {
     let target: string | undefined;
     for (const part of fromRoot(current)) {
+      if (checked.has(part)) continue;
       const stats = await lstat(part);
+      const problem = problemOf(part, stats, user);
+      if (problem !== undefined && !(await isReadOnly(stats.isSymbolicLink() ? dirname(part) : part))) return problem;
       if (stats.isSymbolicLink()) {
-        if (!isReadOnly(part) && stats.uid !== 0 && stats.uid !== user) return ownedBy(part, stats.uid);
         target = join(resolve(dirname(part), await readlink(part)), current.slice(part.length));
         break;
       }
-      if (checked.has(part)) continue;
       checked.add(part);
-      if (isReadOnly(part)) continue;
-      if (stats.uid !== 0 && stats.uid !== user) return ownedBy(part, stats.uid);
-      // In a folder such as /tmp nobody can replace what belongs to somebody else.
-      const shared = stats.isDirectory() && (stats.mode & sticky) !== 0;
-      if (!shared && (stats.mode & othersWrite) !== 0) return `${part} can be written by everybody`;
-      if (!shared && (stats.mode & groupWrite) !== 0) return `${part} can be written by the group ${stats.gid}`;
     }
     if (target === undefined) return undefined;
     current = target;
@@ -58,8 +49,24 @@ async function findProblem(path: string): Promise<string | undefined> {
   return `${path} is behind too many symbolic links`;
 }
 
-function ownedBy(path: string, user: number): string {
-  return `${path} belongs to the user ${user}, who is neither root nor the user of this process`;
+/** Who else could write a file, a folder or a symbolic link, by its owner and mode. */
+function problemOf(path: string, stats: Stats, user: number): string | undefined {
+  const { uid, gid, mode } = stats;
+  if (uid !== 0 && uid !== user) {
+    return `${path} belongs to the user ${uid}, who is neither root nor the user of this process`;
+  }
+  // A symbolic link's mode means nothing. In a folder such as /tmp users cannot replace each other's files.
+  if (stats.isSymbolicLink() || (stats.isDirectory() && (mode & sticky) !== 0)) return undefined;
+  if ((mode & othersWrite) !== 0) return `${path} can be written by everybody`;
+  return (mode & groupWrite) === 0 ? undefined : `${path} can be written by the group ${gid}`;
+}
+
+/** Whether it lies on a read-only mount. */
+async function isReadOnly(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => false,
+    (error: unknown) => errnoOf(error) === 'EROFS',
+  );
 }
 
 /** `/`, `/a`, `/a/b` of `/a/b`. */
@@ -69,24 +76,4 @@ function fromRoot(path: string): readonly string[] {
     parts.unshift(part);
     if (part === dirname(part)) return parts;
   }
-}
-
-/** Reads `/proc/self/mountinfo`, in which later mounts lie above earlier ones, into a test of paths. */
-export function readOnlyMounts(mountinfo: string): (path: string) => boolean {
-  const mounts = mountinfo
-    .trim()
-    .split('\n')
-    .map((line) => {
-      const [, , , , point = '', options = ''] = line.split(' ');
-      const toCharacter = (_: string, octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
-      return { point: point.replace(/\\([0-7]{3})/g, toCharacter), readOnly: options.split(',').includes('ro') };
-    });
-  return (path) => {
-    let found: (typeof mounts)[number] | undefined;
-    for (const mount of mounts) {
-      const within = mount.point === '/' || path === mount.point || path.startsWith(`${mount.point}/`);
-      if (within && (!found || mount.point.length >= found.point.length)) found = mount;
-    }
-    return found?.readOnly ?? false;
-  };
 }

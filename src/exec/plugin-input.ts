@@ -4,12 +4,12 @@ import type { ExecCluster } from './exec-credential.ts';
 /** The most that Linux takes in one string, in bytes with its final NUL (MAX_ARG_STRLEN). */
 const kernelStringLimit = 131_072;
 
-/** What is left of the process's environment where a clean one is asked for (KEP-541, version of 2019). */
+/** The process's variables that stay in a clean environment (KEP-541, version of 2019). */
 const cleanNames: ReadonlySet<string> = new Set(['PATH', 'HOME']);
 
 /**
- * The environment of a run: the process's, then the configured one; later wins, but for what is only to be appended. `leftOut`
- * names what was not, because it is there.
+ * The environment of a run: the process's variables, then the configured ones, which replace them. Those of `appendIfNotExists` do not:
+ * `leftOut` names the ones that exist already.
  */
 export function environmentOf(
   { env, appendIfNotExists = [] }: Pick<ResolvedExec, 'env' | 'appendIfNotExists'>,
@@ -25,7 +25,7 @@ export function environmentOf(
   return { environment, leftOut: [...existing] };
 }
 
-/** Why the kernel would refuse to start the plugin, said by what is large, or `undefined`. */
+/** Returns why the kernel would refuse to start the plugin, naming what is too large, or `undefined`. */
 export function inputProblem(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,22 +1,7 @@
 /** Which plugins may be run at all, as kubectl has it (KEP-3104): checked before every run. */
 import { basename, isAbsolute, normalize } from 'node:path';
+import type { PluginPolicy } from '../access/plugin-policy.ts';
 import { findExecutable } from './executable.ts';
-
-export type PluginPolicyType = 'AllowAll' | 'DenyAll' | 'Allowlist';
-
-/** What the operator lets run, whatever a provider or a kubeconfig says. */
-export interface PluginPolicy {
-  readonly policyType: PluginPolicyType;
-  readonly allowlist?: readonly PluginAllowlistEntry[];
-}
-
-/** A plugin that may be run. */
-export interface PluginAllowlistEntry {
-  /** An absolute path, or a bare name, which means what is found in `PATH`. */
-  readonly command: string;
-  /** The SHA-256 that its file must have, in hexadecimal digits. Several entries for one command allow several files. */
-  readonly sha256?: string;
-}
 
 /** Whether a command may be run, and as which file: `digests` are the SHA-256 that it may have, `undefined` any. */
 export type Permission = { readonly refusal: string } | { readonly digests: readonly string[] | undefined };
@@ -51,7 +36,7 @@ export async function permissionFor(
   return { refusal };
 }
 
-function permitted(entries: readonly PluginAllowlistEntry[]): Permission {
+function permitted(entries: NonNullable<PluginPolicy['allowlist']>): Permission {
   const digests = entries.flatMap(({ sha256 }) => (sha256 === undefined ? [] : [sha256.toLowerCase()]));
   return digests.length < entries.length ? anyFile : { digests };
 }

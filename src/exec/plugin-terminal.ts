@@ -1,8 +1,8 @@
-/** Which plugins get the terminal, and that they get it one after the other. */
+/** Decides which plugins get the terminal, and gives it to one at a time. */
 import { isatty } from 'node:tty';
 import { failure, type PluginCall } from './plugin-call.ts';
 
-/** KEP-541: whether the plugin gets the terminal. Looked at anew for each run. */
+/** KEP-541: whether the plugin gets the terminal. Decided for each run. */
 export function decideInteraction(call: PluginCall): boolean {
   const { interactiveMode } = call.exec;
   if (interactiveMode === 'Never') return false;
@@ -20,7 +20,7 @@ export function decideInteraction(call: PluginCall): boolean {
 
 let lastPrompt: Promise<unknown> = Promise.resolve();
 
-/** Two plugins must never ask on one terminal at the same time. */
+/** Two plugins must never prompt on the terminal at the same time. */
 export function alone<T>(work: () => Promise<T>): Promise<T> {
   const turn = lastPrompt.then(work);
   lastPrompt = turn.catch(() => undefined);

@@ -1,72 +1,69 @@
 /**
- * Runs one plugin once: what it is told goes in, a checked Credential comes out, anything else is a PluginError.
+ * Runs one plugin once: its input goes in, a checked Credential comes out, anything else is a PluginError.
  * It must not know of caches, requests or connections.
  */
-import { abortable } from '../abortable.ts';
-import { errnoOf } from '../errno.ts';
-import { type ClusterOfError, PluginError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { type ClusterOfError, PluginError } from '../errors/index.ts';
+import { emit, type RunEnd, type RunReason, stateOf } from '../observability/telemetry.ts';
 import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
-import { emit, type RunEnd, type RunReason, stateOf } from '../telemetry.ts';
-import { type Credential, type ExecResponse, encodeExecCredential, maxAnswerBytes } from './exec-credential.ts';
+import { abortable } from '../util/abortable.ts';
+import {
+  type Credential,
+  decodeExecCredential,
+  type ExecResponse,
+  encodeExecCredential,
+  maxAnswerBytes,
+} from './exec-credential.ts';
 import { readAnswer, shownStderr } from './plugin-answer.ts';
-import { failure, fieldsOf, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
+import { failure, fieldsOf, lineOf, type PluginCall, type PluginOptions, toPluginError } from './plugin-call.ts';
 import { runExecutable } from './plugin-executable.ts';
 import { environmentOf, inputProblem } from './plugin-input.ts';
 import { alone, decideInteraction } from './plugin-terminal.ts';
 import type { Ended } from './process.ts';
-import { RunHistory } from './run-history.ts';
-import { withinRunLimit } from './run-limit.ts';
-import { machineProblem } from './start-problem.ts';
+import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
-/** Why there is a run, and what it is told of the credential before it. */
+/** Why the plugin runs, and what is known of its runs before. */
 export interface Previous {
   readonly reason: RunReason;
-  /** What the server said to it (v1alpha1). */
+  /** The server's answer to the credential before (v1alpha1). */
   readonly response?: ExecResponse | undefined;
-  /** Its secrets, which the plugin may write on stderr. */
+  /** Of the credentials before: the plugin may write them on stderr. */
   readonly secrets: readonly string[];
-  /** How much of the places its input has used so far. */
+  /** How the last run of its input ended. */
   readonly history: RunHistory;
-  /** For whom it is run, for the log. */
+  /** The cluster that asked for it, for the log. */
   readonly cluster?: ClusterOfError | undefined;
-  /** Is told which of a profile's variables the process's environment has already. */
+  /** Receives the profile's variables that the plugin does not get, because the process's environment has them. */
   readonly leftOut?: (names: readonly string[]) => void;
-  /** Is told how the process ended, before its answer is read. It holds the answer, so it is for those who judge it alone. */
+  /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */
   readonly ended?: (ended: Ended) => void;
 }
 
-/** Runs the plugin when a place is free. Rejects with nothing but a `PluginError`. */
+/** Runs the plugin when a place is free. Rejects only with a `PluginError`. */
 export async function runPlugin(
   call: PluginCall,
   options: PluginOptions,
-  previous: Previous = { reason: 'first', secrets: [], history: new RunHistory() },
+  previous: Previous = { reason: 'first', secrets: [], history: {} },
 ): Promise<Credential> {
-  const { signal, maxConcurrentRuns: limit, timeoutMs } = options;
+  const { signal, maxConcurrentRuns: limit } = options;
   const { history } = previous;
   const interactive = decideInteraction(call);
+  const work = () => observed(call, options, previous, interactive);
   try {
-    if (interactive) return await abortable(() => alone(() => observed(call, options, previous, undefined)), signal);
-    return await withinRunLimit({ signal, limit, accessType: call.provider, history, timeoutMs }, (ms) =>
-      observed(call, options, previous, ms),
-    );
+    if (interactive) return await abortable(() => alone(work), signal);
+    return await withinRunLimit({ signal, limit, accessType: call.provider, history }, work);
   } catch (error) {
-    if (error instanceof PluginError) throw error;
-    if (signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was stopped: the CredentialProviders are closed');
-    // Its message may quote the arguments: only its code is passed on.
-    const { code, reason } = machineProblem(errnoOf(error));
-    throw failure(call, code, reason);
+    throw toPluginError(call, error, signal);
   }
 }
 
 let lastRunId = 0;
 
-/** A run, and its beginning and end told to the observer. */
+/** Runs the plugin, and reports the beginning and end. */
 async function observed(
   call: PluginCall,
   options: PluginOptions,
   previous: Previous,
-  timeoutMs: number | undefined,
+  interactive: boolean,
 ): Promise<Credential> {
   lastRunId += 1;
   const { provider, exec } = call;
@@ -85,7 +82,7 @@ async function observed(
     debug(`${outcome} (after ${Math.round(durationMs)} ms)`, { ...how, durationMs });
   };
   try {
-    const credential = await run(call, options, previous, timeoutMs);
+    const credential = await run(call, options, previous, interactive);
     end({ state: 'ok', exitCode: 0 }, `gave ${describeCredential(credential)}`);
     return credential;
   } catch (error) {
@@ -124,43 +121,40 @@ async function run(
   call: PluginCall,
   options: PluginOptions,
   previous: Previous,
-  timeoutMs: number | undefined,
+  interactive: boolean,
 ): Promise<Credential> {
   const { exec, cluster } = call;
   const { response } = previous;
-  const interactive = timeoutMs === undefined;
-  if (options.signal.aborted) throw failure(call, 'PLUGIN_STOPPED', 'was not run: the CredentialProviders are closed');
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
   previous.leftOut?.(leftOut);
   const environment = { ...given, KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
-  const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop: options.signal };
+  const { signal: stop } = options;
+  const timeoutMs = interactive ? undefined : options.timeoutMs;
+  const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop };
   const ended = await runExecutable(call, settings, options);
-  if (options.signal.aborted)
-    throw failure(call, 'PLUGIN_STOPPED', 'was stopped, because the CredentialProviders were closed');
   previous.ended?.(ended);
-  // To look for them takes a while where there are many.
+  // The search for them takes a while where there are many.
   const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
+  const log = (stderr: string) => {
+    const { cluster } = previous;
+    if (stderr !== '') options.logger.info?.(fieldsOf(call, cluster), lineOf(call, cluster, `stderr: ${stderr}`));
+  };
+  const stderr = shownStderr(ended, secrets);
+  const decode = (stdout: string) => decodeExecCredential(stdout, call.acceptedVersions);
   try {
-    const credential = readAnswer(call, ended, timeLimit(timeoutMs, options), secrets);
-    report(call, previous, options.logger, shownStderr(ended, [...secrets, ...credential.secrets]));
+    const credential = readAnswer(call, ended, { decode, timeoutMs: options.timeoutMs, stderr });
+    log(shownStderr(ended, [...secrets, ...credential.secrets]));
     return credential;
   } catch (error) {
-    if (error instanceof PluginError) report(call, previous, options.logger, error.stderr ?? '');
+    log(stderr);
     throw error;
   }
 }
 
-/** For messages. */
-function timeLimit(timeoutMs: number | undefined, options: PluginOptions): string {
-  if (timeoutMs === undefined || timeoutMs === options.timeoutMs) return `${options.timeoutMs} ms`;
-  const why = 'others of its access type take long, and more wait; the next time it has all of it';
-  return `${Math.round(timeoutMs)} ms, a part of its ${options.timeoutMs} ms (${why})`;
-}
-
-/** What the plugin was given, and may print. */
+/** The secrets that the plugin was given, and may print. */
 function secretsOf({ exec, configured = exec, cluster }: PluginCall): readonly string[] {
   return [
     // A kubeconfig's proxy may have a login.
@@ -168,9 +162,4 @@ function secretsOf({ exec, configured = exec, cluster }: PluginCall): readonly s
     ...secretsOfEnvironment(configured.env, process.env),
     ...secretsOfArguments(configured.args),
   ];
-}
-
-function report(call: PluginCall, previous: Previous, logger: Logger, stderr: string): void {
-  if (stderr !== '')
-    logger.info?.(fieldsOf(call, previous.cluster), lineOf(call, previous.cluster, `stderr: ${stderr}`));
 }

@@ -1,20 +1,23 @@
-/** Runs one process to its end, with all that keeps it from outliving its time. */
+/** Runs one process to its end, and kills it when its time is over. */
+import { open } from 'node:fs/promises';
+import { devNull } from 'node:os';
 import { finished } from 'node:stream';
 import type { Options } from 'execa';
+import { killAtExit } from './kill-at-exit.ts';
 
-/** Milliseconds between SIGTERM and SIGKILL, and from the end of a process and its stdout until whatever holds its stderr is left. */
+/** Milliseconds between SIGTERM and SIGKILL; also how long stderr may stay open after the process and its stdout have ended. */
 const graceMs = 500;
 
-/** The part of stderr that is kept while the plugin runs; more than is shown, so that redaction sees what surrounds it. */
+/** Bytes. More of stderr is kept than is shown, so that redaction sees the context. */
 const stderrKept = 16 * 1024;
 
 /** How a process ended. */
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
-  /** All of it, in bytes. */
+  /** Of all of stderr. */
   readonly stderrBytes: number;
-  /** There was more of it before. */
+  /** `stderr` is only its end. */
   readonly stderrCut: boolean;
   readonly tooLarge: boolean;
   readonly timedOut: boolean;
@@ -24,23 +27,23 @@ export interface Ended {
   readonly signal: string | undefined;
 }
 
-/** What a process is given, and how far it may go. */
+/** The input and the limits of a process. */
 export interface ProcessOptions {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
   /** Written to its stdin. */
   readonly input?: string;
-  /** Milliseconds; without it the process has the terminal, and all the time it wants. */
+  /** Milliseconds. Without it the process has the terminal, and no limit. */
   readonly timeoutMs: number | undefined;
-  /** The most that is read of its stdout, in bytes. */
+  /** Of stdout. */
   readonly maxBytes: number;
   /** Aborted: the process is killed. */
   readonly stop: AbortSignal;
-  /** An open file that is executed instead of what lies at the path (Linux). */
+  /** An open file to execute instead of the file at the path (Linux). */
   readonly descriptor?: number | undefined;
 }
 
-/** The file that a process inherits as its fourth: executing it is executing what was opened. */
+/** The fourth file that a process inherits. To execute it is to execute the file that was opened. */
 const inheritedFile = '/proc/self/fd/3';
 
 const notStarted: Ended = {
@@ -55,7 +58,18 @@ const notStarted: Ended = {
   signal: 'SIGKILL',
 };
 
-/** If `stop` is aborted already, it starts nothing and gives an end without an exit code. */
+let isLoaded = false;
+
+/** Not at start-up: it takes as long to load as a small plugin to answer. */
+async function loadExeca(): Promise<typeof import('execa')> {
+  // Without free descriptors the import fails too, but its error does not say why.
+  if (!isLoaded) await (await open(devNull)).close();
+  const loaded = await import('execa');
+  isLoaded = true;
+  return loaded;
+}
+
+/** If `stop` is aborted already, starts nothing and returns an end without an exit code. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop, descriptor } = options;
   const interactive = timeoutMs === undefined;
@@ -71,22 +85,24 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
       interactive ? 'inherit' : 'pipe',
       ...inherited,
     ],
-    // Programs that look at their name find the one that they would have had.
+    // A program that reads its own name finds the path.
     ...(descriptor === undefined ? {} : { argv0: path }),
     buffer: { stdout: true, stderr: false },
     encoding: 'buffer',
     maxBuffer: { stdout: maxBytes },
     reject: false,
-    // A run with a terminal stays in its session: Ctrl-C has to reach it, and /dev/tty has to be there.
+    // With a terminal it stays in this session, so that it has /dev/tty and Ctrl-C reaches it.
     killDescendants: !interactive,
     killSignal: 'SIGKILL',
     forceKillAfterDelay: false,
+    // It would listen for signals, and remove handlers that the program has set with `process.once`.
+    cleanup: false,
   } as const satisfies Options;
-  // With the first run, not with the package: it takes as long to load as a small plugin to answer.
-  const { execa } = await import('execa');
-  // Closed while its file was looked at: nothing starts after that.
+  const { execa } = await loadExeca();
+  // It may have been closed meanwhile: nothing starts after that.
   if (stop.aborted) return notStarted;
   const child = execa(descriptor === undefined ? path : inheritedFile, args, settings);
+  const ended = killAtExit(child);
   let stderr = Buffer.alloc(0);
   let stderrBytes = 0;
   let stderrCut = false;
@@ -102,13 +118,13 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   const after = (ms: number, work: () => void) => timers.push(setTimeout(work, ms).unref());
   const kill = () => {
     child.kill('SIGKILL');
-    // A grandchild that started a new session survives the kill of its group: its pipes are closed, and it is left behind.
+    // A grandchild in a session of its own survives. Without its pipes it cannot delay the end.
     child.stdout.destroy();
     child.stderr?.destroy();
   };
-  // A child that it leaves behind may hold stderr, which is no part of the answer. client-go does not wait for it either.
-  const leaveStderr = () => after(graceMs, () => child.stderr?.destroy());
-  child.nodeChildProcess.once('exit', () => finished(child.stdout, leaveStderr));
+  // A child that the plugin leaves behind may hold stderr open, which is not part of the answer. client-go does not wait either.
+  const closeStderr = () => after(graceMs, () => child.stderr?.destroy());
+  child.nodeChildProcess.once('exit', () => finished(child.stdout, closeStderr));
   if (timeoutMs !== undefined) {
     after(timeoutMs, () => {
       timedOut = true;
@@ -131,6 +147,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
       signal,
     };
   } finally {
+    ended();
     for (const timer of timers) clearTimeout(timer);
     stop.removeEventListener('abort', kill);
   }

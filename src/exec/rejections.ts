@@ -1,44 +1,46 @@
-import { backoffMs } from '../backoff.ts';
-import { Hold, SinkingCount } from '../hold.ts';
+import { backoffMs } from '../util/backoff.ts';
+import { Cooldown, LeakyBucket } from '../util/cooldown.ts';
+
+/** Refreshes that helped, and that need no cooldown. */
+const freeRefreshes = 5;
+/** The count stops here, so that it is back at zero within minutes after an hour of 401s. */
+const maxCounted = freeRefreshes + 6;
 
 /**
- * The 401s of one connection. They hold back the refreshes of this connection only. A refresh that helps says little about the
- * next one: if there are two replicas behind an address, one may refuse every credential. So a few refreshes that help are let
- * through at once. Then they are held back like those that do not help. The count goes down with time only.
+ * The 401s of one connection. They delay the refreshes of this connection only.
+ *
+ * A refresh that helps says little about the next one: of two replicas behind an address, one may refuse every credential. So the first
+ * few that help are free, and the others are delayed like those that do not help. Only time lowers the count.
  */
 export class Rejections {
-  readonly #recent = new SinkingCount(30_000);
-  readonly #hold = new Hold();
+  readonly #recent = new LeakyBucket(30_000);
+  readonly #cooldown = new Cooldown();
   #lastAt = 0;
-  /** No replay has been accepted since its last refresh. */
+  /** No replay has been accepted since the last refresh. */
   #unhelped = false;
 
-  isHeld(now: number): boolean {
-    return this.#hold.left(now) > 0;
+  /** Whether the next refresh has to wait. */
+  isCoolingDown(now: number): boolean {
+    return this.#cooldown.left(now) > 0;
   }
 
-  /** Counts one more 401 that starts a refresh, and holds back the next. */
+  /** Counts a 401 that starts a refresh, and delays the next one. */
   add(now: number): void {
-    this.#recent.add(now, mostRecent);
+    this.#recent.add(now, maxCounted);
     this.#lastAt = now;
     this.#unhelped = true;
-    this.#hold.set(now, backoffMs(Math.ceil(this.#recent.value(now))));
+    this.#cooldown.set(now, backoffMs(Math.ceil(this.#recent.level(now))));
   }
 
-  /** Whether its last refresh was a short time ago and did not help. The refreshes of others go first then. */
+  /** Whether the last refresh was recent and did not help. Refreshes for other connections go first then. */
   isUnhelped(now: number): boolean {
-    return this.#unhelped && this.#recent.value(now) > 0;
+    return this.#unhelped && this.#recent.level(now) > 0;
   }
 
-  /** A replay with the refreshed credential was accepted, so the next rotation should be followed at once. */
+  /** The server accepted a replay with the refreshed credential, so the next rotation is followed at once. */
   accepted(): void {
     this.#unhelped = false;
-    const beyond = Math.ceil(this.#recent.value(this.#lastAt)) - helpfulAtOnce;
-    this.#hold.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
+    const beyond = Math.ceil(this.#recent.level(this.#lastAt)) - freeRefreshes;
+    this.#cooldown.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
   }
 }
-
-/** Refreshes that help, and are let through without a pause. */
-const helpfulAtOnce = 5;
-/** More are not counted, so that after an hour of trouble the count is back at zero within minutes. */
-const mostRecent = helpfulAtOnce + 6;

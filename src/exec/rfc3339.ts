@@ -21,3 +21,8 @@ export function parseRfc3339(text: string): number | undefined {
   const offset = (zoneHour * 60 + zoneMinute) * 60_000;
   return date.getTime() - (match[8] === '-' ? -offset : offset);
 }
+
+/** A time in whole seconds, as Kubernetes writes times: `2030-01-02T03:04:05Z`. */
+export function toRfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

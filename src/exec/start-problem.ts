@@ -1,5 +1,5 @@
-/** Why a plugin could not be started, by the operating system's code: what passes is the machine's trouble, the rest the plugin's. */
-import type { PluginErrorCode } from '../errors.ts';
+/** Why a plugin could not be started, by the operating system's code: some are problems of this machine that may clear up by themselves. */
+import type { PluginErrorCode } from '../errors/index.ts';
 
 export interface StartProblem {
   readonly code: PluginErrorCode;
@@ -10,7 +10,7 @@ export interface StartProblem {
 const descriptors = 'raise its limit of open files (ulimit -n), and see what holds so many';
 const memory = 'see the limits of memory here';
 
-/** What the same plugin may not meet the next time. */
+/** Transient: the next run of the same plugin may succeed. */
 const passing: Readonly<Record<string, string>> = {
   EMFILE: `this process has no free descriptors: ${descriptors}`,
   ENFILE: `this machine has no free descriptors: ${descriptors}`,

@@ -1,58 +1,56 @@
-/** One API server: any KubeConfig comes in, answers to requests go out, whose bodies are read as they come. */
+/** One API server: a RestConfig comes in, answers to requests go out, whose bodies are read as they come. */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
-import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request } from 'undici';
-import { abortable } from '../abortable.ts';
-import { FleetError } from '../errors.ts';
+import { FleetError } from '../errors/index.ts';
 import { redactBeginning } from '../redaction/redact.ts';
 import { packingOf } from '../rest/packing.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import { readBeginning } from '../util/read-beginning.ts';
 import { readStatus, type Shown } from './api-status.ts';
 import type { Clock } from './clock.ts';
-import { connectionsOf } from './shared-connections.ts';
 import { type StreamedAnswer, stream } from './streamed-answer.ts';
 
 export interface GetOptions {
   /** Gives up, whatever has come. */
   readonly signal: AbortSignal;
-  /** Take a compressed answer. Default: false. */
+  /** Accept a compressed answer. Default: false. */
   readonly gzip?: boolean;
 }
 
-/** What is needed of a KubeConfig. `dispatcher` is there in ours. */
-export interface ApiServerConfig extends Pick<KubeConfig, 'applySecurityAuthentication'> {
+/** What is needed of a RestConfig. */
+export interface ApiServerConfig {
   getCurrentCluster(): { readonly server: string } | null;
-  readonly dispatcher?: unknown;
+  readonly dispatcher: Dispatcher;
 }
 
 export type ApiResponse = Dispatcher.ResponseData;
 
 /** What every request has. */
-type RequestOptions = Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher?: Dispatcher };
+type RequestOptions = Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher: Dispatcher };
 
 /** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
 export const answerTimeoutMs = 60_000;
 
 export class ApiServer {
   readonly url: string;
-  readonly #config: ApiServerConfig;
-  /** What another config's requests have been sent with. */
-  #secrets: readonly string[] = [];
+  readonly #dispatcher: Dispatcher;
 
   constructor(config: ApiServerConfig) {
-    this.#config = config;
+    this.#dispatcher = config.dispatcher;
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
   /** The answer, whatever its status. `path` begins with a slash. */
-  get(path: string, { signal, gzip = false }: GetOptions): Promise<ApiResponse> {
-    return this.#request('GET', path, signal, gzip ? { 'accept-encoding': 'gzip' } : {});
+  get(path: string, { signal }: Pick<GetOptions, 'signal'>): Promise<ApiResponse> {
+    return this.#request('GET', path, signal, {});
   }
 
-  /** The beginning of the answer, whatever its status. Its body is read as it comes: for watches. */
-  stream(path: string, signal: AbortSignal): Promise<StreamedAnswer> {
-    return this.#send('GET', path, signal, {}, (url, options) => stream(url, options, signal));
+  /** The beginning of the answer, whatever its status. Its body is read as it arrives: for lists and watches. */
+  stream(path: string, { signal, gzip = false }: GetOptions): Promise<StreamedAnswer> {
+    const headers = gzip ? { 'accept-encoding': 'gzip' } : {};
+    return stream(`${this.url}${path}`, this.#options('GET', headers), signal);
   }
 
   /** Sends an object as JSON. The answer, whatever its status. */
@@ -62,15 +60,15 @@ export class ApiServer {
 
   /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
   readonly shown: Shown = (text, length, options) => {
-    const own = this.#config.dispatcher;
-    return own instanceof AuthenticatedDispatcher
-      ? own.shown(text, length, options)
-      : redactBeginning(text, length, this.#secrets, options);
+    const dispatcher = this.#dispatcher;
+    return dispatcher instanceof AuthenticatedDispatcher
+      ? dispatcher.shown(text, length, options)
+      : redactBeginning(text, length, [], options);
   };
 
   /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
   async refusalOf({ statusCode, headers, body }: Refusal, what: string): Promise<FleetError> {
-    const bytes = await bytesOf(body, mostOfRefusal).catch(() => Buffer.of());
+    const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
     const text = unpacked(bytes, this.packingOf(headers));
     const { reason, message } = readStatus(text, this.shown);
     const said = message ?? this.shown(text, 200, { isCut: bytes.length >= mostOfRefusal });
@@ -95,69 +93,21 @@ export class ApiServer {
     body?: string,
   ): Promise<ApiResponse> {
     const content = body === undefined ? {} : { body };
-    return this.#send(method, path, signal, more, (url, options) => request(url, { ...options, ...content, signal }));
+    return request(`${this.url}${path}`, { ...this.#options(method, more), ...content, signal });
   }
 
-  async #send<T>(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    signal: AbortSignal,
-    more: Readonly<Record<string, string>>,
-    send: (url: string, options: RequestOptions) => Promise<T>,
-  ): Promise<T> {
-    const url = `${this.url}${path}`;
-    const { dispatcher, headers } = await this.#credential(url, method, signal);
-    try {
-      const options: RequestOptions = {
-        method,
-        headers: { accept: 'application/json', ...more, ...headers },
-        ...(dispatcher ? { dispatcher } : {}),
-        // A quiet watch is not a dead one; whoever reads a list has limits of its own.
-        bodyTimeout: 0,
-        headersTimeout: answerTimeoutMs,
-      };
-      // A dispatcher of somebody else may not begin for long. What it answers later ends by the signal too.
-      return await abortable(() => send(url, options), signal);
-    } catch (error) {
-      if (dispatcher && headers) connectionsOf(this.#config).failed(dispatcher);
-      throw error;
-    }
+  #options(method: Dispatcher.HttpMethod, headers: Readonly<Record<string, string>>): RequestOptions {
+    return {
+      method,
+      headers: { accept: 'application/json', ...headers },
+      // The reflector and the Leases have retries of their own.
+      dispatcher:
+        this.#dispatcher instanceof AuthenticatedDispatcher ? this.#dispatcher.withoutRetries : this.#dispatcher,
+      // A quiet watch is not a dead one; the reader of a list has limits of its own.
+      bodyTimeout: 0,
+      headersTimeout: answerTimeoutMs,
+    };
   }
-
-  /** The credential, or the signal's reason if that comes first: a plugin, or an identity provider, may never answer. */
-  async #credential(url: string, method: string, signal: AbortSignal) {
-    try {
-      return await abortable(() => this.#authenticate(url, method), signal);
-    } catch (error) {
-      if (!isTimeout(error) || error !== signal.reason) throw error;
-      const advice = 'look at the plugin or the identity provider of its user';
-      throw new FleetError('API_TIMEOUT', `${error.message}: ${hanging} has not ended: ${advice}`, { cause: error });
-    }
-  }
-
-  /** Ours puts its credential on by itself; client-node's is asked for each request, since it may have a new one. */
-  async #authenticate(
-    url: string,
-    method: string,
-  ): Promise<{ dispatcher?: Dispatcher; headers?: Record<string, string> }> {
-    const own = this.#config.dispatcher;
-    if (own instanceof AuthenticatedDispatcher) return { dispatcher: own };
-    const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
-    const context = new RequestContext(url, method as typeof HttpMethod.GET); // its values are the methods' names
-    const dispatcher = await connectionsOf(this.#config).authenticate(context);
-    const headers = context.getHeaders();
-    this.#secrets = Object.entries(headers).flatMap(([name, value]) =>
-      /^authorization$/i.test(name) ? [value.replace(/^\S+\s+/, '')] : [],
-    );
-    return { headers, ...(dispatcher ? { dispatcher } : {}) };
-  }
-}
-
-/** What gets the credential of a KubeConfig. */
-const hanging = 'applySecurityAuthentication of its KubeConfig';
-
-function isTimeout(error: unknown): error is FleetError {
-  return error instanceof FleetError && error.code === 'API_TIMEOUT';
 }
 
 /** Bytes that are read of an answer that is no success. */
@@ -178,22 +128,6 @@ function unpacked(bytes: Buffer, packing: string): string {
     // Said below.
   }
   return `its text is packed (${packing}) and cannot be read`;
-}
-
-/** A whole body as text, up to a limit in bytes; the rest is thrown away. */
-export async function textOf(body: AsyncIterable<Buffer>, limit: number): Promise<string> {
-  return (await bytesOf(body, limit)).toString();
-}
-
-async function bytesOf(body: AsyncIterable<Buffer>, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > limit) break;
-  }
-  return Buffer.concat(chunks).subarray(0, limit);
 }
 
 /** A signal that gives up when another does, or when a time that is set again and again runs out. */

@@ -1,6 +1,6 @@
-/** A cluster that is in use. */
+/** An engaged cluster. */
 import { inspect } from 'node:util';
-import { parseOptionsWith } from '../option-schemas.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Kind } from './discovery.ts';
 import type { Informer, InformerOptions } from './informer/informer.ts';
@@ -10,7 +10,7 @@ import type { KubernetesObject } from './kubernetes-object.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
 
-/** What a cluster is made of. */
+/** The parts of a cluster. */
 export interface ClusterParts {
   readonly name: string;
   readonly config: RestConfig;
@@ -18,25 +18,25 @@ export interface ClusterParts {
   readonly context: ReflectorContext;
   profile(): FleetProfile;
   restarts(informer: Informer, restart: ReflectorRestart): void;
-  /** An informer has synced. */
-  synced(): void;
+  /** Called when an informer has synced, or its list takes long. */
+  changed(): void;
 }
 
-/** The time in which what works on a cluster may end. It begins when the cluster's signal aborts. */
+/** The end of the work on a cluster, from the moment in which its signal aborts. */
 export interface Drain {
-  /** Aborted when requests are ended: what goes on then counts no more, and holds no timer. */
+  /** Aborted when the requests are aborted: running reconciles then lose their slots and timers. */
   readonly cut: AbortSignal;
-  /** Aborted when nobody waits any longer. */
+  /** Aborted when running reconciles are no longer waited for. */
   readonly late: AbortSignal;
 }
 
-/** A cluster that is in use, until `signal` aborts. Afterwards no request leaves through its `config`. */
+/** An engaged cluster, until `signal` aborts. Afterwards `config` submits no request. */
 export class Cluster {
   /** `namespace/name` of its ClusterProfile. */
   readonly name: string;
-  /** For any client of client-node, as `RestConfig` says. It is closed with the cluster: do not close it. */
+  /** For every client of client-node. The fleet closes it. */
   readonly config: RestConfig;
-  /** Aborted when the cluster is disengaged. Its `reason` is a `FleetError` that says why. */
+  /** Aborted when the cluster is disengaged, with a `FleetError` that says why. */
   readonly signal: AbortSignal;
   readonly #parts: ClusterParts;
   readonly #informers: Informers;
@@ -47,21 +47,22 @@ export class Cluster {
     this.config = parts.config;
     this.signal = parts.signal;
     this.#parts = parts;
-    this.#informers = new Informers(parts.context, parts.signal, parts.restarts, parts.synced);
+    this.#informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
   }
 
-  /** The newest that the hub has: its status changes while the cluster is in use. */
+  /** The current ClusterProfile. Its status changes while the cluster is engaged. */
   get profile(): FleetProfile {
     return this.#parts.profile();
   }
 
   /**
-   * A cache of one resource of this cluster. Equal options share one, so it costs nothing to ask for it in every reconcile. It
-   * ends with the cluster. Throws a `ConfigurationError` that names every bad option, and the signal's reason when the cluster
-   * has been disengaged.
+   * Returns the cache of one resource of this cluster. Equal options share one, so you can call it in every reconcile. It ends with the
+   * cluster.
+   *
+   * @throws ConfigurationError that names every bad option, or the signal's reason after the cluster was disengaged
    */
   informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    // A copy: what the caller's object becomes later is not asked for. The schema has looked at every function; its types are the author's.
+    // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
     const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
     return this.#informers.get(asked);
   }
@@ -71,7 +72,7 @@ export class Cluster {
     return this.#informers;
   }
 
-  /** @internal Whether objects of a kind stand in namespaces; `undefined` where the server does not say it. */
+  /** @internal Whether a kind has namespaces; `undefined` if the server does not say so. */
   async isNamespaced(kind: Kind): Promise<boolean | undefined> {
     return (await this.#parts.context.discovery.find(kind, this.signal)).namespaced;
   }

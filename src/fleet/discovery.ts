@@ -1,7 +1,9 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
-import { reasonOf } from '../callbacks.ts';
-import { FleetError } from '../errors.ts';
-import { type ApiServer, answerTimeoutMs, Deadline, textOf } from './api-server.ts';
+
+import { FleetError } from '../errors/index.ts';
+import { reasonOf } from '../observability/callbacks.ts';
+import { readBeginning } from '../util/read-beginning.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { parseBounded } from './reflect/malformed.ts';
 
@@ -96,7 +98,7 @@ export class Discovery {
         return new Map();
       }
       if (response.statusCode !== 200) throw await this.#server.refusalOf(response, what);
-      return readKinds(await textOf(response.body, longestAnswer), what);
+      return readKinds((await readBeginning(response.body, longestAnswer)).toString(), what);
     } finally {
       deadline.end();
     }

@@ -1,14 +1,12 @@
-/**
- * The fleet: ClusterProfiles on a hub come in, clusters that are in use and calls of reconcile functions go out. It joins the
- * hub, the members and the controllers, each of which does its work by itself.
- */
+/** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
 
-import { abortable } from '../abortable.ts';
 import { nearest } from '../access/nearest.ts';
-import { checkArgument, isFunction, isText, signalOf } from '../argument.ts';
-import { reasonOf } from '../callbacks.ts';
-import { ConfigurationError, FleetError } from '../errors.ts';
-import { parseOptionsWith } from '../option-schemas.ts';
+import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
+import { ConfigurationError, FleetError } from '../errors/index.ts';
+import { reasonOf } from '../observability/callbacks.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
+import { abortable } from '../util/abortable.ts';
+import { codeFieldOf } from '../util/errno.ts';
 import type { Cluster } from './cluster.ts';
 import { Controller } from './controller/controller.ts';
 import { type ControllerOptions, controllerSchema } from './controller/options.ts';
@@ -16,8 +14,8 @@ import { warn } from './guard.ts';
 import { Hub } from './hub.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { Claims } from './membership/claims.ts';
+import { ClusterLifecycle, type LifecycleContext } from './membership/cluster-lifecycle.ts';
 import { type EngageHandler, EngageHandlers } from './membership/engage-handlers.ts';
-import { Member, type MemberContext } from './membership/member.ts';
 import { Membership } from './membership/membership.ts';
 import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
@@ -25,7 +23,7 @@ import { type FleetOptions, type FleetSettings, parseFleetOptions } from './opti
 import { ownershipOf } from './sharding/options.ts';
 import type { ClusterState } from './telemetry.ts';
 
-/** The state of a cluster of the fleet. */
+/** The state of one cluster. */
 export interface ClusterListing {
   /** `namespace/name` of its ClusterProfile. */
   readonly name: string;
@@ -35,18 +33,18 @@ export interface ClusterListing {
   readonly message: string;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** Who works on it, where that is somebody else. */
+  /** The replica that works on it, if it is another one. */
   readonly owner?: string;
 }
 
-/** Milliseconds that reconciles may take to end when their cluster is disengaged; then their requests are ended. */
+/** Milliseconds for running reconciles after their cluster was disengaged; then their requests are aborted. */
 const drainTimeoutMs = 10_000;
 
 const deleted = 'its ClusterProfile was deleted';
 
 /**
- * All clusters that ClusterProfiles on a hub describe: which can be used, caches of what is on them, and controllers that work
- * on them. A cluster that hangs or fails delays no other.
+ * The clusters that the ClusterProfiles on a hub describe, with caches and controllers for each. A cluster that hangs or fails delays no
+ * other.
  *
  * @example
  * const fleet = new Fleet({ hub, providers, namespaces: ['fleet-system'] });
@@ -56,17 +54,21 @@ const deleted = 'its ClusterProfile was deleted';
 export class Fleet {
   readonly #settings: FleetSettings;
   readonly #membership: Membership;
-  readonly #members = new Map<string, Member>();
+  readonly #lifecycles = new Map<string, ClusterLifecycle>();
   readonly #controllers: Controller[] = [];
   readonly #handlers: EngageHandlers;
-  readonly #context: MemberContext;
+  readonly #context: LifecycleContext;
   readonly #ownership: Ownership;
   readonly #stop = new AbortController();
   readonly #watchers = new Set<() => void>();
   #known = false;
   #running: Promise<void> | undefined;
 
-  /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
+  /**
+   * Starts nothing: `run` does.
+   *
+   * @throws ConfigurationError that names every bad option
+   */
   constructor(options: FleetOptions) {
     this.#settings = parseFleetOptions(options);
     const { providers, clock, logger, metrics, unhealthyGraceMs, engageTimeoutMs, select, identify, isReady } =
@@ -85,14 +87,14 @@ export class Fleet {
       engageTimeoutMs,
       drainTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
-      claim: (key, member) => {
-        const claimed = claims.claim(key, member);
+      claim: (key, lifecycle) => {
+        const claimed = claims.claim(key, lifecycle);
         if (claimed) ownership.enter(key);
         return claimed;
       },
-      release: (key, member) => {
-        // Another member with this key goes on where this one was.
-        if (claims.release(key, member)) ownership.leave(key);
+      release: (key, lifecycle) => {
+        // Another profile of this cluster may be waiting for it.
+        if (claims.release(key, lifecycle)) ownership.leave(key);
       },
       handlers: this.#handlers,
       begin: (cluster) => {
@@ -103,18 +105,19 @@ export class Fleet {
       },
       troubles: (cluster) => this.#controllers.flatMap((controller) => controller.trouble(cluster) ?? []),
       changed: () => {
-        for (const tell of this.#watchers) tell();
+        for (const wake of this.#watchers) wake();
       },
     };
-    // Also where it ends before it has run.
+    // Also if the fleet is closed before it runs.
     this.#stop.signal.addEventListener('abort', () => this.#context.changed(), { once: true });
     metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.map(({ stats }) => stats) });
   }
 
   /**
-   * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages every one and returns.
-   * Whatever the hub answers, it goes on. Once for each fleet. Rejects with `SHARDS_DIFFER` where other replicas believe in
-   * another number of shards.
+   * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages all of them and resolves. Errors of
+   * the hub are retried. May be called once.
+   *
+   * @throws FleetError `FLEET_CLOSED` at a second call, `SHARDS_DIFFER` if other replicas have another number of shards
    */
   run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOf('fleet.run', options);
@@ -127,10 +130,10 @@ export class Fleet {
     return this.#running;
   }
 
-  /** Disengages every cluster, and ends `run`. Resolves when nothing goes on any more. */
+  /** Disengages every cluster and ends `run`. Resolves when all work has ended. */
   async close(): Promise<void> {
     this.#stop.abort();
-    // Who called run is told of its failure.
+    // The caller of run gets its error.
     await this.#running?.catch(() => undefined);
   }
 
@@ -139,8 +142,10 @@ export class Fleet {
   }
 
   /**
-   * Resolves when the hub has been read, every cluster has been tried, and the caches of those that are in use are there. What
-   * fails is not waited for. Rejects with the signal's reason, or with `FLEET_CLOSED`.
+   * Resolves when the hub has been read, every cluster has been tried, and the caches of the engaged ones are filled. Does not wait for
+   * what fails.
+   *
+   * @throws FleetError `FLEET_CLOSED`, or the reason of `signal`
    */
   async synced(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOf('fleet.synced', options);
@@ -158,20 +163,24 @@ export class Fleet {
   }
 
   /**
-   * Tells of each cluster that is taken into use, those that are there already too. The function may be async; the cluster is
-   * engaged when it has ended, so it must not wait for what lasts. Returns what ends the telling.
+   * Calls `handler` with each cluster that is about to be engaged, and with those that are engaged already. The cluster is engaged when
+   * all handlers have ended, so do not await long work in them. Dispose of the result to remove the handler.
    */
   onEngage(handler: EngageHandler): Disposable {
     checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
     const { tell, end } = this.#handlers.add(handler);
-    for (const member of this.#members.values()) {
-      const { cluster } = member;
-      if (cluster) this.#handlers.tellLate(cluster, tell).catch((error) => member.handlerFailed(cluster, error));
+    for (const lifecycle of this.#lifecycles.values()) {
+      const { cluster } = lifecycle;
+      if (cluster) this.#handlers.tellLate(cluster, tell).catch((error) => lifecycle.handlerFailed(cluster, error));
     }
     return { [Symbol.dispose]: end };
   }
 
-  /** Reconciles objects on every cluster. Throws a `ConfigurationError` that names every bad option. */
+  /**
+   * Reconciles objects on every cluster.
+   *
+   * @throws ConfigurationError that names every bad option
+   */
   controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): void {
     const settings = parseOptionsWith(controllerSchema, options);
     if (this.#controllers.some(({ name }) => name === settings.name)) {
@@ -179,7 +188,7 @@ export class Fleet {
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
     }
     const { clock, logger, metrics } = this.#settings;
-    // The schema has looked at every function; its types are the author's.
+    // The schema has checked every function; its types are the caller's.
     const typed = settings as typeof settings & Pick<ControllerOptions, 'for' | 'owns' | 'watches' | 'reconcile'>;
     const controller = new Controller(typed as ConstructorParameters<typeof Controller>[0], {
       clock,
@@ -188,17 +197,23 @@ export class Fleet {
       changed: () => this.#context.changed(),
     });
     this.#controllers.push(controller);
-    for (const { cluster } of this.#members.values()) if (cluster) controller.attach(cluster);
+    for (const { cluster } of this.#lifecycles.values()) if (cluster) controller.attach(cluster);
   }
 
-  /** The cluster of a ClusterProfile (`namespace/name`). Throws a `FleetError` where it cannot be used, with the reason. */
+  /**
+   * Returns the engaged cluster of a ClusterProfile.
+   *
+   * @param name `namespace/name` of the ClusterProfile
+   * @throws FleetError `CLUSTER_NOT_FOUND`, `CLUSTER_NOT_READY` or `CLUSTER_NOT_OWNED`, with the reason
+   */
   get(name: string): Cluster {
     checkArgument('fleet.get', 'name', name, isText, 'the name of a ClusterProfile: namespace/name');
-    const member = this.#members.get(name);
-    const cluster = member?.cluster;
+    const lifecycle = this.#lifecycles.get(name);
+    const cluster = lifecycle?.cluster;
     if (cluster) return cluster;
-    if (!member || member.isGone) throw new FleetError('CLUSTER_NOT_FOUND', this.#whyMissing(name), { cluster: name });
-    const { state, reason, message, owner } = member.status;
+    if (!lifecycle || lifecycle.isGone)
+      throw new FleetError('CLUSTER_NOT_FOUND', this.#whyMissing(name), { cluster: name });
+    const { state, reason, message, owner } = lifecycle.status;
     const code = state === 'NotOwned' ? 'CLUSTER_NOT_OWNED' : 'CLUSTER_NOT_READY';
     const whose = owner === undefined ? '' : ` (owner: ${owner})`;
     throw new FleetError(code, `${name} cannot be used${whose}: it is ${state} (${reason}): ${message}`, {
@@ -208,11 +223,11 @@ export class Fleet {
     });
   }
 
-  /** Every cluster of the fleet, by name. */
+  /** Lists every cluster, sorted by name. */
   list(): readonly ClusterListing[] {
-    const members = [...this.#members.values()].filter(({ isGone }) => !isGone);
-    return members
-      .map((member) => ({ name: member.name, ...member.status }))
+    const lifecycles = [...this.#lifecycles.values()].filter(({ isGone }) => !isGone);
+    return lifecycles
+      .map((lifecycle) => ({ name: lifecycle.name, ...lifecycle.status }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -223,7 +238,7 @@ export class Fleet {
     const observer = metrics?.observer;
     const changes = providers.onChange(({ added, changed, removed }) => {
       const types = new Set([...added, ...changed, ...removed]);
-      for (const member of this.#members.values()) member.providersChanged(types);
+      for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
     });
     let failure: { readonly error: unknown } | undefined;
     const ownership = this.#ownership
@@ -244,59 +259,65 @@ export class Fleet {
         },
       });
     } catch (error) {
-      warn(logger, {}, `the hub is read no more, which is a fault of this package: ${reasonOf(error)}`);
+      warn(
+        logger,
+        codeFieldOf(error),
+        `the hub is no longer watched, which is a bug of this package: ${reasonOf(error)}`,
+      );
       this.#stop.abort();
     }
     changes[Symbol.dispose]();
-    // What is shared is given away as soon as nothing works on it any more.
-    const members = [...this.#members.values()].map((member) => member.remove('FLEET_CLOSED', 'the fleet ends'));
-    await Promise.all([ownership, ...members]);
+    // A shard is handed over as soon as its last cluster is disengaged.
+    const lifecycles = [...this.#lifecycles.values()].map((lifecycle) =>
+      lifecycle.remove('FLEET_CLOSED', 'the fleet ends'),
+    );
+    await Promise.all([ownership, ...lifecycles]);
     this.#context.changed();
     if (failure) throw failure.error;
   }
 
-  /** Tells members what has become of them. */
+  /** Applies the current verdicts of these profiles to their lifecycles. */
   #apply(names: Iterable<string>): void {
     if (this.#stop.signal.aborted) return;
     for (const name of [...names]) {
       const profile = this.#membership.profile(name);
       const verdict = this.#membership.verdict(name);
-      const member = this.#members.get(name);
+      const lifecycle = this.#lifecycles.get(name);
       if (!profile || !verdict) {
-        if (member && !member.isGone) {
+        if (lifecycle && !lifecycle.isGone) {
           const why = this.#membership.whyLeft(name);
-          this.#remove(member, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
+          this.#remove(lifecycle, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
         }
-      } else if (!member) {
-        const added = new Member(name, profile, this.#context);
-        this.#members.set(name, added);
+      } else if (!lifecycle) {
+        const added = new ClusterLifecycle(name, profile, this.#context);
+        this.#lifecycles.set(name, added);
         added.update(profile, verdict);
       } else {
-        member.update(profile, verdict);
+        lifecycle.update(profile, verdict);
       }
     }
     this.#context.changed();
   }
 
-  #remove(member: Member, reason: string, message: string): void {
-    member.remove(reason, message).then(() => {
-      if (this.#members.get(member.name) === member) this.#members.delete(member.name);
-      // It may have come back when it had just left.
-      this.#apply([member.name]);
+  #remove(lifecycle: ClusterLifecycle, reason: string, message: string): void {
+    lifecycle.remove(reason, message).then(() => {
+      if (this.#lifecycles.get(lifecycle.name) === lifecycle) this.#lifecycles.delete(lifecycle.name);
+      // The profile may have been created again meanwhile.
+      this.#apply([lifecycle.name]);
     });
   }
 
   #isSynced(): boolean {
     if (!this.#known || !this.#ownership.isSettled) return false;
-    return [...this.#members.values()].every(({ isSettled, cluster, isGone }) => {
+    return [...this.#lifecycles.values()].every(({ isSettled, cluster, isGone }) => {
       if (isGone) return true;
-      return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, trouble }) => hasSynced || trouble);
+      return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, problem }) => hasSynced || problem);
     });
   }
 
   #whyMissing(name: string): string {
     if (this.#stop.signal.aborted) return `${name} cannot be used: the fleet has been closed`;
-    const left = this.#membership.whyLeft(name) ?? (this.#members.has(name) ? deleted : undefined);
+    const left = this.#membership.whyLeft(name) ?? (this.#lifecycles.has(name) ? deleted : undefined);
     if (left !== undefined) return `${name} is not in the fleet: ${left}`;
     const meant = nearest(
       name,

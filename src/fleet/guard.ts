@@ -1,13 +1,16 @@
-/** Functions of a controller's author are called through here: one that throws or rejects is logged, and ends nothing else. */
-import { askSafely, callCatching, reasonOf } from '../callbacks.ts';
-import type { Logger } from '../logger.ts';
+/** Calls functions of the caller: an error is logged, and nothing else ends with it. */
+import { askSafely, callCatching, reasonOf } from '../observability/callbacks.ts';
+import type { Logger } from '../observability/logger.ts';
+import { codeFieldOf } from '../util/errno.ts';
 
-/** What stands beside a message in a log: the cluster, the controller, the object. */
+/** The fields of a log line: the cluster, the controller, the object. */
 export type LogFields = Readonly<Record<string, string | undefined>>;
 
 /** Calls it. What it throws, or what its promise rejects with, goes to the logger. */
 export function guard(logger: Logger, fields: LogFields, what: string, call: () => unknown): void {
-  callCatching(call, (error) => warn(logger, fields, `${what} failed: ${reasonOf(error)}`));
+  callCatching(call, (error) =>
+    warn(logger, { ...fields, ...codeFieldOf(error) }, `${what} failed: ${reasonOf(error)}`),
+  );
 }
 
 /**
@@ -25,14 +28,6 @@ export function ask<T>(
   if ('value' in answer) return answer.value;
   warn(logger, fields, `${what} failed: ${answer.problem}`);
   return undefined;
-}
-
-/** An API server's address for a log: a kubeconfig may have a password in it, before the host or in a query. */
-export function shownServer(url: string): string {
-  const { protocol, host, pathname } = URL.parse(url) ?? { protocol: '', host: '', pathname: '' };
-  if (host !== '') return `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
-  // No URL, and where the password begins cannot be told.
-  return url.replace(/^.*@/s, '').replace(/[?#].*$/s, '');
 }
 
 export function warn(logger: Logger, fields: LogFields, message: string): void {

@@ -1,11 +1,11 @@
-/** What the hub says: ClusterProfiles, and where they are asked for, PlacementDecisions. */
-import type { KubeConfig } from '@kubernetes/client-node';
-import { FleetError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+/** Watches the ClusterProfiles on the hub, and PlacementDecisions if the fleet is limited to some. */
+import { FleetError } from '../errors/index.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { RestConfig } from '../rest/rest-config.ts';
 import { ApiServer } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { Discovery } from './discovery.ts';
-import { guard, shownServer } from './guard.ts';
+import { guard } from './guard.ts';
 import { Informer, type InformerOptions } from './informer/informer.ts';
 import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
 import {
@@ -17,12 +17,12 @@ import {
 } from './membership/placement.ts';
 import { clusterProfileKind, type FleetProfile } from './profile.ts';
 import type { Restart } from './reflect/restart.ts';
-import { inSlice } from './reflect/slices.ts';
+import { inTurn } from './reflect/turns.ts';
 import { emit, type FleetObserver } from './telemetry.ts';
 import { Wait } from './wait.ts';
 
 export interface HubOptions {
-  readonly hub: KubeConfig;
+  readonly hub: RestConfig;
   readonly namespaces: readonly string[] | undefined;
   readonly labelSelector: string | undefined;
   readonly placement: { readonly namespace: string; readonly key: string } | undefined;
@@ -32,11 +32,11 @@ export interface HubOptions {
   readonly signal: AbortSignal;
 }
 
-/** Told of what changes, once what is there is known. */
+/** Called with existing profiles first, then with changes. */
 export interface HubListener {
   profile(name: string, profile: FleetProfile | undefined): void;
   placed(clusters: ReadonlySet<string>): void;
-  /** Everything that is there has been told. */
+  /** All existing profiles have been reported. */
   known(): void;
 }
 
@@ -70,31 +70,31 @@ export class Hub {
     );
   }
 
-  /** Tells what there is and what changes, until the signal aborts. */
+  /** Reports existing profiles and changes until the signal aborts. */
   async run(listener: HubListener): Promise<void> {
     const { signal, logger } = this.#options;
-    // The first of several profiles of one cluster is known when all are there. A namespace that cannot be read delays no other.
+    // Which of several profiles of one cluster comes first is known after all lists. A namespace that cannot be read delays no other.
     await this.#settled();
     if (signal.aborted) return;
     if (this.#placement) followPlacement(this.#placement, listener, logger);
     for (const informer of this.#profiles) {
       informer.subscribe(({ key, after }) => listener.profile(key, after));
     }
-    // In the order of their names, so that the first of several profiles of one cluster is told first.
+    // Sorted by name, so that the first of several profiles of one cluster is reported first.
     const there = this.#profiles.flatMap((informer) =>
       informer.list().map((profile) => ({ informer, key: keyOf(profile) })),
     );
     for (const { informer, key } of there.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      // It may have changed, or gone, while the others had their turn.
-      await inSlice(() =>
+      // It may have changed or been deleted meanwhile.
+      await inTurn(this.#server, 0, () =>
         guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
       );
     }
-    // A hub that cannot be reached has not been read. What it refuses is no part of what there is.
+    // An unreachable hub has not been read. Namespaces that it forbids do not count.
     await this.#until(
       () =>
         this.#profiles.some(({ hasSynced }) => hasSynced) &&
-        this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble?.reason === 'forbidden'),
+        this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem?.reason === 'forbidden'),
     );
     if (signal.aborted) return;
     listener.known();
@@ -103,12 +103,11 @@ export class Hub {
 
   /** Every list is complete, or has failed at least once; placement is known. */
   async #settled(): Promise<void> {
-    for (const informer of this.#profiles) informer.synced().then(this.#change.poke, this.#change.poke);
     await this.#placement?.synced().catch(() => undefined);
-    await this.#until(() => this.#profiles.every(({ hasSynced, trouble }) => hasSynced || trouble));
+    await this.#until(() => this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem));
   }
 
-  /** Resolves when it holds, or the signal aborts. */
+  /** Resolves when the condition holds or the signal aborts. */
   async #until(holds: () => boolean): Promise<void> {
     const { signal } = this.#options;
     signal.addEventListener('abort', this.#change.poke, { once: true });
@@ -122,12 +121,15 @@ export class Hub {
   ): Informer<T> {
     const { clock, logger, observer, signal } = this.#options;
     const discovery = new Discovery(this.#server, clock);
-    const fields = { hub: shownServer(this.#server.url) };
+    const fields = { hub: this.#server.url };
     const context = { server: this.#server, discovery, clock, logger, fields, random: Math.random, advice };
-    return new Informer<T>(options, context, signal, ({ reason, afterMs }) => {
-      const { apiVersion, kind } = options;
-      emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-      this.#change.poke();
+    return new Informer<T>(options, context, signal, {
+      restarted: ({ reason, afterMs }) => {
+        const { apiVersion, kind } = options;
+        emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
+        this.#change.poke();
+      },
+      changed: this.#change.poke,
     });
   }
 }

@@ -3,18 +3,19 @@
  *
  * @module clusterprofile-credentials/fleet
  */
-export { FleetError, type FleetErrorCode } from '../errors.ts';
-export type { Clock } from './clock.ts';
+import '../util/node-version.ts';
+
+export { FleetError } from '../errors/index.ts';
 export { Cluster } from './cluster.ts';
 export type {
   ControllerOptions,
   ControllerWatch,
   ReconcileContext,
-  ReconcileReturn,
-  Request,
+  ReconcileRequest,
+  ReconcileResult,
 } from './controller/options.ts';
 export { type ClusterListing, Fleet } from './fleet.ts';
-export { Informer, type InformerOptions, type InformerTrouble } from './informer/informer.ts';
+export { Informer, type InformerOptions, type InformerProblem } from './informer/informer.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
@@ -29,11 +30,4 @@ export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectedResource, ReflectorRestart } from './reflect/reflector.ts';
 export type { RestartReason } from './reflect/restart.ts';
 export type { FleetShardingOptions } from './sharding/options.ts';
-export type {
-  ClusterChanged,
-  ClusterState,
-  LeadershipChanged,
-  Reconciled,
-  ReconcileResult,
-  ReflectorRestarted,
-} from './telemetry.ts';
+export type { ClusterState } from './telemetry.ts';

@@ -1,47 +1,50 @@
-/** What a leader election is told when it is made, and when it runs. */
+/** Options of a leader election, and of its runs. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { isSignal } from '../argument.ts';
-import type { Logger } from '../logger.ts';
-import { milliseconds } from '../option-schemas.ts';
+import { isSignal } from '../errors/check-argument.ts';
+import type { Logger } from '../observability/logger.ts';
+import { milliseconds } from '../options/option-schemas.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, leaseName, namespace, text } from './option-schemas.ts';
 
 /** Options of `new LeaderElection`; each is validated at construction. */
 export interface LeaderElectionOptions {
-  /** The API server that has the Lease: any KubeConfig, a RestConfig of ours or client-node's. */
+  /** The API server that has the Lease: `RestConfig.fromDefault()`. Another `KubeConfig` is converted, once. */
   readonly hub: KubeConfig;
   readonly namespace: string;
   /** Of the Lease. All programs that name the same Lease contend for it, in any language. */
   readonly name: string;
-  /** No two processes that live may have the same. Default: `POD_NAME` or the host's name, and something random. */
+  /** Unique among the processes that contend. Default: `POD_NAME` or the host's name, and something random. */
   readonly identity?: string;
-  /** Milliseconds, whole seconds, that others wait after the last sign of a leader. Default: 15_000. */
+  /** Milliseconds, whole seconds, that others wait after the last change that they saw. Default: 15_000. */
   readonly leaseDurationMs?: number;
   /** Milliseconds after its last successful renewal in which a leader gives up. Default: 10_000. */
   readonly renewDeadlineMs?: number;
-  /** Milliseconds between two tries. Default: 2_000. */
+  /** Milliseconds between two attempts. Default: 2_000. */
   readonly retryPeriodMs?: number;
-  /** Give the Lease away when `signal` has aborted and the work has ended, so that the next one begins at once. Default: true. */
+  /** Release the Lease when `signal` has aborted and the work has ended, so that the next leader begins at once. Default: true. */
   readonly releaseOnCancel?: boolean;
   /** Default: warnings go to stderr. */
   readonly logger?: Logger;
   /** `leader_election_master_status`. */
   readonly metrics?: FleetMetrics;
-  /** For tests. */
+  /** @internal For tests. For tests. */
   readonly clock?: Clock;
 }
 
 /** Options of `LeaderElection.run`. */
 export interface LeaderElectionRun {
-  /** Ends it: the work's signal aborts, and when it has ended the Lease is given away. */
+  /** Ends it: the work's signal aborts, and when the work has ended the Lease is released. */
   readonly signal?: AbortSignal;
-  /** The work of a leader. Its signal aborts when it has to end, because `signal` did or the Lease is lost. May return before. */
+  /**
+   * The work of a leader. Its signal aborts when the work has to end, because `signal` aborted or the Lease is lost. May return
+   * before. Reading `aborted` looks at the clock, so a process that was stopped sees at once that it has lost the Lease.
+   */
   readonly onStartedLeading: (signal: AbortSignal) => unknown;
-  /** Told when this process leads no more. */
+  /** Called when this process no longer leads. */
   readonly onStoppedLeading?: () => unknown;
-  /** Told of each leader that is seen, this process included. */
+  /** Called with each new leader that is seen, this process included. */
   readonly onNewLeader?: (identity: string) => unknown;
 }
 

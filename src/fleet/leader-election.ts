@@ -1,10 +1,13 @@
 /** client-go's leader election: of the processes that name the same Lease on the hub, one at a time leads. */
-import { reasonOf } from '../callbacks.ts';
-import { FleetError } from '../errors.ts';
-import { parseOptionsWith } from '../option-schemas.ts';
+
+import { FleetError } from '../errors/index.ts';
+import { reasonOf } from '../observability/callbacks.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
+import { codeFieldOf } from '../util/errno.ts';
 import { ApiServer } from './api-server.ts';
 import { sleep } from './clock.ts';
 import { debug, guard, warn } from './guard.ts';
+import { restConfigOf } from './hub-config.ts';
 import {
   type ElectionCallbacks,
   type ElectionSettings,
@@ -36,19 +39,20 @@ export class LeaderElection {
   readonly #wait: Wait;
   #isRunning = false;
   #leads = false;
-  /** The leader that `onNewLeader` was told of last. */
+  /** The last leader that `onNewLeader` was called with. */
   #reported: string | undefined;
-  /** Why the last try failed. */
-  #trouble: string | undefined;
+  /** Why the last attempt failed. */
+  #problem: string | undefined;
 
   /** Throws a `ConfigurationError` that names every bad option. Nothing begins before `run`. */
   constructor(options: LeaderElectionOptions) {
     this.#settings = parseOptionsWith(electionSchema, options);
-    const { hub, namespace, name, identity, clock, leaseDurationMs, renewDeadlineMs, retryPeriodMs } = this.#settings;
+    const { hub, namespace, name, identity, clock, logger, leaseDurationMs, renewDeadlineMs, retryPeriodMs } =
+      this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
     this.#lock = new LeaseLock({
-      leases: new ApiLeases(new ApiServer(hub), { namespace, verbs: 'get, create and update' }),
+      leases: new ApiLeases(new ApiServer(restConfigOf(hub, logger)), { namespace, verbs: 'get, create and update' }),
       name,
       identity: this.identity,
       durationMs: leaseDurationMs,
@@ -58,10 +62,10 @@ export class LeaderElection {
       clock,
       changed: this.#wait.poke,
     });
-    this.#tell(false);
+    this.#report(false);
   }
 
-  /** The identity of who was seen leading last; it may have ended since. `undefined` where nobody was. */
+  /** The identity of the last leader that was seen; it may have ended since. `undefined` before any was seen. */
   get leader(): string | undefined {
     return this.#lock.holder;
   }
@@ -94,11 +98,10 @@ export class LeaderElection {
     while (!signal.aborted) {
       const held = await this.#try(async () => {
         await this.#lock.look();
-        // If it was told to end meanwhile, it does not begin.
         return !signal.aborted && this.#lock.hold();
       }, callbacks);
       if (held && signal.aborted) {
-        // It was told to end while it took the Lease.
+        // The signal aborted while the Lease was being taken.
         if (this.#settings.releaseOnCancel) await this.#release();
         return false;
       }
@@ -114,8 +117,14 @@ export class LeaderElection {
     const cancel = () => leading.abort(signal.reason);
     if (signal.aborted) cancel();
     signal.addEventListener('abort', cancel, { once: true });
-    const work = new Work(() => callbacks.onStartedLeading(leading.signal));
-    this.#tell(true);
+    let isLeading = true;
+    const look = () => {
+      if (!isLeading || this.#lock.isHeld) return;
+      isLeading = false;
+      leading.abort(this.#lossOf());
+    };
+    const work = new Work(() => callbacks.onStartedLeading(withLook(leading.signal, look)));
+    this.#report(true);
     const renewal = new AbortController();
     const stopRenewing = () => {
       if (work.failure || (work.hasEnded && signal.aborted)) renewal.abort();
@@ -123,9 +132,9 @@ export class LeaderElection {
     work.ended.then(stopRenewing);
     signal.addEventListener('abort', stopRenewing, { once: true });
     const attempts = this.#renew(renewal.signal, callbacks);
-    const lost = await this.#isLost(renewal.signal);
-    if (lost) leading.abort(this.#lossOf());
-    this.#tell(false);
+    if (await this.#isLost(renewal.signal)) look();
+    isLeading = false;
+    this.#report(false);
     if (callbacks.onStoppedLeading) guard(logger, this.#fields, 'onStoppedLeading', callbacks.onStoppedLeading);
     renewal.abort();
     signal.removeEventListener('abort', cancel);
@@ -145,7 +154,7 @@ export class LeaderElection {
     }
   }
 
-  /** Resolves with `true` when the Lease is held no more, with `false` when the signal aborts before. */
+  /** Resolves with `true` when the Lease is lost, with `false` when the signal aborts before. */
   async #isLost(signal: AbortSignal): Promise<boolean> {
     signal.addEventListener('abort', this.#wait.poke, { once: true });
     while (!signal.aborted) {
@@ -161,24 +170,28 @@ export class LeaderElection {
     } catch (error) {
       warn(
         this.#settings.logger,
-        this.#fields,
-        `the Lease is not given away, so others wait until it expires: ${reasonOf(error)}`,
+        { ...this.#fields, ...codeFieldOf(error) },
+        `the Lease was not released, so others wait until it expires: ${reasonOf(error)}`,
       );
     }
   }
 
-  /** A failure is told once until it has passed. */
+  /** Warns of the first of several failures in a row. */
   async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: ElectionCallbacks): Promise<boolean> {
     const { logger } = this.#settings;
     try {
       const held = await attempt();
-      this.#trouble = undefined;
+      this.#problem = undefined;
       return held;
     } catch (error) {
       const reason = reasonOf(error);
-      const say = this.#trouble === undefined ? warn : debug;
-      say(logger, this.#fields, `the Lease cannot be had or renewed at the moment: ${reason}`);
-      this.#trouble = reason;
+      const say = this.#problem === undefined ? warn : debug;
+      say(
+        logger,
+        { ...this.#fields, ...codeFieldOf(error) },
+        `the Lease cannot be acquired or renewed at the moment: ${reason}`,
+      );
+      this.#problem = reason;
       return false;
     } finally {
       const { leader } = this;
@@ -193,14 +206,14 @@ export class LeaderElection {
     const { leader } = this;
     const why =
       leader === undefined || leader === this.identity
-        ? `it could not be renewed for ${this.#settings.renewDeadlineMs} ms${this.#trouble === undefined ? '' : `: ${this.#trouble}`}`
-        : `${leader} has it`;
-    const message = `${this.identity} leads no more, it has lost Lease ${this.#fields.lease}: ${why}`;
-    warn(this.#settings.logger, this.#fields, message);
+        ? `it could not be renewed for ${this.#settings.renewDeadlineMs} ms${this.#problem === undefined ? '' : `: ${this.#problem}`}`
+        : `${leader} holds it`;
+    const message = `${this.identity} no longer leads: it lost Lease ${this.#fields.lease}: ${why}`;
+    warn(this.#settings.logger, { ...this.#fields, code: 'LEASE_LOST' }, message);
     return new FleetError('LEASE_LOST', message);
   }
 
-  #tell(leading: boolean): void {
+  #report(leading: boolean): void {
     const { name, metrics } = this.#settings;
     this.#leads = leading;
     emit(metrics?.observer, 'leader', { name, identity: this.identity, leading });
@@ -212,7 +225,24 @@ export class LeaderElection {
   }
 }
 
-/** What a leader does. It may return early, fail, or go on after it was told to end. */
+/**
+ * The signal that the work gets: reading it looks at the clock. A process that was stopped goes on with whatever is due, and
+ * the timer of the deadline may run last.
+ */
+function withLook(signal: AbortSignal, look: () => void): AbortSignal {
+  const { prototype } = AbortSignal;
+  const aborted = () => {
+    look();
+    return Reflect.get(prototype, 'aborted', signal);
+  };
+  const throwIfAborted = () => {
+    look();
+    prototype.throwIfAborted.call(signal);
+  };
+  return Object.defineProperties(signal, { aborted: { get: aborted }, throwIfAborted: { value: throwIfAborted } });
+}
+
+/** What a leader does. It may return early, fail, or go on after its signal aborted. */
 class Work {
   /** Never rejects. */
   readonly ended: Promise<void>;

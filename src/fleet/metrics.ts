@@ -1,12 +1,12 @@
 /** Metrics of a fleet in the caller's prom-client registry: controller-runtime's and client-go's names where they have them. */
-import { ConfigurationError } from '../errors.ts';
-import { type MetricsRegistry, registersOf } from '../metrics-registry.ts';
-import { Counter, Gauge, Histogram } from '../prometheus.ts';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { ConfigurationError } from '../errors/index.ts';
+import { type MetricsRegistry, registersOf } from '../observability/metrics-registry.ts';
 import type { ClusterState, FleetObserver } from './telemetry.ts';
 
 /** What can be asked of a fleet at any time. */
 export interface FleetSource {
-  clusters(): readonly { readonly state: ClusterState }[];
+  clusters(): readonly { readonly state: ClusterState; readonly reason: string }[];
   controllers(): readonly {
     readonly name: string;
     readonly depth: number;
@@ -21,7 +21,7 @@ export interface SharesSource {
   /** How many shards are this replica's. */
   owned(): number;
   /** How many replicas live. */
-  peers(): number;
+  replicas(): number;
 }
 
 const states: readonly ClusterState[] = [
@@ -45,7 +45,7 @@ const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
  * const fleet = new Fleet({ hub, providers, metrics: new FleetMetrics({ registry }) });
  */
 export class FleetMetrics {
-  /** @internal What it wants to be told. */
+  /** @internal Its callbacks. */
   readonly observer: FleetObserver;
   #source: FleetSource | undefined;
   #shares: SharesSource | undefined;
@@ -53,14 +53,7 @@ export class FleetMetrics {
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
     const registers = registersOf('FleetMetrics', options);
-    try {
-      this.observer = this.#register(registers, options.clusterLabel ?? false);
-    } catch (error) {
-      const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
-      throw new ConfigurationError('OPTION_INVALID', 'FleetMetrics', [
-        { path: 'registry', message: `${message}: make one FleetMetrics for a registry` },
-      ]);
-    }
+    this.observer = this.#register(registers, options.clusterLabel ?? false);
   }
 
   /** @internal Where numbers that change by themselves are looked up. */
@@ -88,6 +81,14 @@ export class FleetMetrics {
       collect() {
         for (const state of states) this.set({ state }, 0);
         for (const { state } of source()?.clusters() ?? []) this.inc({ state });
+      },
+    });
+    new Gauge({
+      name: 'clusterprofile_fleet_clusters_watch_failing',
+      help: 'Engaged clusters that a watch or a controller fails on.',
+      registers,
+      collect() {
+        this.set((source()?.clusters() ?? []).filter(({ reason }) => reason === 'WATCH_FAILING').length);
       },
     });
     const gauge = (name: string, help: string, of: 'depth' | 'active' | 'concurrency', label: string) =>
@@ -183,7 +184,7 @@ export class FleetMetrics {
         },
       });
     shareGauge('clusterprofile_fleet_shards_owned', "Shards that are this replica's.", 'owned');
-    shareGauge('clusterprofile_fleet_peers', 'Replicas that live, as this one sees it.', 'peers');
+    shareGauge('clusterprofile_fleet_replicas', 'Replicas that live, as this one sees it.', 'replicas');
     const shardChanges = new Counter({
       name: 'clusterprofile_fleet_shard_changes_total',
       help: 'Shards that came to this replica or went from it: taken, taken_over, handed_over, lost.',
@@ -198,7 +199,7 @@ export class FleetMetrics {
     });
     const leaseFailures = new Counter({
       name: 'clusterprofile_fleet_lease_failures_total',
-      help: 'Requests for Leases that failed, by whose Lease: shard, peer.',
+      help: 'Requests for Leases that failed, by whose Lease: shard, replica.',
       labelNames: ['lease'],
       registers,
     });

@@ -1,11 +1,10 @@
 /** What is looked at of options, wherever they come in. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { isFunction } from '../argument.ts';
-import { isLabel, isSubdomain } from '../kubernetes-names.ts';
-import { warnOnStderr } from '../logger.ts';
-import { sharedOptions } from '../option-schemas.ts';
-import { type Clock, safeFleetClock, systemClock } from './clock.ts';
+import { isFunction } from '../errors/check-argument.ts';
+import { sharedOptions } from '../options/option-schemas.ts';
+import { isLabel, isSubdomain } from '../util/kubernetes-names.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 
 export const kubeConfigWords = 'a KubeConfig with a current cluster';
@@ -30,7 +29,6 @@ export const clock = z
   .custom<Clock>((value) => ['now', 'uptime', 'after'].every((name) => isFunction(Object(value)[name])), {
     error: 'must be an object with functions now, uptime and after',
   })
-  .transform((given) => safeFleetClock(given, warnOnStderr))
   .default(systemClock);
 
 /** What a fleet and a leader election have in common. */

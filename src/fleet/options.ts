@@ -1,10 +1,11 @@
-/** What a fleet is told when it is made. */
+/** The options of a fleet. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { CredentialProviders } from '../credential-providers.ts';
-import type { Logger } from '../logger.ts';
-import { milliseconds, parseOptionsWith } from '../option-schemas.ts';
+import type { Logger } from '../observability/logger.ts';
+import { milliseconds, parseOptionsWith } from '../options/option-schemas.ts';
+import { CredentialProviders } from '../providers/credential-providers.ts';
 import type { Clock } from './clock.ts';
+import { restConfigOf } from './hub-config.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, namespace, text } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
@@ -12,33 +13,65 @@ import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts
 
 /** Options of `new Fleet`; each is validated at construction. */
 export interface FleetOptions {
-  /** The API server that has the ClusterProfiles: any KubeConfig, a RestConfig of ours or client-node's. */
+  /** The API server that has the ClusterProfiles: `RestConfig.fromDefault()`. Another `KubeConfig` is converted once, or refused. */
   readonly hub: KubeConfig;
-  /** Which credentials the clusters are reached with. They are not closed with the fleet. */
+  /** Get the credentials of the clusters. The fleet does not close them. */
   readonly providers: CredentialProviders;
-  /** Namespaces of the hub to look for ClusterProfiles in. Default: all. */
+  /**
+   * Namespaces of the hub in which ClusterProfiles are watched.
+   *
+   * @default all
+   */
   readonly namespaces?: readonly string[];
-  /** Of ClusterProfiles. Default: all. */
+  /**
+   * Selects ClusterProfiles.
+   *
+   * @default all
+   */
   readonly labelSelector?: string;
-  /** Only clusters that the PlacementDecisions (KEP-5313) of this key name. */
+  /** Limits the fleet to the clusters that the PlacementDecisions (KEP-5313) with this key name. */
   readonly placement?: { readonly namespace: string; readonly key: string };
-  /** Only profiles for which this is true. Default: all. */
+  /**
+   * Selects profiles by anything that is in them.
+   *
+   * @default all
+   */
   readonly select?: (profile: FleetProfile) => boolean;
-  /** The cluster that a profile is of: where several have the same, the first by name is engaged. Default: its own name. */
+  /**
+   * Names the cluster of a profile. Of several profiles of one cluster the first by name is engaged.
+   *
+   * @default namespace/name of the profile
+   */
   readonly identify?: (profile: FleetProfile) => string;
-  /** `true` lets a cluster be engaged, `false` disengages it after `unhealthyGraceMs`, `undefined` neither. Default: by `ControlPlaneHealthy`. */
+  /**
+   * `true` lets a cluster be engaged, `false` disengages it after `unhealthyGraceMs`, `undefined` changes nothing.
+   *
+   * @default by the condition `ControlPlaneHealthy`
+   */
   readonly isReady?: (profile: FleetProfile) => boolean | undefined;
-  /** Milliseconds that a cluster may be unhealthy before it is disengaged. Default: 300_000. */
+  /**
+   * Milliseconds that a cluster may be unhealthy before it is disengaged.
+   *
+   * @default 300_000
+   */
   readonly unhealthyGraceMs?: number;
-  /** Milliseconds that a cluster may take from its credential to the end of all `onEngage` functions. Default: 60_000. */
+  /**
+   * Milliseconds from the credential to the end of the last `onEngage` function. The plugin has `timeoutMs` of its own.
+   *
+   * @default 60_000
+   */
   readonly engageTimeoutMs?: number;
-  /** Share the clusters with other replicas. Default: this process works on all of them. */
+  /**
+   * Shares the clusters with other replicas.
+   *
+   * @default this process works on all clusters
+   */
   readonly sharding?: FleetShardingOptions;
-  /** Default: warnings go to stderr, each of them once; nothing else is said. */
+  /** @default warnings go to stderr, each of them once */
   readonly logger?: Logger;
   /** `new FleetMetrics({ registry })`. */
   readonly metrics?: FleetMetrics;
-  /** For tests. */
+  /** @internal For tests. For tests. */
   readonly clock?: Clock;
 }
 
@@ -70,9 +103,10 @@ const schema = z.strictObject({
 });
 
 /** @internal */
-export type FleetSettings = z.output<typeof schema>;
+export type FleetSettings = ReturnType<typeof parseFleetOptions>;
 
-/** @internal Every option with its default. Throws a `ConfigurationError` that names each bad one. */
-export function parseFleetOptions(options: FleetOptions): FleetSettings {
-  return parseOptionsWith(schema, options);
+/** @internal Every option with its default. @throws ConfigurationError that names each bad option */
+export function parseFleetOptions(options: FleetOptions) {
+  const settings = parseOptionsWith(schema, options);
+  return { ...settings, hub: restConfigOf(settings.hub, settings.logger) };
 }

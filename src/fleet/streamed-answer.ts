@@ -1,6 +1,6 @@
-/** A request whose answer is read as it comes, with no stream between the connection and the reader. */
+/** A request whose body is read as it arrives, without a Node stream between the connection and the reader. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Dispatcher, getGlobalDispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 /** An answer whose body is still to come. */
 export interface StreamedAnswer {
@@ -14,15 +14,14 @@ const mostKept = 65_536;
 
 /**
  * Sends the request. Resolves when the answer begins. Aborting `signal` ends the request and its body with the signal's reason.
- * `dispatcher` is undici's own where it is missing.
  */
 export async function stream(
   url: string,
-  options: Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher?: Dispatcher },
+  options: Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher: Dispatcher },
   signal: AbortSignal,
 ): Promise<StreamedAnswer> {
   signal.throwIfAborted();
-  const { dispatcher = getGlobalDispatcher(), ...rest } = options;
+  const { dispatcher, ...rest } = options;
   const { origin, pathname, search } = new URL(url);
   const body = new StreamedBody(signal);
   try {
@@ -57,38 +56,41 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     return this.#begun.promise;
   }
 
-  get ended(): boolean {
-    return this.#ended;
+  /**
+   * Waits for what has come since the last call, in the pieces it came in. Returns `undefined` at the end. Rejects with the error
+   * that ended the body, after everything that came before it. One caller at a time.
+   */
+  async next(): Promise<readonly Buffer[] | undefined> {
+    for (;;) {
+      const pieces = this.#take();
+      if (pieces.length > 0) return pieces;
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#ended) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
   }
 
-  get failure(): unknown {
-    return this.#failure;
+  /** The pieces one by one. A loop that is left ends the request. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void> {
+    try {
+      for (let pieces = await this.next(); pieces; pieces = await this.next()) yield* pieces;
+    } finally {
+      this.destroy();
+    }
   }
 
-  onChange(wake: () => void): void {
-    this.#wake = wake;
-  }
-
-  read(): readonly Buffer[] {
-    const pieces = this.#pieces;
-    if (pieces.length === 0) return pieces;
-    this.#pieces = [];
-    this.#size = 0;
-    if (this.#controller?.paused) this.#controller.resume();
-    return pieces;
-  }
-
+  /** Ends the request without waiting. */
   destroy(): void {
-    this.#abort(new Error('nobody reads the rest'));
+    this.#abort(new Error('the rest of the answer is not read'));
   }
 
-  // undici tells what comes.
+  // Called by undici.
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    const { failure } = this;
-    if (failure !== undefined)
-      controller.abort(failure instanceof Error ? failure : new Error('the request was aborted'));
+    if (this.#failure !== undefined) controller.abort(asError(this.#failure));
   }
 
   onResponseStart(_controller: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
@@ -125,12 +127,25 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     this.#failure = reason;
     // It may wait for a connection yet.
     this.#begun.reject(reason);
-    this.#controller?.abort(reason instanceof Error ? reason : new Error('the request was aborted'));
+    this.#controller?.abort(asError(reason));
     this.#finish();
+  }
+
+  #take(): readonly Buffer[] {
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return pieces;
+    this.#pieces = [];
+    this.#size = 0;
+    if (this.#controller?.paused) this.#controller.resume();
+    return pieces;
   }
 
   #finish(): void {
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#wake();
   }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('the request was aborted');
 }

@@ -1,6 +1,6 @@
-/** What happens in a fleet, told to metrics and, where it is an event, on `diagnostics_channel`. Nothing of it is secret. */
+/** Reports what happens in a fleet to metrics and, where it is an event, on `diagnostics_channel`. Nothing of it is secret. */
 import { channel } from 'node:diagnostics_channel';
-import { emitTo } from '../emit.ts';
+import { emitTo } from '../observability/diagnostics.ts';
 import type { RestartReason } from './reflect/restart.ts';
 
 /** Where a cluster is on its way into use. */
@@ -18,14 +18,14 @@ export interface ClusterChanged {
 }
 
 /** How a reconcile ended; the first four are controller-runtime's words. */
-export type ReconcileResult = 'success' | 'error' | 'requeue_after' | 'timeout' | 'cancelled';
+export type ReconcileOutcome = 'success' | 'error' | 'requeue_after' | 'timeout' | 'cancelled';
 
 export interface Reconciled {
   readonly controller: string;
   readonly cluster: string;
   readonly namespace?: string;
   readonly name: string;
-  readonly result: ReconcileResult;
+  readonly result: ReconcileOutcome;
   /** Milliseconds that it took. */
   readonly durationMs: number;
   /** Milliseconds that the item was queued before. */
@@ -57,15 +57,15 @@ export interface ShardChanged {
   readonly fleet: string;
   readonly shard: number;
   /**
-   * `taken`: nobody had it, or its owner gave it away. `taken_over`: its owner did not renew its Lease. `handed_over`: given away on
-   * purpose. `lost`: its Lease could not be renewed in time, or somebody else has it.
+   * `taken`: it was free. `taken_over`: its owner did not renew its Lease. `handed_over`: released on purpose. `lost`: this replica
+   * could not renew its Lease in time, or another one owns the shard.
    */
   readonly change: 'taken' | 'taken_over' | 'handed_over' | 'lost';
   /** The identity of this replica. */
   readonly owner: string;
   /** `taken_over`: from whom. */
   readonly from?: string;
-  /** Milliseconds since the last sign of the owner before, or since it gave the shard away. */
+  /** Milliseconds since the last sign of the owner before, or since it released the shard. */
   readonly unownedMs?: number;
 }
 
@@ -74,7 +74,7 @@ export interface LeaseFailed {
   /** `sharding.name`. */
   readonly fleet: string;
   /** Of a shard, or of this replica itself. */
-  readonly lease: 'shard' | 'peer';
+  readonly lease: 'shard' | 'replica';
   readonly message: string;
 }
 
@@ -100,7 +100,7 @@ const channels = {
   'lease-failure': channel('clusterprofile-credentials:fleet-lease-failure'),
 } as const;
 
-/** Tells everybody. One who throws, or rejects, is passed over. */
+/** Reports an event to the observer and the subscribers. */
 export function emit<K extends keyof FleetEvents>(
   observer: FleetObserver | undefined,
   name: K,

@@ -1,4 +1,4 @@
-/** A wait that ends when its time is over, or when it is told that there is something to do. One caller may wait at a time. */
+/** A wait that ends after its time, or when it is poked. One caller may wait at a time. */
 import type { Clock } from './clock.ts';
 
 export class Wait {
@@ -10,7 +10,7 @@ export class Wait {
     this.#clock = clock;
   }
 
-  /** Ends the wait under way, or else the next one at once. */
+  /** Ends the current wait, or else the next one at once. */
   readonly poke = (): void => {
     this.#poked = true;
     this.#wake();

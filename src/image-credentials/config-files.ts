@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
-import { ConfigurationError, type Problem } from '../errors.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { type ImageProvider, parseImageConfig } from './config.ts';
 
 /** Folder of plugins, files, validation, executables: in this order. Throws a `ConfigurationError`. */

@@ -2,15 +2,16 @@
  * The kubelet's CredentialProviderConfig (KEP-2133): text comes in, checked providers go out. It is as strict as the kubelet:
  * unknown fields and duplicate keys are errors. Pure.
  */
+
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import { fieldPath } from '../access/field-path.ts';
-import { nearest } from '../access/nearest.ts';
 import type { EnvVar } from '../access/provider.ts';
+import { schemaProblems } from '../access/schema-problems.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
-import { isObject } from '../argument.ts';
-import { ConfigurationError, type Problem } from '../errors.ts';
-import { isSubdomain } from '../kubernetes-names.ts';
+import { isObject } from '../errors/check-argument.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
+import { isSubdomain } from '../util/kubernetes-names.ts';
 import { parseGoUrl } from './go-url.ts';
 
 /** The versions of the request and the response. */
@@ -109,7 +110,7 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
     problems.push({ path: fieldPath(keys), ...placeOf(keys), message });
   };
   const parsed = configSchema.safeParse(value);
-  for (const issue of parsed.error?.issues ?? []) reportIssue(issue, report);
+  for (const { keys, message } of schemaProblems(parsed.error, { known: fieldsAt })) report(keys, message);
   if (parsed.success && parsed.data.providers.length === 0)
     report(['providers'], 'is empty: name at least one provider');
   // A problem of one field does not hide the problems of others.
@@ -148,25 +149,10 @@ function readFields(entry: object): { readonly provider: ParsedProvider; readonl
   return { provider: Object.fromEntries(fields), faulty };
 }
 
-function reportIssue(issue: z.core.$ZodIssue, report: Report): void {
-  if (issue.code !== 'unrecognized_keys') {
-    report(issue.path, issue.message);
-    return;
-  }
-  const known = issue.path.includes('tokenAttributes')
-    ? fieldsOf.tokenAttributes
-    : issue.path.includes('env')
-      ? fieldsOf.env
-      : issue.path.length > 0
-        ? fieldsOf.provider
-        : fieldsOf.config;
-  for (const key of issue.keys) {
-    const meant = nearest(key, known);
-    report(
-      [...issue.path, key],
-      `is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`,
-    );
-  }
+function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
+  if (path.includes('tokenAttributes')) return fieldsOf.tokenAttributes;
+  if (path.includes('env')) return fieldsOf.env;
+  return path.length > 0 ? fieldsOf.provider : fieldsOf.config;
 }
 
 function checkProvider(

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { CredentialsError, type PluginError } from '../errors.ts';
+import { CredentialsError, type PluginError } from '../errors/index.ts';
+import { exitOnSignals } from '../exec/kill-at-exit.ts';
 import { registriesOf, serverUrlOf } from './docker-server-url.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';
@@ -122,6 +123,7 @@ async function answer(verb: string): Promise<string> {
   }
 }
 
+exitOnSignals();
 try {
   const [verb, ...more] = process.argv.slice(2);
   if (verb === undefined || more.length > 0) throw new UsageError(usage);

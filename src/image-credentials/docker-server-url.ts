@@ -1,5 +1,5 @@
 /** What Docker's tools call a registry, and what a kubelet's plugins call it. Pure. */
-import { ImageError } from '../errors.ts';
+import { ImageError } from '../errors/index.ts';
 import { hubServerUrl } from './docker-config.ts';
 import { registryPath } from './image-name.ts';
 

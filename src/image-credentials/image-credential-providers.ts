@@ -1,19 +1,19 @@
 /** The main class of this module: it takes a kubelet's configuration once, and returns the credentials for each image. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { abortable } from '../abortable.ts';
-import { checkArgument, isFunction, isObject, isText } from '../argument.ts';
-import { ConfigurationError, PluginError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { parseOptionsWith, sharedOptions } from '../option-schemas.ts';
-import { Troubles } from '../troubles.ts';
+import { checkArgument, isFunction, isObject, isText } from '../errors/check-argument.ts';
+import { ConfigurationError, PluginError } from '../errors/index.ts';
+import type { Logger } from '../observability/logger.ts';
+import { WarningLimiter } from '../observability/warning-limiter.ts';
+import { parseOptionsWith, sharedOptions } from '../options/option-schemas.ts';
+import { abortable } from '../util/abortable.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
 import { parseGoUrl } from './go-url.ts';
 import { registryPath, repositoryOf } from './image-name.ts';
 import { combine, type ImageCredential, Keyring } from './keyring.ts';
-import { ImageCredentialMetrics } from './metrics.ts';
+import type { ImageCredentialMetrics } from './metrics.ts';
 import { ProviderSource } from './provider-source.ts';
 import { parseServiceAccount, type ServiceAccount } from './service-account.ts';
 import { type MintToken, ServiceAccountTokens } from './service-account-tokens.ts';
@@ -31,7 +31,7 @@ export interface ImageCredentialOptions {
   readonly metrics?: ImageCredentialMetrics;
   /** Default: warnings go to stderr. */
   readonly logger?: Logger;
-  /** The time, in milliseconds since 1970. Default: `Date.now`. */
+  /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: () => number;
 }
 
@@ -78,8 +78,11 @@ export interface ImageRequestOptions {
 const optionsSchema = z.strictObject({
   ...sharedOptions,
   mintToken: z.custom<MintToken>(isFunction, { error: 'must be a function' }).optional(),
+  // Not by its class, which would load prom-client into the Docker helper.
   metrics: z
-    .instanceof(ImageCredentialMetrics, { error: 'must be new ImageCredentialMetrics({ registry })' })
+    .custom<ImageCredentialMetrics>((value) => isObject(value) && 'executed' in value, {
+      error: 'must be new ImageCredentialMetrics({ registry })',
+    })
     .optional(),
 });
 
@@ -99,7 +102,7 @@ export class ImageCredentialProviders {
     const { signal } = this.#stop;
     const { mintToken, timeoutMs, clock } = options;
     this.#tokens = new ServiceAccountTokens({ mintToken, timeoutMs, clock, signal });
-    const settings = { ...options, signal, tokens: this.#tokens, troubles: new Troubles(options) };
+    const settings = { ...options, signal, tokens: this.#tokens, warnings: new WarningLimiter(options) };
     this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));
   }
 

@@ -1,4 +1,4 @@
-import { ImageError } from '../errors.ts';
+import { ImageError } from '../errors/index.ts';
 
 /** One part of a repository's path. */
 const pathPart = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;

@@ -1,5 +1,5 @@
 import { createGlob } from '../access/glob.ts';
-import { checkArgument, isString } from '../argument.ts';
+import { checkArgument, isString } from '../errors/check-argument.ts';
 import { type GoUrl, parseGoUrl } from './go-url.ts';
 
 /**

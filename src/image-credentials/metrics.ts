@@ -1,6 +1,5 @@
-import { ConfigurationError } from '../errors.ts';
-import { type MetricsRegistry, registersOf } from '../metrics-registry.ts';
-import { Counter, Gauge, Histogram } from '../prometheus.ts';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { type MetricsRegistry, registersOf } from '../observability/metrics-registry.ts';
 
 /**
  * The kubelet's metrics of image credential providers, with its names and labels, in the caller's registry.
@@ -17,32 +16,25 @@ export class ImageCredentialMetrics {
   constructor(options: { readonly registry: MetricsRegistry }) {
     const registers = registersOf('ImageCredentialMetrics', options);
     const labelNames = ['plugin_name'] as const;
-    try {
-      this.#errors = new Counter({
-        name: 'kubelet_credential_provider_plugin_errors_total',
-        help: 'Plugin executions that failed.',
-        labelNames,
-        registers,
-      });
-      this.#duration = new Histogram({
-        name: 'kubelet_credential_provider_plugin_duration',
-        help: 'Seconds that plugin executions took.',
-        labelNames,
-        buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-        registers,
-      });
-      this.#config = new Gauge({
-        name: 'kubelet_credential_provider_config_info',
-        help: 'The hash of the configuration that was read last.',
-        labelNames: ['hash'],
-        registers,
-      });
-    } catch (error) {
-      const message = error instanceof Error ? error.message.replace(/\.$/, '') : 'cannot be used';
-      throw new ConfigurationError('OPTION_INVALID', 'ImageCredentialMetrics', [
-        { path: 'registry', message: `${message}: make one ImageCredentialMetrics for a registry, and share it` },
-      ]);
-    }
+    this.#errors = new Counter({
+      name: 'kubelet_credential_provider_plugin_errors_total',
+      help: 'Plugin executions that failed.',
+      labelNames,
+      registers,
+    });
+    this.#duration = new Histogram({
+      name: 'kubelet_credential_provider_plugin_duration',
+      help: 'Seconds that plugin executions took.',
+      labelNames,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    });
+    this.#config = new Gauge({
+      name: 'kubelet_credential_provider_config_info',
+      help: 'The hash of the configuration that was read last.',
+      labelNames: ['hash'],
+      registers,
+    });
   }
 
   /** @internal A plugin was executed. Whether its answer could be used does not count. */

@@ -1,7 +1,7 @@
 import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { checkArgument, isFunction, isObject } from '../argument.ts';
-import { parseOptionsWith } from '../option-schemas.ts';
+import { checkArgument, isFunction, isObject } from '../errors/check-argument.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { MintToken } from './service-account-tokens.ts';
 
 /** The shortest life that an API server accepts, in seconds. */

@@ -1,10 +1,9 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
-import { isObject } from '../argument.ts';
+import { isObject } from '../errors/check-argument.ts';
 import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
 import type { ProviderVersion } from './config.ts';
-import { hasDuplicateKeys } from './duplicate-keys.ts';
 
 /** What credentials are valid for: one image, its whole registry, or every image of the provider. */
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;
@@ -73,7 +72,7 @@ export function decodeResponse(stdout: string, apiVersion: ProviderVersion): Ima
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     if (issue?.path[0] === 'kind') {
-      throw new AnswerFault('ANSWER_WRONG_KIND', 'answered with another kind than CredentialProviderResponse');
+      throw new AnswerFault('ANSWER_UNPARSABLE', 'answered with another kind than CredentialProviderResponse');
     }
     throw fieldFault(issue, String(issue?.path[0] ?? ''));
   }
@@ -111,7 +110,5 @@ function parseJson(text: string): unknown {
     throw fault;
   }
   if (!isObject(answer)) throw fault;
-  // JSON.parse keeps the last of two equal keys without an error.
-  if (hasDuplicateKeys(text)) throw new AnswerFault('ANSWER_FIELD_INVALID', 'answered with the same key twice');
   return answer;
 }

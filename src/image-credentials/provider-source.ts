@@ -3,7 +3,8 @@
  * This module must not know of other providers.
  */
 import { createHash } from 'node:crypto';
-import { PluginError, type PluginErrorCode } from '../errors.ts';
+import { PluginError, type PluginErrorCode } from '../errors/index.ts';
+import { stoppedReason } from '../exec/plugin-call.ts';
 import { ImageCache } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
 import type { GoUrl } from './go-url.ts';
@@ -50,7 +51,7 @@ export class ProviderSource {
 
   /** The plugin's answer for an image. Rejects with a `PluginError`. */
   async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<Keyring | Skipped> {
-    if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', closed);
+    if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', stoppedReason);
     const account = await this.#account(image, serviceAccount);
     if ('skipped' in account) return account;
     const cached = this.#cache.get(image, account.key);
@@ -64,7 +65,7 @@ export class ProviderSource {
   }
 
   async #run(image: string, { key, request }: Account): Promise<Keyring> {
-    const { troubles, signal } = this.#settings;
+    const { warnings, signal } = this.#settings;
     const subject = { name: `${this.provider.name} ${image}`, fields: { provider: this.provider.name, image } };
     try {
       const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
@@ -78,15 +79,15 @@ export class ProviderSource {
       const keyring = new Keyring(this.provider.name, response.auth);
       const origin = `image credential provider ${this.provider.name}`;
       const unused = keyring.problems.map((problem) => ({
-        code: problem,
+        key: problem,
         message: `${origin}: image ${image}: answered with a login that is for no image, because its key ${problem}`,
       }));
-      troubles.set(subject, 'image key', unused);
+      warnings.set(subject, 'image key', unused);
       if (!signal.aborted) this.#cache.set(image, key, keyring, response);
-      troubles.passed(subject, 'image', `image ${image}: provider ${this.provider.name} answers again`);
+      warnings.clear(subject, 'image', `image ${image}: provider ${this.provider.name} answers again`);
       return keyring;
     } catch (error) {
-      if (error instanceof PluginError && error.code !== 'PLUGIN_STOPPED') troubles.met(subject, 'image', error);
+      if (error instanceof PluginError && error.code !== 'PLUGIN_STOPPED') warnings.add(subject, 'image', error);
       throw error;
     }
   }
@@ -110,7 +111,7 @@ export class ProviderSource {
     const digest = createHash('sha256').update(token).digest('hex');
     return {
       key: tokenAttributes.cacheType === 'Token' ? JSON.stringify([runKey, digest]) : runKey,
-      // Without the token: a run that fails with one token fails with the next too, and has to be held back.
+      // Without the token: a run that fails with one token fails with the next too, and needs its cooldown.
       runKey,
       request: { serviceAccountToken: token, serviceAccountAnnotations: Object.fromEntries(chosen) },
     };
@@ -126,7 +127,7 @@ export class ProviderSource {
     } catch (fault) {
       if (!(fault instanceof TokenFault)) throw fault;
       const { reason, retryAfterMs } = fault;
-      if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', closed);
+      if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', stoppedReason);
       throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: ${reason}`, retryAfterMs);
     }
   }
@@ -138,13 +139,11 @@ export class ProviderSource {
   }
 }
 
-const closed = 'is not run: the ImageCredentialProviders are closed';
-
 /** What a request knows of a service account. */
 interface Account {
-  /** Tells cached answers apart. */
+  /** Distinguishes cached answers. */
   readonly key: string;
-  /** Tells runs apart. */
+  /** Distinguishes runs. */
   readonly runKey: string;
   readonly request: Omit<ImageRequest, 'image'>;
 }

@@ -3,9 +3,9 @@
  * of its life is left. This module must not know what the tokens are for.
  */
 import { z } from 'zod';
-import { abortable } from '../abortable.ts';
-import { CredentialsError } from '../errors.ts';
+import { CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/rfc3339.ts';
+import { abortable } from '../util/abortable.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { SingleFlight } from './single-flight.ts';
 
@@ -156,7 +156,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** What a message may say about an error of somebody else's code: our own words, a status, or an operating system's code. */
+/** What a message may say about an error of the caller's code: our own words, a status, or an operating system's code. */
 function reasonOf(error: unknown): string {
   if (error instanceof CredentialsError) return `: ${error.message}`;
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);

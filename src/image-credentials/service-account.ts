@@ -1,6 +1,8 @@
 /** The service account whose images are pulled (KEP-4412), and what a provider with `tokenAttributes` gets to know of it. Pure. */
+
 import { z } from 'zod';
-import { ConfigurationError } from '../errors.ts';
+import { schemaProblems } from '../access/schema-problems.ts';
+import { ConfigurationError } from '../errors/index.ts';
 import type { TokenAttributes } from './config.ts';
 
 /** The service account whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
@@ -30,8 +32,8 @@ export function parseServiceAccount(value: unknown): ServiceAccount {
     typeof value === 'object' && value !== null && 'metadata' in value
       ? ': of a V1ServiceAccount give { namespace, name, uid, annotations } of its metadata'
       : '';
-  const problems = parsed.error.issues.map(({ path, message }) => ({
-    path: ['serviceAccount', ...path].join('.'),
+  const problems = schemaProblems(parsed.error).map(({ path, message }) => ({
+    path: path === '' ? 'serviceAccount' : `serviceAccount.${path}`,
     message: `${message}${hint}`,
   }));
   throw new ConfigurationError('OPTION_INVALID', 'options', problems);

@@ -1,30 +1,30 @@
-import { backoffMs } from '../backoff.ts';
-import { Hold } from '../hold.ts';
+import { backoffMs } from '../util/backoff.ts';
+import { Cooldown } from '../util/cooldown.ts';
 
-/** Milliseconds after the end of its hold until a failure is forgotten. After the clock was set back, also this long before the end. */
+/** Milliseconds after the end of its cooldown until a failure is forgotten; also before it, where the clock was set back. */
 const forgetMs = 300_000;
 
 interface Failure {
-  readonly hold: Hold;
+  readonly cooldown: Cooldown;
   readonly error: unknown;
   readonly count: number;
 }
 
 /**
- * Callers that ask for the same work at the same time share it. After a failure the work is held back: 1 s, doubling to 30 s.
- * Results are not kept.
+ * Callers that ask for the same work at the same time share it. After a failure there is a cooldown of 1 s, doubling to 30 s.
+ * Results are not cached.
  */
 export class SingleFlight<T> {
   readonly #clock: () => number;
-  readonly #heldBack: (error: unknown, leftMs: number) => unknown;
+  readonly #duringCooldown: (error: unknown, leftMs: number) => unknown;
   readonly #running = new Map<string, Promise<T>>();
   readonly #failures = new Map<string, Failure>();
   #forgotAt = Number.NEGATIVE_INFINITY;
 
-  /** `heldBack` makes the error for callers that ask while the work is held back. */
-  constructor(clock: () => number, heldBack: (error: unknown, leftMs: number) => unknown) {
+  /** `duringCooldown` makes the error for callers that ask during the cooldown. */
+  constructor(clock: () => number, duringCooldown: (error: unknown, leftMs: number) => unknown) {
     this.#clock = clock;
-    this.#heldBack = heldBack;
+    this.#duringCooldown = duringCooldown;
   }
 
   /** Never throws: a failure rejects. */
@@ -32,8 +32,8 @@ export class SingleFlight<T> {
     const running = this.#running.get(key);
     if (running) return running;
     const failure = this.#failures.get(key);
-    const left = failure?.hold.left(this.#clock()) ?? 0;
-    if (failure && left > 0) return Promise.reject(this.#heldBack(failure.error, left));
+    const left = failure?.cooldown.left(this.#clock()) ?? 0;
+    if (failure && left > 0) return Promise.reject(this.#duringCooldown(failure.error, left));
     const started = work()
       .then(
         (value) => {
@@ -55,9 +55,9 @@ export class SingleFlight<T> {
     this.#forget(now);
     const before = this.#failures.get(key);
     const count = before && !isOver(before, now) ? before.count + 1 : 1;
-    const hold = new Hold();
-    hold.set(now, backoffMs(count));
-    this.#failures.set(key, { hold, error, count });
+    const cooldown = new Cooldown();
+    cooldown.set(now, backoffMs(count));
+    this.#failures.set(key, { cooldown, error, count });
   }
 
   /** Not at every failure, since there may be many. */
@@ -68,6 +68,6 @@ export class SingleFlight<T> {
   }
 }
 
-function isOver({ hold }: Failure, now: number): boolean {
-  return Math.abs(now - hold.until) > forgetMs;
+function isOver({ cooldown }: Failure, now: number): boolean {
+  return Math.abs(now - cooldown.until) > forgetMs;
 }

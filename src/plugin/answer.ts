@@ -1,16 +1,16 @@
 /** How a plugin of any protocol ends: with an answer on stdout, or with a line on stderr and an exit code. */
+import { CredentialsError } from '../errors/index.ts';
 import { redact } from '../redaction/redact.ts';
 
 /**
- * Prints what `work` gives as JSON on stdout, and ends the process, whatever still keeps it open: a client waits for the end. Where
- * it throws, in a callback too, or the process ends before there is an answer, the message and those of its causes go to stderr in
- * one line, without anything that looks like a credential, and the exit code is the error's own `exitCode` (1 to 255), else 1.
- * Whatever else is written to stdout goes to stderr. `helper` is what the plugin's author called.
+ * Prints the result of `work` as JSON on stdout, and exits, whatever still keeps the process open: a client waits for the exit. If
+ * `work` throws, also in a callback, or the process ends without an answer, the message and those of its causes go to stderr in one
+ * line, without anything that looks like a credential, and the exit code is the error's own `exitCode` (1 to 255), else 1. Other
+ * output to stdout is redirected to stderr.
  */
-export async function answerWith(helper: string, work: () => Promise<object>): Promise<never> {
+export async function answerWith(work: () => Promise<object>): Promise<never> {
   const print = keepStdout();
-  if (begun) fail(`${helper} was called twice: a plugin gives one answer`);
-  else begin();
+  watchForOtherEnds();
   try {
     const answer = `${JSON.stringify(await work())}\n`;
     if (!ending) {
@@ -18,22 +18,20 @@ export async function answerWith(helper: string, work: () => Promise<object>): P
       print(answer, () => exitWhenWritten(0));
     }
   } catch (error) {
-    fail(story(error) || 'the plugin failed', exitCodeOf(error));
+    fail(messageOf(error), exitCodeOf(error));
   }
-  // What stands after the call must not begin: the process ends.
+  // Code after the call must not run: the process exits.
   return new Promise(() => undefined);
 }
 
-let begun = false;
-/** Once it is decided what this process tells and ends with. */
+/** Whether this process has its answer or failure. */
 let ending = false;
 
-/** Hears of every way in which the plugin's own code may end the process before there is an answer. */
-function begin(): void {
-  begun = true;
+/** Reports when the plugin's own code ends the process in another way before there is an answer. */
+function watchForOtherEnds(): void {
   const thrown = (error: unknown) => {
-    // A plugin with a listener of its own deals with it.
-    if (process.listenerCount('uncaughtException') === 1) fail(story(error) || 'the plugin failed', exitCodeOf(error));
+    // A plugin with a listener of its own handles it.
+    if (process.listenerCount('uncaughtException') === 1) fail(messageOf(error), exitCodeOf(error));
   };
   process.on('uncaughtException', thrown);
   process.once('beforeExit', () =>
@@ -46,7 +44,7 @@ function begin(): void {
   });
 }
 
-/** Tells why there is no answer, and ends the process. What comes first counts. */
+/** Prints why there is no answer, and exits. Only the first failure counts. */
 function fail(message: string, exitCode = 1): void {
   if (ending) return;
   ending = true;
@@ -54,15 +52,15 @@ function fail(message: string, exitCode = 1): void {
   exitWhenWritten(exitCode);
 }
 
-/** stdout has been written when this is called. */
+/** Called when stdout has been written. */
 function exitWhenWritten(exitCode: number): void {
   process.stderr.write('', () => process.exit(exitCode));
 }
 
-/** What this process was given and must not tell. */
+/** Secrets that this process received and must not print. */
 const secrets: string[] = [];
 
-/** From now on nothing that is said holds this text. */
+/** Hides this text in all later messages. */
 export function hide(secret: string): void {
   secrets.push(secret);
 }
@@ -76,7 +74,7 @@ type Print = (text: string, done: () => void) => void;
 
 let printAnswer: Print | undefined;
 
-/** Sends what others write to stdout to stderr, for good; gives the one function that still writes there. */
+/** Redirects stdout to stderr permanently. Returns the only function that still writes to stdout. */
 function keepStdout(): Print {
   if (printAnswer) return printAnswer;
   const { stdout } = process;
@@ -85,7 +83,7 @@ function keepStdout(): Print {
   const redirect = (chunk: Uint8Array | string, ...rest: readonly unknown[]): boolean => {
     if (!said) say('stdout is for the answer alone, so this is on stderr (log with console.error):');
     said = true;
-    // It may be the answer itself, printed by the plugin's own code.
+    // The plugin's own code may have printed the answer itself.
     const shown = redact(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), secrets);
     if (shown !== '') process.stderr.write(`${shown}\n`);
     const done = rest.at(-1);
@@ -97,37 +95,25 @@ function keepStdout(): Print {
   return printAnswer;
 }
 
-/** An error's message, and those of its causes that it does not tell itself: `fetch failed: connect ECONNREFUSED ::1:443`. */
-function story(error: unknown): string {
+/** The most causes of an error that are reported. */
+const longestChain = 8;
+
+/** An error's message, and those of its causes: `fetch failed: connect ECONNREFUSED ::1:443`. */
+function messageOf(error: unknown): string {
   const parts: string[] = [];
-  const seen = new Set<unknown>();
-  const tell = (value: unknown) => {
-    if (value === undefined || value === null || seen.has(value)) return;
-    seen.add(value);
-    const text = wordsOf(value);
-    if (text !== '' && !parts.some((part) => part.includes(text))) parts.push(text);
-    if (typeof value !== 'object') return;
-    const errors: unknown = Reflect.get(value, 'errors');
-    // Several addresses were tried, or several things failed at once.
-    if (Array.isArray(errors)) errors.forEach(tell);
-    tell(Reflect.get(value, 'cause'));
-  };
-  tell(error);
-  return parts.join(': ');
+  let cause = error;
+  for (let length = 0; length < longestChain && cause !== undefined && cause !== null; length++) {
+    const { message, code, name, cause: next, errors } = Object(cause);
+    const isOwn = typeof cause !== 'object' || cause instanceof CredentialsError;
+    const text = isOwn ? String(cause) : [message, code, name].find(isText);
+    if (text !== undefined && !parts.some((part) => part.includes(text))) parts.push(text);
+    // Several addresses were tried: the first says why.
+    cause = next ?? (Array.isArray(errors) ? errors[0] : undefined);
+  }
+  return parts.join(': ') || 'the plugin failed';
 }
 
-function wordsOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value);
-  for (const field of ['message', 'code', 'name']) {
-    const text: unknown = Reflect.get(value, field);
-    if (typeof text === 'string' && text !== '') return text;
-  }
-  const status: unknown = Reflect.get(value, 'status');
-  if (typeof status !== 'number') return '';
-  const statusText: unknown = Reflect.get(value, 'statusText');
-  // A fetch's answer, thrown as it is. Its URL and its body may hold secrets.
-  return `a server answered with ${status}${typeof statusText === 'string' && statusText !== '' ? ` ${statusText}` : ''}`;
-}
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 function exitCodeOf(error: unknown): number {
   const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'exitCode') : undefined;

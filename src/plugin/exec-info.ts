@@ -2,9 +2,9 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import * as z from 'zod/mini'; // a quarter of zod's own time to load, and a plugin is loaded again and again
 import { type ApiVersion, apiVersions } from '../access/api-versions.ts';
-import { ExecInfoError } from '../errors.ts';
+import { ExecInfoError } from '../errors/index.ts';
 
-/** The cluster that a credential is for, in the names of the wire. Its writer is somebody else: check what you use. */
+/** The cluster that needs the credential, with the field names of the wire. It is not trusted: check what you use. */
 export interface ExecCredentialCluster {
   readonly server: string;
   readonly 'tls-server-name'?: string | null | undefined;
@@ -17,14 +17,14 @@ export interface ExecCredentialCluster {
   readonly config?: unknown;
 }
 
-/** What a plugin was told (KEP-541), in the version in which it was told it. */
+/** The input of a plugin (KEP-541), in the version in which the client sent it. */
 export interface ExecCredential {
   readonly apiVersion: ApiVersion;
   readonly kind: 'ExecCredential';
   readonly spec: {
-    /** Whether the plugin may ask on the terminal. */
+    /** Whether the plugin may prompt on the terminal. */
     readonly interactive: boolean;
-    /** The cluster that the credential is for, where `provideClusterInfo` is true. */
+    /** The cluster that needs the credential, if `provideClusterInfo` is true. */
     readonly cluster?: ExecCredentialCluster | null | undefined;
     /** v1alpha1 only: the response that made a new credential necessary. */
     readonly response?:
@@ -37,8 +37,8 @@ export interface ExecCredential {
 export interface LoadedExecCredential {
   readonly credential: ExecCredential;
   /**
-   * A client-node config for that cluster, without any user; `undefined` where there is no cluster information. client-node
-   * is loaded by the first call: it takes twenty times as long as the rest of a plugin's start.
+   * Returns a client-node config for that cluster, without a user; `undefined` without cluster information. The first call loads
+   * client-node, which takes twenty times as long as the rest of a plugin's start.
    */
   readonly loadKubeConfig: () => Promise<KubeConfig | undefined>;
 }
@@ -80,7 +80,10 @@ const execInfoSchema = z.looseObject(
   'must be an object',
 );
 
-/** Reads the text of an ExecCredential, JSON or YAML. Throws an `ExecInfoError`. */
+/**
+ * Reads the text of an ExecCredential, JSON or YAML.
+ * @throws {ExecInfoError}
+ */
 export function loadExecCredential(data: string): LoadedExecCredential {
   const parsed = execInfoSchema.safeParse(parseText(data));
   if (!parsed.success) {
@@ -92,7 +95,10 @@ export function loadExecCredential(data: string): LoadedExecCredential {
   return { credential, loadKubeConfig: () => toKubeConfig(credential) };
 }
 
-/** Reads the environment variable `KUBERNETES_EXEC_INFO`. Throws an `ExecInfoError`. */
+/**
+ * Reads the environment variable `KUBERNETES_EXEC_INFO`.
+ * @throws {ExecInfoError}
+ */
 export function loadExecCredentialFromEnv(): LoadedExecCredential {
   const data = process.env.KUBERNETES_EXEC_INFO;
   if (!data) {
@@ -106,7 +112,7 @@ function parseText(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch {
-    // Clients send JSON; people try a plugin out with YAML.
+    // Clients send JSON; people test plugins with YAML.
   }
   try {
     return parse(data, { logLevel: 'error' });

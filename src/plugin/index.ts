@@ -1,9 +1,9 @@
 /**
- * For authors of plugins: what a plugin is asked, and how it answers.
+ * For authors of plugins: reads the request of the client, and prints the answer.
  *
  * @module clusterprofile-credentials/plugin
  */
-export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors.ts';
+export { CredentialsError, type ErrorCode, ExecInfoError } from '../errors/index.ts';
 export {
   type ExecCredential,
   type ExecCredentialCluster,

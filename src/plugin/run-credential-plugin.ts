@@ -1,11 +1,12 @@
 import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/api-versions.ts';
 import { nearest } from '../access/nearest.ts';
-import { AnswerFault, type AnswerStatus, maxAnswerBytes, readStatus } from '../exec/credential.ts';
+import { AnswerFault, type AnswerStatus, readStatus } from '../exec/credential.ts';
+import { toRfc3339 } from '../exec/rfc3339.ts';
 import { answerWith, say } from './answer.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
 
-/** What a plugin answers with: a token, or a client certificate with its key, or both. */
+/** The answer of a plugin: a token, a client certificate with its key, or both. */
 export interface CredentialStatus {
   readonly token?: string;
   /** PEM. */
@@ -13,18 +14,18 @@ export interface CredentialStatus {
   /** PEM. */
   readonly clientKeyData?: string;
   /**
-   * When the credential ends: a `Date`, or a text as RFC 3339 has it (`2030-01-02T03:04:05Z`). Without it the client keeps the
-   * credential until a server refuses it; `null` says that this is meant, otherwise it is warned about.
+   * When the credential expires: a `Date`, or text in RFC 3339 (`2030-01-02T03:04:05Z`). Without it the client keeps the credential
+   * until a server refuses it, and a warning is printed; `null` means that this is intended.
    */
   readonly expirationTimestamp?: Date | string | null;
 }
 
 /**
- * Runs a credential plugin: reads what the client asks, calls `getStatus`, answers on stdout in the version that was asked
- * for. A failure goes to stderr in one line, with its causes and without what looks like a credential, and ends the process
- * with the error's own `exitCode` (1 to 255), else with 1. A status that a client would refuse is a failure. Whatever else is
- * written to stdout, by `console.log` too, goes to stderr. It ends the process when all has been written, whatever timer or connection is
- * still open: nothing that stands after it runs.
+ * Runs a credential plugin: reads the request of the client, calls `getStatus`, and answers on stdout in the requested version. A
+ * failure is printed to stderr in one line, with its causes and without anything that looks like a credential, and the process exits
+ * with the error's own `exitCode` (1 to 255), else with 1. A status that a client would refuse is a failure. Other output to stdout,
+ * also by `console.log`, goes to stderr. The process exits when everything is written, whatever timer or connection is still open:
+ * code after the call does not run.
  *
  * @example
  * await runCredentialPlugin(async ({ spec }) => ({ token: await readToken(spec.cluster?.config) }));
@@ -32,10 +33,7 @@ export interface CredentialStatus {
 export async function runCredentialPlugin(
   getStatus: (credential: ExecCredential) => Promise<CredentialStatus> | CredentialStatus,
 ): Promise<never> {
-  return answerWith('runCredentialPlugin', async () => {
-    if (typeof getStatus !== 'function') {
-      throw new Error('runCredentialPlugin takes a function that gives { token, expirationTimestamp }');
-    }
+  return answerWith(async () => {
     const { credential } = loadExecCredentialFromEnv();
     return answerOf(credential.apiVersion, await getStatus(credential));
   });
@@ -43,7 +41,7 @@ export async function runCredentialPlugin(
 
 const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
 
-/** The answer as the protocol has it. Throws where a client would refuse it, which is where its author can see it. */
+/** Returns the answer in the form of the protocol. Throws if a client would refuse it, so that the author of the plugin sees why. */
 function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
   if (typeof given !== 'object' || given === null) {
     throw new Error('the plugin gave no status: return { token, expirationTimestamp }');
@@ -59,10 +57,6 @@ function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
     if (value !== undefined && typeof value !== 'string') throw new Error(`the plugin's ${field} must be text`);
   }
   const status = { token, clientCertificateData, clientKeyData, expirationTimestamp: timestampOf(expiry) };
-  const answer = { kind: 'ExecCredential', apiVersion, status };
-  if (Buffer.byteLength(JSON.stringify(answer)) > maxAnswerBytes) {
-    throw new Error(`the plugin's answer is longer than the ${maxAnswerBytes} bytes that a client reads`);
-  }
   const expiresAt = endOf(status);
   if (expiry === undefined) {
     const advice = 'give one that is a little before its end, or null where it has none';
@@ -71,10 +65,10 @@ function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
     const then = new Date(expiresAt).toISOString();
     say(`warning: the expirationTimestamp ${then} has passed: see whether the clock is right`);
   }
-  return answer;
+  return { kind: 'ExecCredential', apiVersion, status };
 }
 
-/** When the credential expires, in the client's own reading. */
+/** When the credential expires, as a client reads it. */
 function endOf(status: AnswerStatus): number | undefined {
   try {
     return readStatus(status).expiresAt;
@@ -91,6 +85,5 @@ function timestampOf(expiry: unknown): string | undefined {
     const advice = 'give a Date, or text such as 2030-01-02T03:04:05Z; seconds since 1970 are new Date(1000 * seconds)';
     throw new Error(`the plugin's expirationTimestamp is of the type ${typeof expiry}: ${advice}`);
   }
-  if (Number.isNaN(expiry.getTime())) throw new Error("the plugin's expirationTimestamp is an invalid Date");
-  return expiry.toISOString().replace(/\.\d+Z$/, 'Z');
+  return toRfc3339(expiry.getTime());
 }

@@ -1,5 +1,5 @@
 /** The settings that a profile gives a plugin in its extension `client.authentication.k8s.io/exec`. They are not trusted. */
-import { isSubdomain } from '../kubernetes-names.ts';
+import { isSubdomain } from '../util/kubernetes-names.ts';
 
 /** The extension; without it there is nothing to read. */
 export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiException, CoreV1Api, KubeConfig, type V1ObjectMeta, type V1Secret } from '@kubernetes/client-node';
-import { homeKubeconfig } from '../home.ts';
+import { homeKubeconfig } from '../util/home.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -80,7 +80,7 @@ export async function getSecret(hub: Hub, namespace: string, name: string): Prom
   return { where, type: type ?? '', metadata, read };
 }
 
-/** The server's message, without the headers that client-node adds; or why there is none. */
+/** The server's message, without the headers that client-node adds, or why there is none. */
 export function reasonOf(error: unknown, { server }: Hub): string {
   if (error instanceof ApiException) {
     const { code } = error;

@@ -1,3 +1,4 @@
+import { exitOnSignals } from '../exec/kill-at-exit.ts';
 import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
 
 /**
@@ -22,5 +23,6 @@ export async function runProgram(
     process.exitCode = 2;
     return;
   }
+  exitOnSignals();
   await runCredentialPlugin(answer);
 }

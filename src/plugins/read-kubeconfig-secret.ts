@@ -1,13 +1,16 @@
 /** The token, or the client certificate and key, of a kubeconfig in a Secret, for the kubeconfig's own server. */
 import { parseArgs } from 'node:util';
-import { parse } from 'yaml';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { clusterSchema } from '../access/cluster-profile.ts';
+import { readKubeconfigText } from '../access/kubeconfig-files.ts';
+import { contextSchema, userSchema } from '../access/kubeconfig-user.ts';
+import type { Problem } from '../errors/index.ts';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
 import { clusterConfig, nameField, requiredName, textField } from './exec-config.ts';
 import { getSecret, openHub } from './hub.ts';
 import { checkLabels, checkName, isPinned, pinOptions, pinUsage, readPins } from './pins.ts';
-import { type Cluster, mismatch } from './same-cluster.ts';
+import { mismatch } from './same-cluster.ts';
 
 export const usage = `Usage: kubeconfig-secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE] [--any-server]
 
@@ -18,100 +21,65 @@ URL, tls-server-name and certificate-authority-data have to be the profile's, an
 ${pinUsage}
   --any-server        do not compare them; needs --name or --label`;
 
-const text = z.string().nullish();
-const kubeconfigSchema = z.object({
-  'current-context': text,
-  extensions: z.array(z.unknown()).nullish(),
-  contexts: z
-    .array(z.object({ name: z.string(), context: z.object({ cluster: text, user: text }).nullish() }))
-    .nullish(),
-  clusters: z
-    .array(
-      z.object({
-        name: z.string(),
-        cluster: z
-          .object({
-            server: text,
-            'tls-server-name': text,
-            'insecure-skip-tls-verify': z.boolean().nullish(),
-            'certificate-authority-data': text,
-            'proxy-url': text,
-          })
-          .nullish(),
-      }),
-    )
-    .nullish(),
-  users: z
-    .array(
-      z.object({
-        name: z.string(),
-        user: z
-          .object({
-            token: text,
-            'client-certificate': text,
-            'client-certificate-data': text,
-            'client-key': text,
-            'client-key-data': text,
-          })
-          .nullish(),
-      }),
-    )
-    .nullish(),
+/** Paths of files, a plugin and the like are of no use here: what they name is not in the Secret. */
+const secretUserSchema = userSchema.pick({
+  token: true,
+  'client-certificate': true,
+  'client-certificate-data': true,
+  'client-key': true,
+  'client-key-data': true,
 });
 
-function readKubeconfig(content: string, where: string): z.output<typeof kubeconfigSchema> {
-  let value: unknown;
-  try {
-    value = parse(content, { logLevel: 'error' });
-  } catch {
-    throw new Error(`failed to parse kubeconfig from ${where}: it is neither JSON nor YAML`);
-  }
-  const parsed = kubeconfigSchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `failed to parse kubeconfig from ${where}: ${parsed.error.issues[0]?.path.join('.')} is of the wrong type`,
-  );
-}
+/** The credential of one of the kubeconfig's contexts, and the cluster that it is for. */
+function readContext(content: string, where: string, asked: string | undefined) {
+  const problems: Problem[] = [];
+  const kubeconfig = readKubeconfigText(content, (found) => problems.push(...found))?.content;
+  const refuse = (at: string, message: string): never => {
+    throw new Error(`failed to parse kubeconfig from ${where}: ${at}: ${message}`);
+  };
+  const [problem] = problems;
+  if (problem || !kubeconfig)
+    return refuse(`line ${problem?.line ?? 1}`, `${problem?.path} ${problem?.message}`.trim());
+  const entryNamed = <T extends z.ZodType>(list: 'contexts' | 'clusters' | 'users', name: string, schema: T) => {
+    const entry = kubeconfig[list].find((candidate) => candidate.name === name);
+    if (!entry) return undefined;
+    const parsed = schema.safeParse(entry.value ?? {});
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    return refuse([list, name, ...(issue?.path ?? [])].join('.'), issue?.message ?? '');
+  };
 
-interface Kubeconfig {
-  readonly status: CredentialStatus;
-  readonly cluster: Cluster;
-}
-
-/** The entries of one of the kubeconfig's contexts. */
-function readContext(kubeconfig: z.output<typeof kubeconfigSchema>, asked: string | undefined): Kubeconfig {
-  if (kubeconfig.extensions?.length) throw new Error('kubeconfig extensions are not supported');
+  const { extensions } = kubeconfig;
+  if (Array.isArray(extensions) && extensions.length > 0) throw new Error('kubeconfig extensions are not supported');
   const contextName = asked ?? kubeconfig['current-context'];
   if (!contextName) throw new Error('no context specified and no current-context in kubeconfig');
-  const entry = kubeconfig.contexts?.find(({ name }) => name === contextName);
-  const known = (kubeconfig.contexts ?? []).map(({ name }) => name).join(', ') || 'none';
-  if (!entry) throw new Error(`context "${contextName}" not found in kubeconfig: it has ${known}`);
-  const userName = entry.context?.user ?? '';
-  const user = kubeconfig.users?.find(({ name }) => name === userName)?.user;
+  const context = entryNamed('contexts', contextName, contextSchema);
+  const known = kubeconfig.contexts.map(({ name }) => name).join(', ') || 'none';
+  if (!context) throw new Error(`context "${contextName}" not found in kubeconfig: it has ${known}`);
+  const userName = context.user ?? '';
+  const user = entryNamed('users', userName, secretUserSchema);
   if (!user) throw new Error(`user "${userName}" not found in kubeconfig`);
   for (const field of ['client-certificate', 'client-key'] as const) {
     if (user[field] && !user[`${field}-data`])
       throw new Error(`${field} file path is not supported; use ${field}-data`);
   }
-  const certificate = user['client-certificate-data'];
-  const key = user['client-key-data'];
+  const { token, 'client-certificate-data': certificate, 'client-key-data': key } = user;
   if (key && !certificate)
     throw new Error(`client-key-data found but no client-certificate-data in user "${userName}"`);
   if (certificate && !key)
     throw new Error(`client-certificate-data found but no client-key-data in user "${userName}"`);
-  if (!user.token && !certificate) {
+  if (!token && !certificate) {
     const what = 'neither token nor client-certificate-data/client-key-data';
     throw new Error(`no authentication method found in user "${userName}" (${what})`);
   }
   const decode = (data: string) => Buffer.from(data, 'base64').toString('utf8');
-  const status = {
-    ...(user.token ? { token: user.token } : {}),
+  const status: CredentialStatus = {
+    ...(token ? { token } : {}),
     ...(certificate && key ? { clientCertificateData: decode(certificate), clientKeyData: decode(key) } : {}),
     // Its expiry is not known.
     expirationTimestamp: null,
   };
-  const cluster = kubeconfig.clusters?.find(({ name }) => name === entry.context?.cluster)?.cluster;
-  return { status, cluster: cluster ?? {} };
+  return { status, cluster: entryNamed('clusters', context.cluster ?? '', clusterSchema) ?? {} };
 }
 
 /** The function that answers with these arguments. Throws if they are wrong. */
@@ -143,10 +111,7 @@ export function kubeconfigSecretreader(
     const hub = openHub();
     const secret = await getSecret(hub, pins.namespace ?? asked ?? hub.namespace, name);
     checkLabels(pins, secret.where, secret.metadata);
-    const { status, cluster } = readContext(
-      readKubeconfig(secret.read(key), secret.where),
-      textField(config, 'context'),
-    );
+    const { status, cluster } = readContext(secret.read(key), secret.where, textField(config, 'context'));
     const problem = anyServer ? undefined : mismatch(spec.cluster ?? {}, cluster);
     if (problem) throw new Error(`the kubeconfig of ${secret.where} ${problem}: its credential is not sent there`);
     return status;

@@ -15,7 +15,7 @@ ${pinUsage}
   --token-request     mint a token of ServiceAccount NAMESPACE/clusterName instead; needs --audience, and --name or --label
   --audience URL      whom that token is for; may be repeated. Never one that the cluster itself takes
   --expiration-seconds N
-                      how long it is good for; 600 or more, default 3600`;
+                      how long it is valid; 600 or more, default 3600`;
 
 interface TokenRequest {
   readonly audiences: string[];

@@ -1,4 +1,4 @@
-/** Arguments as kubectl's users write them, made into those that commander reads. */
+/** Converts arguments in kubectl's style into those that commander reads. */
 
 /** What is not for commander, and what is. */
 export interface SplitArguments {
@@ -12,7 +12,7 @@ export function splitArguments(argv: readonly string[]): SplitArguments {
   return end < 0 ? { own: argv, command: undefined } : { own: argv.slice(0, end), command: argv.slice(end + 1) };
 }
 
-/** Whether a `--clusterprofile-*` flag is there, or one that was meant to be. */
+/** Whether there is a `--clusterprofile-*` flag, or a misspelt one. */
 export function hasProviderFlags(own: readonly string[]): boolean {
   return own.some((argument) => /^--?clusterprofile[-_]/i.test(argument));
 }

@@ -1,13 +1,15 @@
 /**
- * GET and POST to one API server: the hub of a kubeconfig, or the cluster of a ClusterProfile. client-node is not used, since
+ * GET and POST to one API server: the hub of a kubeconfig, or the cluster of a ClusterProfile. Does without client-node, since
  * loading it takes longer than everything else that most verbs do.
  */
+
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readStatus } from '../fleet/api-status.ts';
 import { fetchThrough } from '../rest/fetch.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { Connections } from '../rest/transport/connections.ts';
 import type { Destination } from '../rest/transport/destination.ts';
+import { readBeginning } from '../util/read-beginning.ts';
 
 export interface Answer {
   readonly statusCode: number;
@@ -34,7 +36,7 @@ export class ClusterClient {
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
   }
 
-  /** Rejects with an error of this package where no answer comes, and with the signal's reason. */
+  /** Rejects with an error of this package if no answer comes, and with the signal's reason. */
   async request(
     path: string,
     { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
@@ -45,7 +47,7 @@ export class ClusterClient {
       body: JSON.stringify(post),
     };
     const response = await fetchThrough(this.#dispatcher, this.server, path, { ...init, signal });
-    const text = await readText(response);
+    const text = (await readBeginning(response.body ?? [], maxAnswerBytes)).toString();
     const body = parseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
@@ -55,28 +57,12 @@ export class ClusterClient {
 
   /** For the reflector. */
   get config(): ApiServerConfig {
-    return {
-      dispatcher: this.#dispatcher,
-      getCurrentCluster: () => ({ server: this.server }),
-      // The dispatcher adds the credential.
-      applySecurityAuthentication: async () => {},
-    };
+    return { dispatcher: this.#dispatcher, getCurrentCluster: () => ({ server: this.server }) };
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.close();
   }
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size > maxAnswerBytes) break;
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-/** Makes the command line from the table of verbs: how it is parsed, and what `--help` says. */
+/** Builds the command line from the table of verbs: its parser and its `--help`. */
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../access/nearest.ts';
 import { exitCodes } from './exit-codes.ts';

@@ -1,7 +1,7 @@
 /** The program's exit codes. The table in docs/command-line.md has the same. */
 export const exitCodes = {
   ok: 0,
-  /** None of the others: a bug of ours, or a machine without memory or disk. */
+  /** Anything else: a bug of this program, or a machine without memory or disk space. */
   failed: 1,
   /** A verb, an option or an argument that is not valid. */
   usage: 2,
@@ -9,7 +9,7 @@ export const exitCodes = {
   configuration: 3,
   /** The hub cannot be reached, or refuses. */
   hub: 4,
-  /** A name that is not there. */
+  /** A name that does not exist. */
   notFound: 5,
   /** From here on: the stage at which a cluster failed, in the order of the stages. */
   profile: 10,
@@ -20,7 +20,7 @@ export const exitCodes = {
   authentication: 15,
   identity: 16,
   /** The server answers, but not like an API server. */
-  server: 17,
+  version: 17,
   /** A command that was run for several clusters. */
   command: 20,
   /** Ctrl-C, by the shells' convention: 128 and the number of the signal. */

@@ -1,6 +1,6 @@
 /** The hub: the API server that has the ClusterProfiles. */
 import { fileURLToPath } from 'node:url';
-import { CredentialsError } from '../errors.ts';
+import { CredentialsError } from '../errors/index.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';

@@ -1,10 +1,10 @@
-/** What a user names as input: files, pipes and stdin. */
+/** Reads input that the user names: files, pipes and stdin. */
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { abortable } from '../abortable.ts';
-import { errnoOf } from '../errno.ts';
-import { homeKubeconfig } from '../home.ts';
+import { abortable } from '../util/abortable.ts';
+import { errnoOf } from '../util/errno.ts';
+import { homeKubeconfig } from '../util/home.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { endedBySignals } from './signals.ts';
@@ -55,7 +55,7 @@ function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file);
   } catch {
-    // Whoever reads it says why it cannot be read.
+    // Reading it will say why it cannot be read.
     return undefined;
   }
 }

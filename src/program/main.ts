@@ -1,17 +1,17 @@
 /**
- * The frame of the program: arguments come in, a verb is loaded and called, an exit code goes out. Errors, signals and a reader
- * who goes away are handled here, once, and in no verb.
+ * The frame of the program: parses the arguments, loads and calls a verb, and returns an exit code. Handles errors, signals and a
+ * closed output pipe here, so that verbs need not.
  */
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
-import { printableLines } from '../printable.ts';
+import { printableLines } from '../util/printable.ts';
 import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import { describe } from './format-error.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
-import { describe } from './told.ts';
 import { Options } from './verb.ts';
 import { verbs } from './verbs.ts';
 
@@ -25,8 +25,8 @@ export async function main(): Promise<void> {
   const program = calledName(process.argv[1] ?? '');
   const argv = isCompletion(process.argv[1] ?? '') ? [completeVerb, ...process.argv.slice(2)] : process.argv.slice(2);
   const exitCode = await run(program, argv, terminal, stop).catch((error: unknown) =>
-    // Whoever pressed Ctrl-C knows why it ends.
-    stop.signal.aborted ? exitCodes.interrupted : tell(error, terminal),
+    // After Ctrl-C there is nothing to explain.
+    stop.signal.aborted ? exitCodes.interrupted : report(error, terminal),
   );
   // Whatever a verb has left open must not keep a shell waiting.
   stop.exit(exitCode);
@@ -101,11 +101,12 @@ async function withoutProviderFlags(
 
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;
 
-/** Says what is wrong and what to do, and nothing else: no stack, and no secret. */
-async function tell(error: unknown, terminal: Terminal): Promise<ExitCode> {
-  const { message, hint, exitCode } = await describe(error);
-  // Both may quote what others wrote: fields of a profile, arguments.
-  await terminal.say(`${terminal.paint('red', 'error:', terminal.stderr)} ${printableLines(message)}`);
+/** Prints the problem and the next step: no stack, and no secret. */
+async function report(error: unknown, terminal: Terminal): Promise<ExitCode> {
+  const { message, hint, exitCode, code } = await describe(error);
+  const label = code === undefined ? 'error:' : `error [${code}]:`;
+  // Both may quote untrusted text: fields of a profile, arguments.
+  await terminal.say(`${terminal.paint('red', label, terminal.stderr)} ${printableLines(message)}`);
   if (hint !== undefined)
     await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${printableLines(hint)}`);
   return exitCode;
@@ -123,7 +124,7 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
     first
       // What stands behind `=` may be a secret.
       .replace(/^(unknown \w+ '[^=]*)=.*'/s, "$1'")
-      // commander's own words are made for whoever wrote the program.
+      // commander's own words are for the authors of programs.
       .replace(/^option '[^']*?(--[\w-]+)[^']*' argument '(.*)' is invalid\. /s, '$1 $2: '),
     [meant, `see ${program}${verb ? ` ${verb.name}` : ''} --help`].filter(Boolean).join(' '),
   );

@@ -1,6 +1,6 @@
 /**
- * What a controller really runs with: the `--clusterprofile-*` flags of a workload, and the provider file that is mounted into it.
- * Manifests come in, arguments and the file go out. Pure: whoever calls it reads the manifests.
+ * Finds what a controller actually runs with: the `--clusterprofile-*` flags of a workload, and the provider file that is mounted into
+ * it. Pure: the caller reads the manifests.
  */
 import { pickFlags } from '../access/flags.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -17,11 +17,13 @@ export interface Container {
 }
 
 /** A file or folder in the container, and where it comes from. */
-interface Mount {
+export interface Mount {
   readonly path: string;
   /** A key of the source, where only that is mounted. */
   readonly subPath: string | undefined;
-  readonly sources: readonly Source[];
+  readonly isReadOnly: boolean;
+  /** Of the pod; `undefined` if it has no such volume. */
+  readonly volume: unknown;
 }
 
 interface Source {
@@ -44,7 +46,7 @@ const describeObject = (object: object): string => `${kindOf(object)} ${nameOf(o
 /** The container that has the flags, or the one that `--container` names. Throws a `Failure`. */
 export function containerOf(workload: object, wanted: string | undefined): Container {
   const pod = at(workload, ...(podSpecs[kindOf(workload)] ?? []));
-  const volumes = new Map(listAt(pod, 'volumes').map((volume) => [textAt(volume, 'name') ?? '', volume]));
+  const volumes = volumesOf(pod);
   const containers = listAt(pod, 'containers').map((container) => readContainer(container, volumes));
   const what = describeObject(workload);
   const names = containers.map(({ name }) => name).join(', ');
@@ -74,16 +76,20 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
   );
 }
 
-/** What is mounted at a path: each of several sources may have it. */
-export function mountedAt({ mounts }: Container, path: string): readonly Mounted[] {
-  const above = mounts
+/** The innermost mount that a file of the container lies in. */
+export function mountOf({ mounts }: Pick<Container, 'mounts'>, path: string): Mount | undefined {
+  return mounts
     .filter((mount) => path === mount.path || path.startsWith(`${mount.path.replace(/\/$/, '')}/`))
-    .toSorted((a, b) => b.path.length - a.path.length);
-  const [mount] = above;
+    .toSorted((a, b) => b.path.length - a.path.length)[0];
+}
+
+/** What is mounted at a path: each of several sources may have it. */
+export function mountedAt(container: Pick<Container, 'mounts'>, path: string): readonly Mounted[] {
+  const mount = mountOf(container, path);
   if (!mount) return [];
   const below = path.slice(mount.path.length).replace(/^\//, '');
   const inVolume = [mount.subPath, below].filter(Boolean).join('/');
-  return mount.sources.flatMap(({ kind, name, items }) => {
+  return sourcesOf(mount.volume).flatMap(({ kind, name, items }) => {
     const key = items ? items.find((item) => item.path === inVolume)?.key : inVolume;
     return key === undefined || key === '' ? [] : [{ kind, name, key }];
   });
@@ -107,14 +113,22 @@ function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>
   );
   const [, ...command] = textsAt(container, 'command');
   const args = [...command, ...textsAt(container, 'args')].map((argument) => expand(argument, env));
-  const mounts = listAt(container, 'volumeMounts').map((mount): Mount => {
-    return {
-      path: textAt(mount, 'mountPath') ?? '',
-      subPath: textAt(mount, 'subPath'),
-      sources: sourcesOf(volumes.get(textAt(mount, 'name') ?? '')),
-    };
-  });
-  return { name: textAt(container, 'name') ?? '', args, mounts };
+  return { name: textAt(container, 'name') ?? '', args, mounts: mountsOf(container, volumes) };
+}
+
+/** In the order of the container's `volumeMounts`. */
+export function mountsOf(container: unknown, volumes: ReadonlyMap<string, unknown>): readonly Mount[] {
+  return listAt(container, 'volumeMounts').map((mount) => ({
+    path: textAt(mount, 'mountPath') ?? '',
+    subPath: textAt(mount, 'subPath'),
+    isReadOnly: at(mount, 'readOnly') === true,
+    volume: volumes.get(textAt(mount, 'name') ?? ''),
+  }));
+}
+
+/** The volumes of a pod by their names. */
+export function volumesOf(pod: unknown): ReadonlyMap<string, unknown> {
+  return new Map(listAt(pod, 'volumes').map((volume) => [textAt(volume, 'name') ?? '', volume]));
 }
 
 function sourcesOf(volume: unknown): readonly Source[] {

@@ -1,4 +1,4 @@
-/** What a verb prints: a table, names, JSON or YAML, by `-o`. */
+/** Prints the result of a verb as a table, names, JSON or YAML, by `-o`. */
 import { Document, type Node, visit } from 'yaml';
 import type { Call } from './verb.ts';
 

@@ -1,9 +1,8 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
-import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { nearest } from '../access/nearest.ts';
 import { profileName } from '../access/resolve.ts';
-import { isObject } from '../argument.ts';
+import { isObject } from '../errors/check-argument.ts';
 import type { FleetProfile } from '../fleet/profile.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -84,7 +83,7 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
     throw new Failure(exitCodes.usage, why, 'give one of the two');
   }
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
-  const profiles = onceEach(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
+  const profiles = unique(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
   const namespace = namespaceOf(call, undefined);
   if (args.length === 0)
     return inNamespace(profiles, namespace).toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
@@ -132,7 +131,7 @@ export function readName(argument: string): AskedName {
   return second === undefined ? { namespace: undefined, name: first } : { namespace: first, name: second };
 }
 
-/** Each once, whatever was asked for twice. */
+/** Each once: the last of those with the same name. */
 const unique = (profiles: readonly Profile[]) => [...new Map(profiles.map((one) => [profileName(one), one])).values()];
 
 /** The objects of a manifest: several documents, and lists of objects. Throws a `Failure` that names file and line. */
@@ -162,32 +161,9 @@ function contentOf(read: () => unknown, file: string): unknown {
   }
 }
 
-interface FoundProfile {
-  readonly profile: Profile;
-  /** Where it was read, for messages. */
-  readonly where: string;
-}
-
-function parseProfiles(text: string, file: string): readonly FoundProfile[] {
-  const where = file === '-' ? 'stdin' : file;
+function parseProfiles(text: string, file: string): readonly Profile[] {
   const profiles = parseManifest(text, file).filter((object) => Reflect.get(object, 'kind') === 'ClusterProfile');
-  if (profiles.length > 0) return profiles.map((profile) => ({ profile, where }));
+  if (profiles.length > 0) return profiles;
+  const where = file === '-' ? 'stdin' : file;
   throw new Failure(exitCodes.configuration, `${where} has no ClusterProfile`, 'see its field kind');
-}
-
-/** A cluster is worked on once. Throws a `Failure` where two profiles of one name differ: a name has to say which one is meant. */
-function onceEach(found: readonly FoundProfile[]): readonly Profile[] {
-  const known = new Map<string, FoundProfile>();
-  return found.flatMap(({ profile, where }) => {
-    const { name, namespace } = profile.metadata ?? {};
-    if (name === undefined) return [profile];
-    const key = JSON.stringify([namespace, name]);
-    const first = known.get(key);
-    known.set(key, first ?? { profile, where });
-    if (!first) return [profile];
-    if (isDeepStrictEqual(first.profile, profile)) return [];
-    const places = first.where === where ? `is twice in ${where}` : `is in ${first.where} and in ${where}`;
-    const message = `the ClusterProfile ${profileName(profile)} ${places}, and the two differ`;
-    throw new Failure(exitCodes.configuration, message, 'remove one of the two');
-  });
 }

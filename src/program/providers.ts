@@ -1,7 +1,7 @@
 /** The access providers of a call: its `--clusterprofile-*` flags, or those that a workload on the hub or in a manifest runs with. */
 import { type FlaggedOptions, parseFlags, pickFlags } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider.ts';
-import { checkHardened, joinProviders, readProviderFile } from '../configured-providers.ts';
+import { checkHardened, joinProviders, readProviderFile } from '../providers/configured-providers.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { endedBySignals } from './signals.ts';

@@ -17,12 +17,16 @@ export const leases: Resource = { group: 'coordination.k8s.io', version: 'v1', p
 export const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps' };
 export const secrets: Resource = { group: '', version: 'v1', plural: 'secrets' };
 
-/** Workloads by the names that kubectl takes. */
-export const workloads: Readonly<Record<string, Resource>> = Object.fromEntries(
+/** Workloads by the names that kubectl takes: `deployment`, `deployments`, `deploy`. */
+export const workloads: Readonly<Record<string, Resource & { readonly kind: string }>> = Object.fromEntries(
   [
-    { names: ['deployment', 'deployments', 'deploy'], group: 'apps', plural: 'deployments' },
-    { names: ['statefulset', 'statefulsets', 'sts'], group: 'apps', plural: 'statefulsets' },
-    { names: ['daemonset', 'daemonsets', 'ds'], group: 'apps', plural: 'daemonsets' },
-    { names: ['pod', 'pods', 'po'], group: '', plural: 'pods' },
-  ].flatMap(({ names, group, plural }) => names.map((name) => [name, { group, version: 'v1', plural }])),
+    { kind: 'Deployment', short: 'deploy', group: 'apps' },
+    { kind: 'StatefulSet', short: 'sts', group: 'apps' },
+    { kind: 'DaemonSet', short: 'ds', group: 'apps' },
+    { kind: 'Pod', short: 'po', group: '' },
+  ].flatMap(({ kind, short, group }) => {
+    const singular = kind.toLowerCase();
+    const plural = `${singular}s`;
+    return [singular, plural, short].map((name) => [name, { kind, group, version: 'v1', plural }]);
+  }),
 );

@@ -1,8 +1,8 @@
-/** Works on many clusters at once, with a bound. */
+/** Works on many clusters concurrently, up to a limit. */
 
 /**
- * Calls `work` for each item, so many at once, and gives the results in the order of the items while they come. After the signal
- * has aborted, no new work begins, and work that has begun is waited for.
+ * Calls `work` for each item, up to a limit at once, and yields the results in the order of the items as they come. After the signal
+ * has aborted, no new work starts, and running work is awaited.
  */
 export async function* sideBySide<T, R>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** Ctrl-C and the other signals that end the program: they ask a verb to end, or end the process where no verb can hear them. */
+/** Ctrl-C and the other termination signals: they ask a verb to stop, or end the process if no verb can react. */
 import { constants } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -64,7 +64,7 @@ function exitBySignal(name: SignalName): never {
 }
 
 /**
- * Reads files that may be pipes, synchronously. While a read waits for whoever writes, no listener of ours is called, so the
+ * Reads files that may be pipes, synchronously. While a read waits for a writer, no listener is called, so the
  * operating system handles the signals: they end the process at once. Reading in Node's thread pool would not do: the process
  * cannot exit while a thread waits. Call it where there is nothing to clean up. Rejects with the signal's reason where it has
  * aborted.

@@ -1,6 +1,6 @@
 /** Tables as kubectl prints them: columns of equal width, three blanks between them, and nothing after the last. */
 import stringWidth from 'string-width';
-import { printable } from '../printable.ts';
+import { printable } from '../util/printable.ts';
 import type { Style, Terminal } from './terminal.ts';
 
 export interface Column<Row> {
@@ -19,7 +19,7 @@ export interface TableOptions {
   readonly widths?: readonly number[];
 }
 
-/** The longest text of a cell, in bytes: others write what stands there. */
+/** The longest text of a cell, in bytes: the content is untrusted. */
 const maxCellBytes = 1_024;
 const gap = 3;
 

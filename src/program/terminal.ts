@@ -19,12 +19,12 @@ export class Terminal {
     this.stderr = stderr;
   }
 
-  /** To stdout: what was asked for. Waits where the reader is slow. */
+  /** Writes results to stdout. Waits for a slow reader. */
   write(text: string): Promise<void> {
     return writeTo(this.stdout, text);
   }
 
-  /** To stderr: what is said beside it. A line break is added. */
+  /** Writes a message to stderr, with a line break. */
   say(line: string): Promise<void> {
     return writeTo(this.stderr, `${line}\n`);
   }

@@ -1,4 +1,4 @@
-/** What a verb is to the frame, and what the frame hands to a verb. */
+/** The definition of a verb, and the call that the frame passes to it. */
 import type { ExitCode } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -13,7 +13,7 @@ export interface OptionSpec {
   readonly completes?: Completes;
 }
 
-/** What a shell can complete with: something that is asked for, or nothing. */
+/** What a shell can complete with. */
 export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shells' | 'nothing';
 
 export interface Verb {

@@ -89,7 +89,7 @@ export const verbs: readonly Verb[] = [
     completes: 'files',
     summary: 'check provider files, ClusterProfiles and manifests of controllers, before they are used',
     description:
-      'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: every problem with its line and column, and advice. ClusterProfiles are checked with the providers of the other files. - is stdin. Nothing is run, and no cluster is asked.',
+      'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Nothing is run, and no cluster is asked.',
     options: [
       { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'sarif'] },
       {

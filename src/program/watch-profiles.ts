@@ -15,7 +15,7 @@ export interface ProfileChange {
   readonly isGone: boolean;
 }
 
-/** Goes on until the call's signal aborts. Problems are shown on stderr, and it tries again. */
+/** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { options, signal, terminal, args } = call;
   const hub = await Hub.open(call);

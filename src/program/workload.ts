@@ -1,6 +1,6 @@
 /** Finds the workload that `--from-pod-args` means, on the hub or in a manifest, and the provider file that is mounted into it. */
 import { existsSync } from 'node:fs';
-import { type ProviderFile, readProviderFile } from '../configured-providers.ts';
+import { type ProviderFile, readProviderFile } from '../providers/configured-providers.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { textAt } from './fields.ts';
@@ -73,16 +73,13 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
     throw new Failure(exitCodes.notFound, message, `write NAMESPACE/${kind}/NAME for another namespace`);
   }
   // The hub does not say it in an object of a list.
-  const named = { kind: singular(resource.plural), ...object };
+  const named = { kind: resource.kind, ...object };
   const findObject: FindObject = async (kind, one) => {
     const found = await hub.find(kind === 'Secret' ? secrets : configMaps, namespace, one);
     return typeof found === 'object' && found !== null ? { kind, ...found } : undefined;
   };
   return { object: named, findObject, where: `namespace ${namespace} of the hub` };
 }
-
-const singular = (plural: string) =>
-  ({ deployments: 'Deployment', statefulsets: 'StatefulSet', daemonsets: 'DaemonSet' })[plural] ?? 'Pod';
 
 /** A file as the container sees it: from a ConfigMap or a Secret, else from this machine. */
 async function readMounted(

@@ -1,6 +1,5 @@
-/** Secrets that are known when a plugin's stderr is shown: of its configuration, its environment and its answer. */
-import { type View, viewsOf } from './escapes.ts';
-import { isSecretName, isWordy, secretsIn } from './secret-shapes.ts';
+/** Hides known secrets in a text: those of a plugin's configuration, its environment and its answer. */
+import { isErrorCode, isSecretName, isSecretVariable, isWordy, secretsIn } from './secret-shapes.ts';
 
 /** A variable of an environment. */
 interface Variable {
@@ -8,25 +7,20 @@ interface Variable {
   readonly value: string;
 }
 
-/** Ends of names whose values are no secrets, and are what a diagnosis is about. */
-const ordinaryName =
-  /(?:^|_)(?:ACCOUNT|AUDIENCE|CLUSTER|DIR|ENV|ENVIRONMENT|FILE|FOLDER|FORMAT|HOME|HOST|ID|ISSUER|LANG|LEVEL|LOCATION|METHOD|MODE|NAME|NAMESPACE|PATH|PORT|PROFILE|PROJECT|REALM|REGION|RESOURCE|ROLE|SCOPE|SERVER|SUBJECT|TENANT|TIMEOUT|TYPE|USER|USERNAME|VERSION|ZONE|CONFIG|KUBECONFIG|ARN)$/i;
-
 /**
- * The values of variables that must not be shown: those of a secret's name, and of the configured ones all but what is
- * ordinary by its name or by its form (a short word, a number, a path, an address without a login). The password of a login in an
- * address is a secret by itself too, and so is every other one in a configured value.
+ * The values of the variables whose names say that they are secret, and the secrets in the other configured ones: what has the
+ * shape of a secret, and the passwords of addresses. Every other value stays readable, since a wrong one is what a diagnosis is about.
  */
 export function secretsOfEnvironment(
   configured: readonly Variable[],
   environment: Readonly<Record<string, string | undefined>> = {},
 ): readonly string[] {
   const own = configured.flatMap(({ name, value }) => [
-    ...(isSecretName(name) || !isOrdinary(name, value) ? [value] : []),
+    ...(isSecretVariable(name, value) ? [value] : []),
     ...secretsInside(value),
   ]);
   const inherited = Object.entries(environment).flatMap(([name, value = '']) => [
-    ...(isSecretName(name) ? [value] : []),
+    ...(isSecretVariable(name, value) ? [value] : []),
     ...passwordsOfAddresses(value),
   ]);
   return distinct([...own, ...inherited]);
@@ -53,14 +47,6 @@ function secretsInside(value: string): readonly string[] {
 
 const distinct = (secrets: readonly string[]) => [...new Set(secrets)].filter((secret) => secret !== '');
 
-function isOrdinary(name: string, value: string): boolean {
-  if (value.length < 6 || /^\d{1,8}$/.test(value)) return true;
-  if (/^(?:true|false|enabled|disabled|default)$/i.test(value)) return true;
-  if (/^(?:~|\.{1,2})?\/[\w./-]*$/.test(value) && isWordy(value)) return true;
-  if (/^[a-z][a-z0-9+.-]{1,20}:\/\/[^\s@?#]*$/i.test(value)) return true;
-  return ordinaryName.test(name);
-}
-
 /**
  * The values of arguments that must not be shown: `--client-secret value`, `--password=value`, `-u name:value`, and what is seen
  * to be a secret in any other argument.
@@ -77,29 +63,30 @@ function valueOfFlag(argument: string, index: number, args: readonly string[]): 
   return [];
 }
 
-/** What of a plugin's stdout may be a secret, also where it is no valid answer: the plugin may write it on stderr too. */
+/** Possible secrets in a plugin's stdout, whether or not it is a valid answer: the plugin may write them to stderr too. */
 export function possibleSecrets(stdout: string, leastLength: number): readonly string[] {
   const words = (stdout.match(/[^\s"'{}[\],:]+/g) ?? []).filter(
-    (word) => word.length >= leastLength && !isWordy(word) && !/^\d{4}-\d\d-\d\dT/.test(word),
+    (word) =>
+      word.length >= leastLength && !isWordy(word) && !isErrorCode(`${word}:`) && !/^\d{4}-\d\d-\d\dT/.test(word),
   );
   const fields = [...stdout.matchAll(/"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"/g)];
   const values = fields.flatMap(([, name = '', value = '']) => (isSecretName(name) ? [value] : []));
   return [...new Set([...values, ...words])].slice(0, 1_000);
 }
 
-/** A part of a secret is hidden if it has so many characters or more. Shorter secrets are hidden where they are whole. */
+/** A part of a secret is hidden if it has at least so many characters. Shorter secrets are hidden as a whole. */
 export const pieceLength = 15;
-/** Secrets that are shorter stand in ordinary words too. */
+/** Shorter secrets also occur in ordinary words. */
 const shortest = 8;
-/** The forms of longer ones would take more time than they are worth. */
+/** Encoding longer ones would take more time than it is worth. */
 const longestWithForms = 65_536;
-/** The most of all secrets in all their forms that is looked for, in characters: more would hold the process up. */
+/** The most of all secrets in all their forms that is looked for, in characters: more would block the event loop. */
 const mostCharacters = 512 * 1024;
 
 /**
- * Replaces every secret, whole or in part: a plugin may print one cut off, wrapped, escaped or encoded. The time grows with the
- * length of the text and of the secrets, and not with the product of the two. If there are more secrets than can be looked for,
- * nothing of the text is shown.
+ * Replaces every secret, whole or in part, as it is and as JSON, URLs and base64 write it. The time grows with the length of the
+ * text and of the secrets, and not with the product of the two. If there are more secrets than can be looked for, nothing of the
+ * text is shown.
  */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   if (text === '') return text;
@@ -113,17 +100,10 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
     if (left < secret.length) return '[redacted: there are too many possible secrets to look for]';
   }
   const hidden = new Uint8Array(text.length);
-  const views = viewsOf(text);
-  hideWhole(
-    views,
-    [...forms].filter(({ length }) => length < pieceLength),
-    hidden,
-  );
-  hidePieces(
-    views,
-    [...forms].filter(({ length }) => length >= pieceLength),
-    hidden,
-  );
+  // A program may change the case.
+  const [short, long] = [[...forms].filter(isShort), [...forms].filter((form) => !isShort(form)).map(lowerCased)];
+  hideWhole(text, short, hidden);
+  hidePieces(lowerCased(text), long, hidden);
   let shown = '';
   let done = 0;
   for (let at = hidden.indexOf(1); at >= 0; at = hidden.indexOf(1, done)) {
@@ -134,24 +114,46 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
   return shown + text.slice(done);
 }
 
-/** The same for what is looked at often, and seldom holds a secret: as long as none stands there as it is, it stays as it is. */
+/** A faster variant for texts that rarely contain a secret: a text without a whole secret stays as it is. */
 export function hideWholeSecrets(text: string, secrets: readonly string[]): string {
-  const isSuspect = text.includes('%') || secrets.some((secret) => secret !== '' && text.includes(secret));
-  return isSuspect ? hideSecrets(text, secrets) : text;
+  const isIn = (secret: string) =>
+    secret !== '' && (text.includes(secret) || (text.includes('%') && text.includes(encodedInUrl(secret))));
+  return secrets.some(isIn) ? hideSecrets(text, secrets) : text;
 }
 
+const isShort = (form: string) => form.length < pieceLength;
+/** Of ASCII only: the same length, so the same places. */
+const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
 function formsOf(secret: string): readonly string[] {
-  if (secret === '') return [];
-  if (secret.length < shortest || secret.length > longestWithForms) return [secret];
+  if (secret.length < shortest || secret.length > longestWithForms) return secret === '' ? [] : [secret];
   const bytes = Buffer.from(secret);
+  const json = JSON.stringify(secret).slice(1, -1);
+  const encoded = encodedInUrl(secret);
   return [
     secret,
-    // In a form a space is a plus; what else is escaped there is unescaped in the text.
-    secret.replaceAll(' ', '+'),
+    json,
+    // Go escapes these too, and Python everything beyond ASCII.
+    json.replace(/[&<>]/g, escapedInJson),
+    json.replace(/[^ -~]/g, escapedInJson),
+    encoded,
+    encoded.replaceAll('%20', '+'),
+    // What a browser does not escape.
+    encoded.replace(/%(?:21|27|28|29|2A)/g, decodeURIComponent),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
     ...[0, 1, 2].flatMap((before) => [insideBase64(bytes, before, 'base64'), insideBase64(bytes, before, 'base64url')]),
   ];
+}
+
+const escapedInJson = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Everything but letters, digits and `-_.~` is escaped, as most programs do it. */
+function encodedInUrl(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** A secret in the base64 of a longer text, such as `name:secret`: the characters that do not depend on what stands around it. */
@@ -160,80 +162,34 @@ function insideBase64(bytes: Buffer, before: number, encoding: 'base64' | 'base6
   return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
 }
 
-/** Whether a part of a view was an escape in the view before it: else it is looked at there. */
-function isOwn({ places }: View, from: number, to: number): boolean {
-  return places === undefined || (places.news[to - 1] ?? 0) > from;
-}
-
-/** Marks parts of a view in the text itself. Of many parts of one long escape only the first takes time. */
-function hider({ places }: View, hidden: Uint8Array): (from: number, to: number) => void {
-  let [lastStart, lastEnd] = [0, 0];
-  return (from, to) => {
-    const start = places?.starts[from] ?? from;
-    const end = places?.ends[to - 1] ?? to;
-    if (start === lastStart && end === lastEnd) return;
-    [lastStart, lastEnd] = [start, end];
-    hidden.fill(1, start, end);
-  };
-}
-
-/** Upper-case letters of ASCII as lower-case ones: the same length, so the same places. */
-const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-
-/** Marks short secrets: those that may be a part of any word where they stand alone. */
-function hideWhole(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
+/** Marks short secrets. Those that may be a part of any word are marked only as separate words. */
+function hideWhole(text: string, secrets: readonly string[], hidden: Uint8Array): void {
   for (let length = 1; length < pieceLength; length++) {
     const known = new Set(secrets.filter((secret) => secret.length === length));
     if (known.size === 0) continue;
-    for (const view of views) {
-      const { text } = view;
-      const hide = hider(view, hidden);
-      for (let at = 0; at + length <= text.length; at++) {
-        // With what stands beside it: behind an escaped line break a word begins.
-        const near = [Math.max(0, at - 1), Math.min(text.length, at + length + 1)] as const;
-        if (!isOwn(view, ...near) || !known.has(text.slice(at, at + length))) continue;
-        const isInWord = /\w/.test(text[at - 1] ?? '') || /\w/.test(text[at + length] ?? '');
-        if (length >= shortest || !isInWord) hide(at, at + length);
-      }
+    for (let at = 0; at + length <= text.length; at++) {
+      if (!known.has(text.slice(at, at + length))) continue;
+      // An escape before it is no part of the word: `\nsecret`, `%20secret`.
+      const isInWord =
+        (/\w/.test(text[at - 1] ?? '') && !/(?:\\[nrt]|%[\da-f]{2})$/i.test(text.slice(Math.max(0, at - 3), at))) ||
+        /\w/.test(text[at + length] ?? '');
+      if (length >= shortest || !isInWord) hidden.fill(1, at, at + length);
     }
   }
 }
 
-/** Of a text of so many characters or fewer it is found out first which secrets may be in it: most texts hold none. */
-const shortText = 4_096;
-/** Every piece of a text holds one of its blocks of this length, which stand side by side. */
-const blockLength = Math.ceil(pieceLength / 2);
-
-function likely(secrets: readonly string[], texts: readonly { readonly text: string }[]): readonly string[] {
-  if (texts.reduce((sum, { text }) => sum + text.length, 0) > shortText) return secrets;
-  const blocks = new Set<string>();
-  for (const { text } of texts) {
-    for (let at = 0; at + blockLength <= text.length; at += blockLength) blocks.add(text.slice(at, at + blockLength));
-  }
-  const all = [...blocks];
-  return secrets.filter((secret) => all.some((block) => secret.includes(block)));
-}
-
-/** Marks what a text and a secret have in common: pieces of one length, each looked up once. A program may change upper and lower case. */
-function hidePieces(views: readonly View[], secrets: readonly string[], hidden: Uint8Array): void {
+/** Marks what a text and a secret have in common: pieces of one length, each looked up once. */
+function hidePieces(text: string, secrets: readonly string[], hidden: Uint8Array): void {
   if (secrets.length === 0) return;
   const pieces = new Map<string, boolean>();
-  const inLowerCase = views.map((view) => ({ view, text: folded(view.text) }));
-  for (const { view, text } of inLowerCase) {
-    for (let at = 0; at + pieceLength <= text.length; at++) {
-      if (isOwn(view, at, at + pieceLength)) pieces.set(text.slice(at, at + pieceLength), false);
-    }
-  }
-  for (const secret of likely(secrets.map(folded), inLowerCase)) {
+  for (let at = 0; at + pieceLength <= text.length; at++) pieces.set(text.slice(at, at + pieceLength), false);
+  for (const secret of secrets) {
     for (let at = 0; at + pieceLength <= secret.length; at++) {
       const piece = secret.slice(at, at + pieceLength);
       if (pieces.has(piece)) pieces.set(piece, true);
     }
   }
-  for (const { view, text } of inLowerCase) {
-    const hide = hider(view, hidden);
-    for (let at = 0; at + pieceLength <= text.length; at++) {
-      if (isOwn(view, at, at + pieceLength) && pieces.get(text.slice(at, at + pieceLength))) hide(at, at + pieceLength);
-    }
+  for (let at = 0; at + pieceLength <= text.length; at++) {
+    if (pieces.get(text.slice(at, at + pieceLength))) hidden.fill(1, at, at + pieceLength);
   }
 }

@@ -1,18 +1,18 @@
-/** What may be shown of a text that a plugin wrote. */
+/** Redacts the output of plugins, servers and proxies. */
 import { stripVTControlCharacters } from 'node:util';
-import { printableLines } from '../printable.ts';
+import { printableLines } from '../util/printable.ts';
 import { hideSecrets, pieceLength } from './known-secrets.ts';
 import { hideShapes } from './secret-shapes.ts';
 
-/** The most of a plugin's stderr that an error holds, in bytes. */
+/** The most bytes of a plugin's stderr in an error. */
 const tailBytes = 2048;
-/** The most that is looked at, in characters; what is shown is the end. */
+/** The most characters that are examined; the end is shown. */
 const longest = 65_536;
 
 /**
- * What may be shown of a plugin's stderr: its last 2 KiB, without anything that looks like a credential, and with control
- * characters escaped so that it cannot write to a terminal. `secrets` are removed wherever they stand, in part too. Where
- * the text is the end of a longer one (`isCut`) its first word is left off: it may be the end of a secret.
+ * Returns the last 2 KiB of a plugin's stderr, without anything that looks like a credential, and with control characters escaped so
+ * that it cannot control a terminal. Removes `secrets` everywhere, also in part. If the text is the end of a longer one (`isCut`), its
+ * first word is dropped: it may be the end of a secret.
  */
 export function redact(text: string, secrets: readonly string[] = [], { isCut = false } = {}): string {
   const cut = isCut || text.length > longest;
@@ -24,9 +24,8 @@ export function redact(text: string, secrets: readonly string[] = [], { isCut = 
 }
 
 /**
- * What may be shown of a text that a server or a proxy wrote: its first `length` characters. It may say back what it was sent, so
- * `secrets` are those of the credential. Where the text is the beginning of a longer one (`isCut`) its end is left off: it may be the
- * beginning of a secret.
+ * Returns the first `length` characters of a server's or proxy's text, redacted. It may echo what it was sent, so `secrets` are those
+ * of the credential. If the text is the beginning of a longer one (`isCut`), its end is dropped: it may be the beginning of a secret.
  */
 export function redactBeginning(
   text: string,
@@ -43,7 +42,7 @@ export function redactBeginning(
 function lastBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= tailBytes) return text;
-  // A character that was cut in two shows as U+FFFD: leave it off.
+  // A character that was cut in two appears as U+FFFD: drop it.
   return `…${bytes
     .subarray(bytes.length - tailBytes + 3)
     .toString()

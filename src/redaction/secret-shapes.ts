@@ -1,9 +1,9 @@
 /**
- * What a secret looks like in a text that nobody has marked: tokens of known makers, `name=value`, headers, logins. And what
- * an ordinary diagnosis looks like, which has to stay readable. Every pattern takes time in proportion to the text.
+ * Recognises secrets in plain text: tokens of known formats, `name=value`, headers, logins. Ordinary diagnoses have to stay readable.
+ * Every pattern takes linear time.
  */
 
-/** Tokens that show by themselves what they are. */
+/** Tokens with a recognisable format. */
 const marked: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, '[redacted PEM]'],
   // The end of a block whose beginning was cut off.
@@ -29,20 +29,48 @@ const marked: readonly (readonly [RegExp, string])[] = [
   [/((?:^|\s)(?:-u\s{0,4}|--(?:proxy-)?user[\s=]{1,4})["']?[^\s:="']{1,100}:)[^\s"']+/gm, '$1[redacted]'],
 ];
 
-/** The end of a name that stands before a secret: `client_secret`, `AWS_SESSION_TOKEN`, `clientSecret`, `x-api-key`. */
+/** The end of a name whose value is a secret: `client_secret`, `AWS_SESSION_TOKEN`, `clientSecret`, `x-api-key`. */
 const password = /(?:passwords?|passwd|passphrase|passcode|pwd|[_.-]pass|sshpass|^pass)$/i;
 const token =
   /(?:token|jwt|secrets?|assertion|credentials?|signature|(?:^|[_-])pat|key[_.-]?data|(?:api|access|secret|private|account|shared|signing|encryption|master|client|session|subscription|ssh)[_.-]?key|[a-z]ApiKey)$/i;
-/** Names before something that is a secret only where it looks like one. */
+/** Names whose value is a secret only if it looks like one. */
 const doubtful = /(?:_KEY|^key|auth|cookies?|session|_CREDS?|connection[_-]?string)$/i;
 const notSecret = /^(?:OLD)?PWD$|(?:next|page|continue|cancel|csrf_?)[_-]?token$/i;
 
-/** Whether what stands under this name, of a variable or a field, is a secret. */
+/** Whether the value of a variable or field of this name is a secret. */
 export function isSecretName(name: string): boolean {
   return (password.test(name) || token.test(name)) && !notSecret.test(name);
 }
 
-/** What stands behind a secret's name, or behind `Bearer`, in ordinary messages. */
+/** Whether the value of a variable is a secret. A path under such a name is that of a file: `GOOGLE_APPLICATION_CREDENTIALS`. */
+export function isSecretVariable(name: string, value: string): boolean {
+  if (isPath(value)) return false;
+  return isSecretName(name) || (doubtful.test(name) && !isWordy(value));
+}
+
+const isPath = (text: string) => /^(?:~|\.{1,2})?\/[\w./-]*$/.test(text) && isWordy(text);
+
+/**
+ * Whether a word, with the colon behind it, is the code of an error: `AADSTS7000215`, `ORA-01017:`, `invalid_client:`. Behind
+ * `token: ` it is what a diagnosis is about.
+ */
+export function isErrorCode(word: string): boolean {
+  if (isKnownCode(word)) return true;
+  if (/^[A-Z]{2,20}\d?[A-Z_-]{0,40}\d{0,8}:$/.test(word)) return true;
+  return /^[A-Za-z]{2,20}(?:_[A-Za-z]{1,20}){0,5}:$/.test(word) && isWordy(word);
+}
+
+/** Behind `token=` any word may be the secret, and a colon behind it says nothing. */
+const isCode = (word: string, between: string) => (between.includes('=') ? isKnownCode(word) : isErrorCode(word));
+
+/** Codes of Microsoft Entra, Node, OAuth and gRPC: `AADSTS7000215`, `invalid_grant`, `PERMISSION_DENIED`. They need no colon. */
+function isKnownCode(word: string): boolean {
+  return /^(?:AADSTS\d{4,8}|ERR_[A-Z_]{3,50}|(?:invalid|unauthorized|unsupported|access|permission|deadline|resource)_[a-z_]{3,30}|(?:consent|login|interaction|account_selection)_required)\W*$/i.test(
+    word,
+  );
+}
+
+/** Words that follow a secret's name, or `Bearer`, in ordinary messages. */
 const prose = new Set(
   `a absent an and annotation api are argument at auth authenticate authentication authenticator authorisation authorization
   be been but by can cannot cert certificate challenge check client constraints could credential credentials data denied
@@ -70,13 +98,14 @@ export function isWordy(text: string): boolean {
   });
 }
 
-/** Replaces what looks like a secret, in a text without control characters of a terminal. */
+/** Replaces what looks like a secret, in a text without terminal control characters. */
 export function hideShapes(text: string): string {
   let shown = text;
   for (const [pattern, replacement] of marked) shown = shown.replace(pattern, replacement);
   shown = shown.replace(headers, hideHeader);
   shown = shown.replace(schemes, (whole, scheme: string, value: string) =>
     isProse(value) ||
+    isKnownCode(value) ||
     /^(?:[a-z_]+=[^=]|(?:realm|error|scope|service|charset)=)/i.test(value) ||
     value.startsWith('[redacted')
       ? whole
@@ -104,7 +133,7 @@ export function secretsIn(text: string): readonly string[] {
   return found.filter((secret) => secret !== '');
 }
 
-/** Headers that carry credentials, in any form in which a program prints them. */
+/** Headers with credentials, in any form in which a program prints them. */
 const headers = /\b((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{0,4}[:=]\s{0,4}[["']{0,3})([^\r\n]+)/gi;
 function hideHeader(whole: string, name: string, between: string, line: string): string {
   if (/cookie/i.test(name)) {
@@ -114,7 +143,7 @@ function hideHeader(whole: string, name: string, between: string, line: string):
   // These have parameters up to the end of the line.
   const parameters = /^(?:digest|aws4-hmac-sha256|oauth)\s/i.exec(line);
   if (parameters) return `${name}${between}${parameters[0]}[redacted]`;
-  // Bearer and the like are looked at by themselves.
+  // Bearer and the like are handled separately.
   const [word = ''] = /^[^\s"',;\]]*/.exec(line) ?? [];
   const scheme = /^(?:token|sharedkey|googlelogin|apikey)\s+(?=\S)/i.exec(line);
   if (scheme)
@@ -132,7 +161,7 @@ const assignment = /(?<![\w.-])(-{0,2}[A-Za-z_][\w.-]*)(\\?["'`])?(\s{0,4}(?:[:=
 /** As much of a value, and of a line, as is needed to say what it is. */
 const glance = 256;
 
-/** Hides the values of secrets' names. What stands behind another name is looked at in its turn: it may hold names too. */
+/** Hides the values of secret names. The value of another name is searched as well: it may contain names too. */
 function hideAssignments(text: string): string {
   let shown = '';
   let done = 0;
@@ -143,6 +172,8 @@ function hideAssignments(text: string): string {
     if (text.startsWith('[redacted', start)) continue;
     const seen = valueAt(text.slice(start, start + glance));
     const inQuotes = closing !== undefined && /["'`]/.test(text[match.index - 1] ?? '');
+    const behind = text[start + seen.opening.length + seen.value.length] ?? '';
+    if (isPath(seen.value) || isCode(seen.value + behind, between)) continue;
     if (!isAssigned({ name, value: seen.value, between, inQuotes, isAlone: isAlone(text, match.index, start) }))
       continue;
     const { opening, value } = seen.value.length < glance - 8 ? seen : valueAt(text.slice(start));
@@ -179,11 +210,11 @@ interface Assigned {
   readonly between: string;
   /** The name is in quotes. */
   readonly inQuotes: boolean;
-  /** The line has the name and its value, and nothing else. */
+  /** The line has only the name and its value. */
   readonly isAlone: boolean;
 }
 
-/** Whether what follows a name is its secret, and not what a message has to say of it. */
+/** Whether a secret follows the name, rather than a description of it. */
 function isAssigned({ name, value, between, inQuotes, isAlone }: Assigned): boolean {
   if (value === '' || value.includes('://[redacted]@')) return false;
   if (!isSecretName(name)) return value.length >= 12 && !isWordy(value);

@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback, gzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { type ClusterOfError, RequestError } from '../errors.ts';
-import { toBrokenAnswer } from './broken-answer.ts';
+import { type ClusterOfError, RequestError } from '../errors/index.ts';
 import { packingOf } from './packing.ts';
 
 const gunzip = promisify(gunzipWithCallback);
@@ -20,12 +19,10 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   /** Bytes of the body so far, as they came. */
   readonly size: number;
-  /** What broke the body off: the caller's abort, or the connection. */
-  readonly failure: { readonly reason: unknown } | undefined;
   text(): Promise<string>;
   binary(): Promise<Buffer>;
   stream(): ReadableStream<Uint8Array>;
-  /** Nobody wants the body. */
+  /** The body is not wanted. */
   discard(): void;
 }
 
@@ -58,9 +55,10 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
   #tellEnd: (() => void) | undefined;
   #sink: ReadableStreamDefaultController<Uint8Array> | undefined;
   #wanted = false;
+  /** What broke the body off: the caller's abort, or the connection. */
+  #failure: { readonly reason: unknown } | undefined;
   statusCode = 0;
   size = 0;
-  failure: { readonly reason: unknown } | undefined;
   headers: IncomingHttpHeaders = {};
 
   constructor(
@@ -122,7 +120,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
 
   #end(failure: { readonly reason: unknown } | undefined): void {
     this.#ended = true;
-    this.failure = failure;
+    this.#failure = failure;
     this.#signal?.removeEventListener('abort', this.#onAbort);
     this.#tellEnd?.();
     if (!this.#sink) return;
@@ -151,7 +149,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
       return await gunzip(raw, { maxOutputLength: this.#maxBytes });
     } catch (error) {
       if (error instanceof RangeError) throw this.#tooLarge();
-      throw toBrokenAnswer(error, this.#cluster);
+      const message = 'the body of the answer is not packed as its header says: see what stands between';
+      throw new RequestError('RESPONSE_INVALID', message, { cause: error }, this.#cluster);
     }
   }
 
@@ -164,7 +163,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
       this.#controller?.resume();
       await ended;
     }
-    if (this.failure) throw this.failure.reason;
+    if (this.#failure) throw this.#failure.reason;
     const [first] = this.#chunks;
     const all =
       this.#chunks.length === 1 && first
@@ -181,7 +180,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Answer {
           for (const chunk of this.#chunks) sink.enqueue(chunk);
           this.#chunks = [];
           this.#sink = sink;
-          if (this.#ended) this.#end(this.failure);
+          if (this.#ended) this.#end(this.#failure);
         },
         pull: () => this.#controller?.resume(),
         cancel: () => this.discard(),

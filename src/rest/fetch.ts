@@ -1,8 +1,7 @@
-/** `fetch` for one config: what a caller gives is read here, and whatever fails comes out as an error of this package. */
+/** `fetch` for one config: what a caller gives is read here, and a request that fails rejects with an error of this package. */
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
-import { isSignal, kindOf } from '../argument.ts';
-import { CredentialsError, RequestError } from '../errors.ts';
-import { toBrokenAnswer } from './broken-answer.ts';
+import { isSignal, kindOf } from '../errors/check-argument.ts';
+import { CredentialsError, RequestError } from '../errors/index.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
 /** What `config.fetch` is for. */
@@ -28,13 +27,13 @@ export async function fetchThrough(
       throw new RequestError('REQUEST_INVALID', message);
     }
     const body = bodyOf(Reflect.get(init, 'body'));
-    const settings = { ...init, ...(body === undefined ? {} : { body }), dispatcher } as OwnRequestInit; // undici checks it
+    const content = body === undefined ? {} : { body };
+    const settings = { ...init, ...content, dispatcher: dispatcherOf(dispatcher, body) } as OwnRequestInit; // undici checks it
     // The same interface as the global Response, whose types callers have.
     const url = urlOf(text, server);
     // undici would answer data: and blob: by itself.
     if (!/^https?:$/.test(url.protocol)) throw dispatcher.originRefusal(url.protocol);
-    const response = (await fetch(url, settings)) as unknown as Response;
-    return tellBrokenBody(response, dispatcher, signal);
+    return (await fetch(url, settings)) as unknown as Response;
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     if (cause instanceof CredentialsError) throw cause;
@@ -46,31 +45,11 @@ export async function fetchThrough(
   }
 }
 
-/**
- * A response whose body, where it cannot be read whole, is told as our own error: one that breaks off, is packed wrongly, or is no
- * JSON. Its stream is undici's, whose error has ours as its cause.
- */
-function tellBrokenBody(response: Response, dispatcher: AuthenticatedDispatcher, signal: unknown): Response {
-  for (const name of ['arrayBuffer', 'blob', 'bytes', 'json', 'text'] as const) {
-    const read = response[name];
-    const value = async () => {
-      try {
-        return await Reflect.apply(read, response, []);
-      } catch (error) {
-        const cause: unknown = error instanceof Error ? error.cause : undefined;
-        const broken = error instanceof SyntaxError ? error : cause;
-        // What the caller aborts with, and does wrong, such as reading twice.
-        if (broken === undefined || (signal instanceof AbortSignal && signal.aborted)) throw error;
-        throw toBrokenAnswer(broken, dispatcher.log.cluster, {
-          shown: (text, length) => dispatcher.shown(text, length),
-        });
-      }
-    };
-    Object.defineProperty(response, name, { value });
-  }
-  const { clone } = response;
-  const value = () => tellBrokenBody(Reflect.apply(clone, response, []), dispatcher, signal);
-  return Object.defineProperty(response, 'clone', { value });
+/** fetch makes a stream of every body, which undici writes bit by bit. Text is written at once, and can be sent again as it is. */
+function dispatcherOf(own: AuthenticatedDispatcher, body: unknown): Pick<AuthenticatedDispatcher, 'dispatch'> {
+  if (typeof body !== 'string') return own;
+  // A redirect may have dropped the body.
+  return { dispatch: (options, handler) => own.dispatch(options.body ? { ...options, body } : options, handler) };
 }
 
 function refused(why: string, cause?: Error): RequestError {
@@ -138,7 +117,7 @@ function fieldsOf(request: RequestLike): object {
     ...Object.fromEntries(
       manners.flatMap((name) => {
         const value: unknown = Reflect.get(request, name);
-        // What a Request says where nobody has said anything; as a URL it would be sent.
+        // The default of a Request; as a URL it would be sent.
         return value === undefined || value === 'about:client' ? [] : [[name, value]];
       }),
     ),

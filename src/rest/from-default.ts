@@ -1,4 +1,4 @@
-/** Finds what kubectl would use where nobody says which kubeconfig: KUBECONFIG, ~/.kube/config, the pod's service account. */
+/** Finds what kubectl would use without --kubeconfig: KUBECONFIG, ~/.kube/config, the pod's service account. */
 import { readFileSync, statSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { delimiter, join } from 'node:path';
@@ -6,9 +6,9 @@ import { checkCluster, type ResolvedCluster } from '../access/cluster.ts';
 import { clusterSchema } from '../access/cluster-profile.ts';
 import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 import { mergeKubeconfigs } from '../access/kubeconfig-files.ts';
-import { ConfigurationError } from '../errors.ts';
-import { homeKubeconfig } from '../home.ts';
-import type { Logger } from '../logger.ts';
+import { ConfigurationError } from '../errors/index.ts';
+import type { Logger } from '../observability/logger.ts';
+import { homeKubeconfig } from '../util/home.ts';
 import { type KubeconfigOptions, parseKubeconfigOptions, readFiles, toParts, unreadable } from './from-kubeconfig.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 

@@ -4,12 +4,12 @@ import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
 import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
-import { checkArgument, isObject } from '../argument.ts';
-import { errnoOf } from '../errno.ts';
-import { ConfigurationError, type Problem } from '../errors.ts';
+import { checkArgument, isObject } from '../errors/check-argument.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
-import { StaticCredentials } from '../exec/static-credentials.ts';
-import { type CredentialProvidersOptions, parseOptions } from '../options.ts';
+import { StaticCredentialSource } from '../exec/static-credential-source.ts';
+import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
+import { errnoOf } from '../util/errno.ts';
 import { credentialFiles } from './export-kubeconfig.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 import { AuthorityFile } from './transport/authority-file.ts';
@@ -93,7 +93,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
           cluster: exec.provideClusterInfo ? toExecCluster(withLogin, exec.config) : undefined,
         },
       }
-    : { ...to, supply: new StaticCredentials(origin, staticUser, settings) };
+    : { ...to, supply: new StaticCredentialSource(origin, staticUser, settings) };
   const stop = new AbortController();
   return {
     name: context,

@@ -1,24 +1,19 @@
 import { type RequestContext, ResponseContext, wrapHttpLibrary } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../errors/index.ts';
 import { type Answer, sendRequest } from './answer.ts';
-import type { Outcome, RequestRetries } from './request-retries.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';
-
-/** A dispatcher that also says how long to wait for the next try: no longer than it lasts itself. */
-export type PausingDispatcher = Dispatcher & { pause(ms: number, signal?: AbortSignal): Promise<void> };
 
 /**
  * client-node's generated clients straight on the dispatcher instead of on `fetch`, which costs half of the rate. Answers as
  * client-node's own library does, but does not follow redirects, and fails with our own errors.
  */
 export function createHttpLibrary(
-  dispatcher: PausingDispatcher,
-  retries: RequestRetries,
+  dispatcher: Dispatcher,
   maxResponseBytes: number,
   log: Pick<ClusterLog, 'cluster' | 'explain'>,
 ): ReturnType<typeof wrapHttpLibrary> {
-  return wrapHttpLibrary({ send: (context) => send(context, dispatcher, retries, maxResponseBytes, log) });
+  return wrapHttpLibrary({ send: (context) => send(context, dispatcher, maxResponseBytes, log) });
 }
 
 /**
@@ -29,8 +24,7 @@ const explanation = 'clusterprofile-credentials';
 
 async function send(
   context: RequestContext,
-  dispatcher: PausingDispatcher,
-  retries: RequestRetries,
+  dispatcher: Dispatcher,
   maxResponseBytes: number,
   log: Pick<ClusterLog, 'cluster' | 'explain'>,
 ): Promise<ResponseContext> {
@@ -46,42 +40,30 @@ async function send(
     headers: { 'accept-encoding': 'gzip', 'user-agent': userAgent, ...context.getHeaders() },
     ...(body === undefined ? {} : { body }),
   };
-  // Anything else is used up by the first try.
-  const repeatable = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
-  for (let tries = 1; ; tries += 1) {
-    const outcome = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster).catch(
-      (error: unknown) => ({
-        error,
-      }),
-    );
-    const pauseMs =
-      repeatable && !signal?.aborted ? retries.pauseAfter(method, options.path, tries, outcome) : undefined;
-    if (pauseMs === undefined && 'discard' in outcome && isForeignPage(outcome, options.path)) {
-      outcome.discard();
-      const message = `${method} ${url.pathname} was answered with a page of HTML: it is no Kubernetes API that answers there; see server, and what stands between`;
-      throw new RequestError('RESPONSE_INVALID', message, { statusCode: outcome.statusCode }, log.cluster);
-    }
-    if (pauseMs === undefined) return toResponse(outcome, (statusCode) => log.explain(statusCode, options));
-    if ('discard' in outcome) outcome.discard();
-    await dispatcher.pause(pauseMs, signal);
+  const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster);
+  if (isForeignPage(answer, options.path)) {
+    answer.discard();
+    const message = `${method} ${url.pathname} was answered with a page of HTML: it is no Kubernetes API that answers there; see server, and what stands between`;
+    throw new RequestError('RESPONSE_INVALID', message, { statusCode: answer.statusCode }, log.cluster);
   }
+  const { statusCode, headers } = answer;
+  const more = statusCode < 400 ? {} : { [explanation]: log.explain(statusCode, options) };
+  const joined = joinHeaders(headers);
+  // client-node quotes one that it does not know in an error, and the server may have said the token back in it.
+  const type = joined['content-type'];
+  if (type !== undefined && !knownType.test(type)) joined['content-type'] = 'application/octet-stream';
+  return new ResponseContext(statusCode, { ...joined, ...more }, answer);
 }
+
+/** What API servers answer with. */
+const knownType =
+  /^(?:application\/(?:json|yaml|octet-stream|vnd\.kubernetes\.protobuf|openmetrics-text)|text\/(?:plain|html))(?:; ?(?:charset=utf-8|stream=watch|version=[\d.]{1,8}))*$/i;
 
 /** A page of a login or of a proxy, which the client would take for an empty object. A pod behind the API may answer with pages. */
 function isForeignPage({ statusCode, headers }: Answer, path: string): boolean {
   return (
     statusCode < 300 && headers['content-type']?.startsWith('text/html') === true && !/\/proxy(?:[/?]|$)/.test(path)
   );
-}
-
-function toResponse(
-  outcome: Answer | (Outcome & { readonly error: unknown }),
-  explain: (statusCode: number) => string,
-): ResponseContext {
-  if ('error' in outcome) throw outcome.error;
-  const { statusCode, headers } = outcome;
-  const more = statusCode < 400 ? {} : { [explanation]: explain(statusCode) };
-  return new ResponseContext(statusCode, { ...joinHeaders(headers), ...more }, outcome);
 }
 
 const userAgent = 'kubernetes-client-javascript (clusterprofile-credentials)';

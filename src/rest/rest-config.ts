@@ -16,20 +16,18 @@ import {
   type User,
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import { abortable } from '../abortable.ts';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
-import { checkArgument, isClass, signalOf } from '../argument.ts';
-import { ConfigurationError, RequestError } from '../errors.ts';
+import { checkArgument, isClass, signalOf } from '../errors/check-argument.ts';
+import { ConfigurationError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/exec-credential.ts';
-import { tellBrokenAnswers } from './broken-answer.ts';
+import { abortable } from '../util/abortable.ts';
 import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { RequestRetries } from './request-retries.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
@@ -38,7 +36,7 @@ import { webSocketOptions } from './web-socket.ts';
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
- * It is immutable, and one lease on what it shares with equal configs: `close()` gives back only this one.
+ * It is immutable, and one reference to what it shares with equal configs: `close()` gives back only this one.
  *
  * @example
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
@@ -49,7 +47,6 @@ export class RestConfig extends KubeConfig {
   readonly #dispatcher: AuthenticatedDispatcher;
 
   readonly #watchDispatcher: Dispatcher;
-  readonly #retries: RequestRetries;
   readonly #maxResponseBytes: number;
   readonly #impersonation: Destination['impersonation'];
   readonly #credentialFiles: CredentialFiles;
@@ -65,9 +62,7 @@ export class RestConfig extends KubeConfig {
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#maxResponseBytes = connections.maxResponseBytes;
-    const { log } = this.#dispatcher;
-    this.#retries = new RequestRetries(log);
-    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher, log, this.#retries);
+    this.#watchDispatcher = new WatchDispatcher(this.#dispatcher);
     this.#impersonation = destination.impersonation;
     this.#credentialFiles = credentialFiles;
     this.#own = stop && { connections, stop };
@@ -128,7 +123,8 @@ export class RestConfig extends KubeConfig {
   /**
    * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, what comes after `server`: `/api/v1/pods`,
    * where a server with a path of its own keeps it, or a `Request`. Rejects with an error of this package, never with `fetch failed`;
-   * with the signal's reason where that aborts; so do the methods that read the body. Its stream has the error as its `cause`. `init.dispatcher` is not used.
+   * with the signal's reason where that aborts. Where the body breaks off, what reads it rejects with fetch's own error, whose
+   * `cause` is ours. `init.dispatcher` is not used.
    *
    * @example
    * const response = await config.fetch('/version');
@@ -164,7 +160,7 @@ export class RestConfig extends KubeConfig {
     this.#dispatcher.connection().source.invalidate();
   }
 
-  /** Gives this lease back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
+  /** Gives this reference back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
   async close(): Promise<void> {
     await this.#dispatcher.close();
     const { connections, stop } = this.#own ?? {};
@@ -186,10 +182,8 @@ export class RestConfig extends KubeConfig {
     );
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
     const { log } = this.#dispatcher;
-    const httpApi = createHttpLibrary(this.#dispatcher, this.#retries, this.#maxResponseBytes, log);
-    const client = new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
-    const shown = (text: string, length: number) => this.#dispatcher.shown(text, length);
-    return tellBrokenAnswers(client, log.cluster, shown);
+    const httpApi = createHttpLibrary(this.#dispatcher, this.#maxResponseBytes, log);
+    return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */
@@ -228,7 +222,7 @@ export class RestConfig extends KubeConfig {
       connection.hold();
       try {
         const credential = await connection.source.get(this.#dispatcher.log);
-        this.#dispatcher.log.hasCredential(connection.source.troubles);
+        this.#dispatcher.log.hasCredential(connection.source.warnings);
         return credential;
       } catch (error) {
         throw this.#dispatcher.toOwnError(error);

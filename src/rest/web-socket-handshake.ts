@@ -1,7 +1,9 @@
-/** The handshake of a WebSocket that the package ws makes for client-node: what the server says to it is told in our own errors. */
+/** The handshake of a WebSocket that the package ws makes for client-node: a refusal by the server becomes one of our own errors. */
+
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/exec-credential.ts';
+import { readBeginning } from '../util/read-beginning.ts';
 import { refusalMessage } from './request/request-messages.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';
 import type { Connection } from './transport/connection.ts';
@@ -28,7 +30,7 @@ export interface Handshake {
 /** Bytes and milliseconds that the reason of a refusal may take. */
 const longestReason = 64 * 1024;
 const reasonMs = 1_000;
-/** Characters of it that are told. */
+/** Characters of it that an error quotes. */
 const longestShown = 2_000;
 
 export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
@@ -81,16 +83,9 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
 
 /** The message of a `Status`. Whatever else a body holds may be long, or secret. */
 async function reasonOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
   const timer = setTimeout(() => response.destroy(), reasonMs);
   try {
-    for await (const chunk of response) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > longestReason) break;
-    }
-    const status: unknown = JSON.parse(Buffer.concat(chunks).toString());
+    const status: unknown = JSON.parse((await readBeginning(response, longestReason)).toString());
     const message: unknown = Reflect.get(Object(status), 'message');
     return typeof message === 'string' ? message : '';
   } catch {

@@ -2,7 +2,7 @@
 import type { ClientRequest } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { RequestError } from '../errors.ts';
+import type { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { Connection } from './transport/connection.ts';
@@ -63,7 +63,7 @@ export async function webSocketOptions(
       const toOwnError = (error: unknown) => dispatcher.toOwnError(error);
       const shown = (text: string, length: number) => dispatcher.shown(text, length);
       watchHandshake(request, client, { connection, credential, log: dispatcher.log, toOwnError, shown });
-      const refusal = foreign ?? dispatcher.fence() ?? dispatcher.pathRefusal(request.path);
+      const refusal = foreign ?? dispatcher.fence?.() ?? dispatcher.pathRefusal(request.path);
       if (refusal) request.destroy(refusal);
       else request.end();
     },

@@ -1,34 +1,54 @@
-/** What a FakeCluster is started with, and what it tells of itself. */
+/** The options of a FakeCluster, and its statistics. */
 import type { User } from './api/users.ts';
-import { checkFields, type Kind } from './check-fields.ts';
 import type { TestObject } from './objects.ts';
 
 export interface FakeClusterOptions {
-  /** Shown in /version. Default: `fake`. */
+  /**
+   * Shown in /version.
+   * @default `fake`
+   */
   readonly name?: string;
-  /** Accepted bearer tokens, each with the user (or only the user's name) that it stands for. Default: none. */
+  /**
+   * Accepted bearer tokens, each with its user, or only the user's name.
+   * @default none
+   */
   readonly tokens?: Tokens;
-  /** The API is served below this path only, as behind a gateway: `/v1/projects/1`. Default: none. */
+  /**
+   * The API is served below this path only, as behind a gateway: `/v1/projects/1`.
+   * @default none
+   */
   readonly pathPrefix?: string;
-  /** Offer HTTP/2. Default: true. */
+  /**
+   * Offer HTTP/2.
+   * @default true
+   */
   readonly http2?: boolean;
-  /** Names in the server's certificate beside `localhost`, `127.0.0.1` and `::1`. */
+  /** Names in the server's certificate besides `localhost`, `127.0.0.1` and `::1`. */
   readonly serverNames?: readonly string[];
-  /** Serve plain HTTP. Default: false. */
+  /**
+   * Serve plain HTTP.
+   * @default false
+   */
   readonly insecureHttp?: boolean;
-  /** Default: `default`, `kube-system`. */
+  /** @default `default`, `kube-system` */
   readonly namespaces?: readonly string[];
-  /** CustomResourceDefinitions that are there from the start, beside, or instead of, those of ClusterProfile and PlacementDecision. */
+  /** CustomResourceDefinitions from the start, besides those of ClusterProfile and PlacementDecision, or instead of them. */
   readonly customResourceDefinitions?: readonly TestObject[];
-  /** How many changes of each resource are kept, for watches and lists that ask for an older version. Default: 32,768. */
+  /**
+   * How many changes of each resource are kept for watches and lists at an older version.
+   * @default 32,768
+   */
   readonly history?: number;
-  /** Milliseconds since 1970, for timestamps and the life of tokens. Default: `Date.now`. */
+  /**
+   * Milliseconds since 1970, for timestamps and the life of tokens.
+   * @default `Date.now`
+   */
   readonly clock?: () => number;
 }
 
 export type Tokens = Readonly<Record<string, string | User>>;
 
-/** What a cluster has seen. */
+/** Counts of connections and requests. */
 export interface FakeClusterStats {
   /** TCP connections accepted so far. */
   readonly connections: number;
@@ -40,35 +60,13 @@ export interface FakeClusterStats {
   readonly byIdentity: ReadonlyMap<string, number>;
 }
 
-/** A request, as the server got it. */
+/** A request as the server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Whose it was; `undefined` where the credential was refused. */
+  /** The user; `undefined` if the credential was refused. */
   readonly identity: string | undefined;
-}
-
-const optionKinds: { readonly [Name in keyof Required<FakeClusterOptions>]: Kind } = {
-  name: 'a text',
-  tokens: 'an object',
-  pathPrefix: 'a text',
-  http2: 'true or false',
-  serverNames: 'a list of texts',
-  insecureHttp: 'true or false',
-  namespaces: 'a list of texts',
-  customResourceDefinitions: 'a list',
-  history: 'a number',
-  clock: 'a function',
-};
-
-/** Throws for what is no option. */
-export function checkOptions(options: FakeClusterOptions): void {
-  checkFields('FakeCluster.start', options, optionKinds);
-  const { history = 1 } = options;
-  if (!Number.isSafeInteger(history) || history < 1) {
-    throw new RangeError(`history must be a whole number from 1 on, not ${String(history)}`);
-  }
 }
 
 export function usersOf(tokens: Tokens): ReadonlyMap<string, User> {

@@ -1,6 +1,6 @@
 /**
- * An in-process API server for tests: real TLS and HTTP on loopback come in, the Kubernetes API goes out.
- * It must not know anything of the rest of this package: it is the server that tests talk to.
+ * An in-process API server for tests: the Kubernetes API over real TLS and HTTP on loopback. It must not use the rest of this package,
+ * which is the client.
  */
 
 import type { TLSSocket } from 'node:tls';
@@ -8,10 +8,9 @@ import { ApiServer } from './api/api-server.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
 import { type User, withGroups } from './api/users.ts';
-import { type Behaviour, Behaviours, callNow, checkFunction, misbehave, type RequestFilter } from './behaviours.ts';
+import { type Behaviour, Behaviours, misbehave, type RequestFilter } from './behaviours.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
 import {
-  checkOptions,
   type FakeClusterOptions,
   type FakeClusterStats,
   type SeenRequest,
@@ -22,8 +21,7 @@ import { Listener } from './listener.ts';
 import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, type TestObject } from './objects.ts';
 
 /**
- * An in-process HTTPS API server on loopback that checks bearer tokens and client certificates, and then lets everybody do
- * everything.
+ * An in-process HTTPS API server on loopback. It checks bearer tokens and client certificates, and then allows everything.
  *
  * @example
  * const cluster = await FakeCluster.start({ tokens: { 'token-1': 'system:serviceaccount:default:me' } });
@@ -34,6 +32,11 @@ import { type ObjectName, Objects, type ObjectsOfKind, type StoredTestObject, ty
 export class FakeCluster {
   /** Signs the server's certificate, and the client certificates that the server accepts. */
   readonly certificateAuthority: CertificateAuthority = createCertificateAuthority();
+  /**
+   * Called with each request once it has been authenticated, so that a test can wait for it. If it throws, the request is answered
+   * with a 500 and the message. The request does not wait for a promise.
+   */
+  onRequest: (request: SeenRequest) => void = () => {};
   readonly #options: FakeClusterOptions;
   readonly #listener: Listener;
   readonly #api: ApiServer;
@@ -44,10 +47,8 @@ export class FakeCluster {
   #requests = 0;
   #unauthorized = 0;
   #byIdentity = new Map<string, number>();
-  #onRequest: (request: SeenRequest) => void = () => {};
 
   private constructor(options: FakeClusterOptions) {
-    checkOptions(options);
     const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
     this.#options = options;
     this.#tokens = usersOf(options.tokens ?? {});
@@ -77,7 +78,7 @@ export class FakeCluster {
     return `${insecureHttp ? 'http' : 'https'}://127.0.0.1:${this.#listener.port}${pathPrefix}`;
   }
 
-  /** The authority's certificate as a ClusterProfile has it: base64 of PEM. */
+  /** The authority's certificate in the form of a ClusterProfile: base64 of PEM. */
   get certificateAuthorityData(): string {
     return Buffer.from(this.certificateAuthority.certificate).toString('base64');
   }
@@ -92,7 +93,7 @@ export class FakeCluster {
     };
   }
 
-  /** Forgets what has been counted; open connections stay open. */
+  /** Resets the counts. Open connections stay open. */
   resetStats(): void {
     this.#listener.connections = 0;
     this.#requests = 0;
@@ -100,61 +101,51 @@ export class FakeCluster {
     this.#byIdentity = new Map();
   }
 
-  /** From now on these tokens are accepted, and no others but those that the cluster has minted itself. */
+  /** Replaces the accepted tokens. Tokens that the cluster has minted itself stay valid. */
   setTokens(tokens: Tokens): void {
     this.#tokens = usersOf(tokens);
   }
 
-  /**
-   * Called with each request once it has been authenticated, so that a test can wait for it. What it throws is the request's
-   * answer: a 500 with the message. It must not be `async`: the request waits for no promise.
-   */
-  get onRequest(): (request: SeenRequest) => void {
-    return this.#onRequest;
-  }
-
-  set onRequest(listener: (request: SeenRequest) => void) {
-    checkFunction('onRequest', listener);
-    this.#onRequest = listener;
-  }
-
-  /**
-   * Answers the next `count` requests in another way; with a filter, the next of those that it takes. Throws a `TypeError` or
-   * `RangeError` for what is no behaviour or no count.
-   */
+  /** Makes the next `count` requests fail; with a filter, the next ones that match. */
   failNext(behaviour: Behaviour, count = 1, matches?: RequestFilter<SeenRequest>): void {
     this.#behaviours.add(behaviour, count, matches);
   }
 
   /**
-   * Stores objects as they are, status included, behind the clients' back: watches see it. Namespaces that are not there are
-   * made. Throws where a kind is unknown, or an object is there already.
+   * Stores objects as they are, status included, without a request. Watches see them. Creates missing namespaces.
+   * @throws {Error} if a kind is unknown, or an object exists already
    */
   add(objects: TestObject | Iterable<TestObject>): void {
     this.#objects.add(objects);
   }
 
-  /** Puts an object, as it is, in the place of the one with its name; adds it where there is none. */
+  /** Replaces the object of the same name, or adds it if there is none. */
   set(object: TestObject): void {
     this.#objects.set(object);
   }
 
-  /** Takes an object away at once, whatever its finalizers. Throws where there is none. */
+  /**
+   * Deletes an object at once, whatever its finalizers.
+   * @throws {Error} if there is none
+   */
   delete(name: ObjectName): void {
     this.#objects.delete(name);
   }
 
-  /** The object of this kind and name as it is now; `undefined` where there is none. */
+  /** Returns the current object of this kind and name, or `undefined`. */
   get(name: ObjectName): StoredTestObject | undefined {
     return this.#objects.get(name);
   }
 
-  /** All objects of a kind, in the order in which a client lists them; with a namespace those that are in it. */
+  /** Returns all objects of a kind, or those of a namespace, in the order of a list request. */
   list(kind: ObjectsOfKind): readonly StoredTestObject[] {
     return this.#objects.list(kind);
   }
 
-  /** Changes a namespace behind the clients' back: watches see it. Throws where that cannot be. */
+  /**
+   * Changes a namespace without a request. Watches see it.
+   * @throws {Error} if the change is impossible
+   */
   emit(type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, labels: Readonly<Record<string, string>> = {}): void {
     if (type === 'ADDED') this.#objects.addNamespace(name, labels);
     else if (type === 'MODIFIED') this.#objects.labelNamespace(name, labels);
@@ -162,14 +153,13 @@ export class FakeCluster {
   }
 
   /**
-   * Forgets what was, as etcd does every five minutes: a watch or a list that asks for a version before this one is told 410.
-   * Open watches go on.
+   * Forgets old versions, as etcd does every five minutes: a watch or list at an older version gets a 410. Open watches continue.
    */
   compact(): void {
     this.#api.state.store.compact();
   }
 
-  /** Sends a bookmark to every watch that asked for bookmarks. They get one every minute without it. */
+  /** Sends a bookmark to every watch that asked for bookmarks. They also get one every minute. */
   sendBookmarks(): void {
     this.#api.bookmark();
   }
@@ -179,7 +169,7 @@ export class FakeCluster {
     this.#api.endWatches();
   }
 
-  /** Breaks every connection; the server goes on. */
+  /** Breaks every connection. The server keeps running. */
   closeConnections(): void {
     this.#listener.closeConnections();
   }
@@ -189,13 +179,13 @@ export class FakeCluster {
     this.#listener.goAway();
   }
 
-  /** Stops and starts again on the same port, with the same certificate authority and the same objects. */
+  /** Restarts on the same port, with the same certificate authority and objects. */
   async restart(): Promise<void> {
     await this.close();
     await this.#listen();
   }
 
-  /** Ends the server and every connection. */
+  /** Stops the server and closes every connection. */
   async close(): Promise<void> {
     clearInterval(this.#bookmarks);
     await this.#listener.close();
@@ -219,7 +209,7 @@ export class FakeCluster {
     else this.#byIdentity.set(user.username, (this.#byIdentity.get(user.username) ?? 0) + 1);
     const seen = { method, url, headers: { ...headers }, identity: user?.username };
     try {
-      callNow('onRequest', () => this.#onRequest(seen), 'anything');
+      this.onRequest(seen);
       const behaviour = this.#behaviours.take(seen);
       if (behaviour !== undefined) return misbehave(behaviour, request, response);
     } catch (error) {
@@ -232,7 +222,7 @@ export class FakeCluster {
     else sendError(request, response, new ApiError(404, 'NotFound', `${url} is outside of ${prefix}`));
   }
 
-  /** A certificate is believed before a token, as an API server does it. */
+  /** A certificate takes precedence over a token, as in an API server. */
   #authenticate(request: Request): User | undefined {
     const socket = request.socket as TLSSocket; // plain sockets have no `authorized`
     if (socket.authorized) {

@@ -3,6 +3,8 @@
  *
  * @module clusterprofile-credentials/testing
  */
+import '../util/node-version.ts';
+
 export type { User } from './api/users.ts';
 export type { Behaviour, RequestFilter } from './behaviours.ts';
 export {

@@ -22,7 +22,7 @@ export class Listener {
   #server: Http2SecureServer | HttpsServer | Server;
   /** TCP connections accepted so far. */
   connections = 0;
-  /** Chosen when it listens first, and kept. */
+  /** Chosen at the first listen, and kept. */
   port = 0;
 
   constructor(options: ListenerOptions) {
@@ -80,7 +80,7 @@ export class Listener {
       this.connections += 1;
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
-      // A client that breaks off is no concern of the server's.
+      // A client that disconnects is not an error of the server.
       socket.on('error', () => {});
     });
     return server;

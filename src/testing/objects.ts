@@ -1,28 +1,31 @@
-/** What a test does to the objects of a cluster without asking its API: no admission, no status subresource, no finalizers. */
+/** Changes the objects of a cluster without its API: no admission, no status subresource, no finalizers. */
 
 import type { ApiState } from './api/api-state.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { kindProblems, prepareKind, readKind } from './api/kinds.ts';
-import { type GivenMeta, type GivenObject, keyOf, present, type StoredObject } from './api/objects.ts';
+import { type GivenMeta, keyOf, present } from './api/objects.ts';
 import { afterRemoval } from './api/removal.ts';
 import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
 import { afterWrite, isNewGeneration } from './api/write.ts';
 
-/** Which object. */
+/** Identifies an object. */
 export interface ObjectName {
   readonly apiVersion: string;
   readonly kind: string;
-  /** `namespace` for the kinds that have one. Default: `default`. */
+  /**
+   * `namespace` for the kinds that have one.
+   * @default `default`
+   */
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
 }
 
-/** An object as a test writes it: whatever can be written as JSON. */
+/** An object as a test writes it: any JSON. */
 export interface TestObject extends ObjectName {
   readonly metadata: ObjectName['metadata'] & Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }
 
-/** An object as the cluster has it. */
+/** A stored object. */
 export interface StoredTestObject extends TestObject {
   readonly metadata: TestObject['metadata'] & {
     readonly uid: string;
@@ -112,7 +115,7 @@ export class Objects {
     }
     const collection = this.#collection(place);
     const before = collection.get(key);
-    // What is kept is JSON, and nobody else's.
+    // A copy, as JSON.
     const { apiVersion: _, kind: __, metadata, ...content }: JsonObject = JSON.parse(JSON.stringify(given));
     const meta: GivenMeta = isObject(metadata) ? metadata : {};
     const {
@@ -128,12 +131,17 @@ export class Objects {
       const [problem] = kindProblems(type, object, before);
       if (problem) throw new TypeError(`CustomResourceDefinition ${name}: ${problem.field}: ${problem.message}`);
     }
-    const next = before && meta.generation === undefined ? generationAfter(type, object, before) : {};
+    // A status that a test writes along with the rest does not count, as in the API.
+    const isNew =
+      before &&
+      meta.generation === undefined &&
+      isNewGeneration(type, without({ ...object, metadata: object.metadata, status: before.status }), before);
+    const next = isNew ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
     const named = { ...object.metadata, ...next, name, uid, creationTimestamp, resourceVersion: '' };
     collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
   }
 
-  /** Takes away what is in a namespace. */
+  /** Deletes the objects of a namespace. */
   #empty(namespace: string): void {
     for (const type of this.#state.storedTypes()) {
       if (!type.namespaced) continue;
@@ -172,21 +180,3 @@ export class Objects {
 }
 
 const nameOf = ({ kind }: ObjectName, { namespace, name }: Place) => `${kind} ${keyOf(namespace, name)}`;
-
-/** As the API counts it: a status that a test writes along with the rest counts for nothing. */
-function generationAfter(
-  type: ResourceType,
-  object: GivenObject,
-  before: StoredObject,
-): { readonly generation?: number } {
-  const { generation } = before.metadata;
-  if (generation === undefined) return {};
-  const { status: _, ...rest } = before;
-  const { status: __, ...given } = object;
-  const changed = isNewGeneration(
-    type,
-    { ...given, metadata: object.metadata },
-    { ...rest, metadata: before.metadata },
-  );
-  return { generation: changed ? generation + 1 : generation };
-}

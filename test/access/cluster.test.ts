@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Cluster } from '../../src/access/cluster-profile.ts';
+import type { KubeconfigCluster } from '../../src/access/cluster-profile.ts';
 import { caData } from '../fixtures/ca.ts';
 import { refusal, refused, resolveCluster, server } from '../fixtures/resolving.ts';
 
@@ -115,7 +115,7 @@ describe('cluster.server', () => {
 
 describe('TLS', () => {
   test('insecure-skip-tls-verify is refused, with an error that says how to allow it', () => {
-    const cluster: Cluster = { server, 'insecure-skip-tls-verify': true };
+    const cluster: KubeconfigCluster = { server, 'insecure-skip-tls-verify': true };
     const error = refused(cluster, 'SERVER_INSECURE', '.insecure-skip-tls-verify');
     assert.match(error.message, /set allowInsecureTLS: true on provider google/);
     assert.equal(resolveCluster(cluster, { allowInsecureTLS: true }).cluster.insecureSkipTlsVerify, true);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { dangerousEnvVars, envVarRule } from '../../src/access/env-rules.ts';
+import { fc } from '../fixtures/property.ts';
 
 /** Names with which some SDK, runtime or shell was seen to send a credential away, or to run or trust something else. */
 const attacks = `

@@ -55,9 +55,9 @@ describe('the flags of the plugin policy', () => {
     [[`${policy}=Allowlist`, `${list}=./x`], `${list} "./x"`, 'is a relative path: write an absolute one'],
     [[`${policy}=Allowlist`, `${list}=/x,/y`], `${list} "/x,/y"`, 'holds a comma'],
     [[`${policy}=Allowlist`, `${list}=/x@sha256:abc`], `${list} "/x@sha256:abc"`, 'must be the SHA-256 of the file'],
-    [[`${policy}=Allowlist`], `${policy} Allowlist`, `needs ${list}`],
-    [[`${policy}=DenyAll`, `${list}=/x`], list, `does nothing with ${policy} DenyAll`],
-    [[`${list}=/x`], list, `does nothing without ${policy} Allowlist`],
+    [[`${policy}=Allowlist`], list, 'is missing or empty: name the plugins'],
+    [[`${policy}=DenyAll`, `${list}=/x`], list, `does nothing with DenyAll: set policyType (${policy})`],
+    [[`${list}=/x`], list, `does nothing with AllowAll: set policyType (${policy})`],
     [
       [`${policy}=allowlist`],
       `${policy} "allowlist"`,

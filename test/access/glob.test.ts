@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { createGlob } from '../../src/access/glob.ts';
+import { fc } from '../fixtures/property.ts';
 
 describe('a pattern with stars', () => {
   test('matches as the regular expression of the same meaning does', () => {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { ClusterProfile } from '../../src/access/cluster-profile.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
-import { ProfileError } from '../../src/errors.ts';
+import { ProfileError } from '../../src/errors/index.ts';
 import { argsExtension, envsExtension, execExtension, provider, server } from '../fixtures/resolving.ts';
 
 const forged = 'x\n2026-01-01T00:00:00Z INFO all is well\r\u001b[2J\u009b31m\u2028\u202e';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { staysBelow } from '../../src/access/path-bounds.ts';
+import { fc } from '../fixtures/property.ts';
 
 const bounds = [['v1', 'projects', '1']];
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
-import { ConfigurationError } from '../../src/errors.ts';
+import { ConfigurationError } from '../../src/errors/index.ts';
 
 const yaml = `providers:
 - name: google

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import type { AccessProvider, ClusterProfile } from '../../src/access/cluster-profile.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
-import { ProfileError } from '../../src/errors.ts';
+import { ProfileError } from '../../src/errors/index.ts';
 import { anyUrl } from '../fixtures/any-text.ts';
 import { caData } from '../fixtures/ca.ts';
+import { fc } from '../fixtures/property.ts';
 import {
   argsExtension,
   envsExtension,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Provider } from '../../src/access/provider.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { resolve } from '../../src/access/resolve.ts';
-import { ConfigurationError, ProfileError } from '../../src/errors.ts';
+import { ConfigurationError, ProfileError } from '../../src/errors/index.ts';
 
 const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', provideClusterInfo: true } as const;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { matchesAny, parseUrlPattern } from '../../src/access/url-pattern.ts';
+import { fc } from '../fixtures/property.ts';
 
 function matches(pattern: string, url: string): boolean {
   const parsed = parseUrlPattern(pattern, ['https:', 'http:', 'socks5:']);

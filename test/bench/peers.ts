@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   CoreV1Api,
   createConfiguration,
@@ -11,7 +10,6 @@ import {
 import { Agent, type Dispatcher, request } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
 import { createHttpLibrary } from '../../src/rest/http-library.ts';
-import { RequestRetries } from '../../src/rest/request-retries.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
 
 export interface Peer {
@@ -126,8 +124,7 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
   const baseServer = new ServerConfiguration(cluster.server, {});
-  const pausing = Object.assign(agent, { pause: (ms: number) => pause(ms) });
-  const httpApi = createHttpLibrary(pausing, new RequestRetries({ debug: () => undefined }), 2 ** 29, {
+  const httpApi = createHttpLibrary(agent, 2 ** 29, {
     explain: () => '',
     cluster: { name: 'bench', server: cluster.server },
   });

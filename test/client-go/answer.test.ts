@@ -49,7 +49,7 @@ describe('G. Decoding stdout', () => {
   for (const [item, code, expected] of [
     ['G.62: JSON with text behind it', text(`{"apiVersion":"${v1}","status":{"token":"t"}} more`), 'ANSWER_UNPARSABLE'],
     ['G.62: a log line first', text(`logging in\n{"apiVersion":"${v1}"}`), 'ANSWER_UNPARSABLE'],
-    ['G.63: fields in other letters', text(`{"apiVersion":"${v1}","Status":{"token":"t"}}`), 'ANSWER_NO_STATUS'],
+    ['G.63: fields in other letters', text(`{"apiVersion":"${v1}","Status":{"token":"t"}}`), 'ANSWER_NO_CREDENTIAL'],
     ['G.64: a token that is a number', print({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['G.64: a status that is a list', print([]), 'ANSWER_FIELD_INVALID'],
     [
@@ -63,8 +63,8 @@ describe('G. Decoding stdout', () => {
     ['G.65: null', text('null'), 'ANSWER_UNPARSABLE'],
     ['G.65: no version', text('{"kind":"ExecCredential","status":{"token":"t"}}'), 'ANSWER_WRONG_VERSION'],
     ['G.65: another version', print({ token: 't' }, { apiVersion: `${v1}beta1` }), 'ANSWER_WRONG_VERSION'],
-    ['G.65: another kind', print({ token: 't' }, { kind: 'Status' }), 'ANSWER_WRONG_KIND'],
-    ['G.67: no status', print(undefined), 'ANSWER_NO_STATUS'],
+    ['G.65: another kind', print({ token: 't' }, { kind: 'Status' }), 'ANSWER_UNPARSABLE'],
+    ['G.67: no status', print(undefined), 'ANSWER_NO_CREDENTIAL'],
     ['G.67: an expiry alone', print({ expirationTimestamp: '2030-01-01T00:00:00Z' }), 'ANSWER_NO_CREDENTIAL'],
     ['G.67: a token with half a pair', print({ token: 't', clientKeyData: pair.key }), 'ANSWER_HALF_PAIR'],
     [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { type ResolvedAccess, resolve } from '../../src/access/resolve.ts';
-import { ConfigurationError, ProfileError } from '../../src/errors.ts';
+import { ConfigurationError, ProfileError } from '../../src/errors/index.ts';
 import { caData } from '../fixtures/ca.ts';
 import { askGo, tally } from './differential.ts';
 

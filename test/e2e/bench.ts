@@ -1,4 +1,4 @@
-// npm run bench:e2e: requests and watches on a real kube-apiserver, ours beside client-go's exec path and client-node's ExecAuth.
+// npm run bench -- e2e: requests and watches on a real kube-apiserver, ours beside client-go's exec path and client-node's ExecAuth.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { ConfigurationError } from '../../src/errors.ts';
+import { ConfigurationError } from '../../src/errors/index.ts';
 import {
   AnswerFault,
   type Credential,

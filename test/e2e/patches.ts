@@ -46,21 +46,10 @@ const operation = fc.oneof(
   fc.record({ op: words('move', 'copy'), from: pointer, path: pointer }),
 );
 
-/** A list, and the directives that a patch may have for it. */
+/** A list of elements with a key. */
 const list = (name: string, key: string, element: fc.Arbitrary<unknown>, patch: boolean) => {
-  const names = words('a', 'b', 'c', 'd');
-  const plain = fc.uniqueArray(element, { maxLength: 4, selector: (one) => Object(one)[key] });
-  if (!patch) return some({ [name]: plain });
-  const deletion = names.map((value) => ({ [key]: value, $patch: 'delete' }));
-  const special = fc.oneof({ weight: 6, arbitrary: element }, deletion, fc.constant({ $patch: 'replace' }));
-  const order = fc.uniqueArray(names, { maxLength: 4 }).map((values) => values.map((value) => ({ [key]: value })));
-  return some({
-    [name]: fc.oneof(
-      { weight: 5, arbitrary: fc.uniqueArray(special, { maxLength: 3, selector: (one) => Object(one)[key] }) },
-      fc.constant(null),
-    ),
-    [`$setElementOrder/${name}`]: fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, order),
-  });
+  const elements = fc.uniqueArray(element, { maxLength: 4, selector: (one) => Object(one)[key] });
+  return some({ [name]: patch ? fc.oneof({ weight: 5, arbitrary: elements }, fc.constant(null)) : elements });
 };
 const together = (...parts: readonly fc.Arbitrary<object>[]) =>
   fc.tuple(...parts).map((all) => JSON.parse(JSON.stringify(Object.assign({}, ...all)))) as fc.Arbitrary<JsonObject>;
@@ -72,14 +61,7 @@ const name = words('a', 'b', 'c', 'd');
 const metadata = (patch: boolean) =>
   together(
     some({ labels: fc.dictionary(name, nullable(patch, text), { noNullPrototype: true }) }),
-    // Not both: Go reads the fields of a patch in any order.
-    fc.oneof(
-      some({ finalizers: fc.uniqueArray(words('f/a', 'f/b', 'f/c'), { maxLength: 3 }) }),
-      some(
-        patch ? { '$deleteFromPrimitiveList/finalizers': fc.uniqueArray(words('f/a', 'f/b'), { maxLength: 2 }) } : {},
-      ),
-    ),
-    some(patch ? { '$setElementOrder/finalizers': fc.uniqueArray(words('f/a', 'f/b', 'f/c'), { maxLength: 3 }) } : {}),
+    some({ finalizers: fc.uniqueArray(words('f/a', 'f/b', 'f/c'), { maxLength: 3 }) }),
     list('ownerReferences', 'uid', together(fc.record({ uid: name }), some({ name: text })), patch),
   );
 
@@ -102,9 +84,6 @@ const volume = (patch: boolean) =>
     some({
       emptyDir: nullable(patch, fc.constant({})),
       configMap: nullable(patch, fc.record({ name: text })),
-      ...(patch
-        ? { $retainKeys: words(['name', 'emptyDir'], ['name', 'configMap'], ['name', 'emptyDir', 'configMap']) }
-        : {}),
     }),
   );
 const podSpec = (patch: boolean) =>
@@ -114,9 +93,6 @@ const podSpec = (patch: boolean) =>
     some({
       nodeSelector: fc.dictionary(name, nullable(patch, text), { noNullPrototype: true }),
       tolerations: fc.array(some({ key: text }), { maxLength: 2 }),
-      ...(patch
-        ? { $patch: fc.oneof({ weight: 30, arbitrary: fc.constant(undefined) }, words('replace', 'delete', 'change')) }
-        : {}),
     }),
   );
 
@@ -198,12 +174,12 @@ function ours({ type, kind, object: given, patch }: Case): Theirs {
   }
 }
 
-/** A null says the same as nothing once the object is stored, and a directive that is left over is no field of any kind. */
+/** A null says the same as nothing once the object is stored. */
 function asStored(value: Json): Json {
   if (isList(value)) return value.map(asStored);
   if (!isObject(value)) return value;
   const kept = Object.entries(value).flatMap(([key, inner]) =>
-    inner === null || inner === undefined || key.startsWith('$') ? [] : [[key, asStored(inner)]],
+    inner === null || inner === undefined ? [] : [[key, asStored(inner)]],
   );
   return Object.fromEntries(kept);
 }

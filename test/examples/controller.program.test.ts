@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { kubeConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 const program = fileURLToPath(new URL('../../examples/controller.ts', import.meta.url));
@@ -15,7 +16,7 @@ test('the example controller labels the namespaces of every cluster, says why on
   publish('one', cluster);
   publish('dead', 'https://127.0.0.1:1');
   const kubeconfig = join(plugin.directory, 'kubeconfig');
-  await writeFile(kubeconfig, kubeConfigFor(hub, 'hub').exportConfig());
+  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
   const flags = ['--clusterprofile-access-provider', `fake=${plugin.command}`];
   const child = execa(process.execPath, [program, ...flags], {
     env: { KUBECONFIG: kubeconfig },
@@ -35,4 +36,26 @@ test('the example controller labels the namespaces of every cluster, says why on
   assert.match(all, /^fleet\/one: labelled later$/m);
   assert.match(all, /fleet\/dead cannot be engaged \(REQUEST\/CONNECT_FAILED\), next try in [12] s/);
   assert.match(all, /^fleet\/one is disengaged \(FLEET_CLOSED\): the fleet ends$/m);
+});
+
+test('the example controller hands its shards over on SIGTERM while a plugin runs', async (t) => {
+  const { hub, publish, spoke } = await startHub(t);
+  publish('slow', await spoke());
+  const plugin = await shellPlugin(t, 'exec sleep 1000');
+  const kubeconfig = join(plugin.folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
+  const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${plugin.command}`], {
+    env: { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'default' },
+    all: true,
+    reject: false,
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const held = () =>
+    hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).filter(({ spec }) => Object(spec).holderIdentity);
+  await until(t, async () => (await plugin.runs()) > 0);
+  assert.ok(held().length > 0);
+  child.kill('SIGTERM');
+  const { exitCode, all } = await child;
+  assert.equal(exitCode, 0, all);
+  assert.deepEqual(held(), []);
 });

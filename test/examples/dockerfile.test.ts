@@ -1,4 +1,4 @@
-// examples/deploy/Dockerfile beside the Deployments that run it. npm run lint:deployment has hadolint look at it, too.
+// examples/deploy/Dockerfile beside the Deployments that run it. npm run test:release -- deployment has hadolint look at it, too.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

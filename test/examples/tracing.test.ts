@@ -11,13 +11,14 @@ test('the example makes a span of each request and each plugin run, with their e
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   t.after(traceCredentials(provider.getTracer('test')));
   const { cluster, config } = await startFleet(t);
-  const send = async () => {
-    const { body } = await request(`${cluster.url}/version?q=secret`, { dispatcher: config.dispatcher });
+  const send = async (method: 'GET' | 'POST') => {
+    const { body } = await request(`${cluster.url}/version?q=secret`, { method, dispatcher: config.dispatcher });
     await body.dump();
   };
-  await send();
+  await send('GET');
   cluster.failNext('reset');
-  await assert.rejects(send());
+  // Nothing sends a POST again.
+  await assert.rejects(send('POST'));
   const spans = exporter.getFinishedSpans();
   assert.deepEqual(
     spans.map(({ name, kind, status, attributes }) => [
@@ -30,7 +31,7 @@ test('the example makes a span of each request and each plugin run, with their e
     [
       ['plugin fake', SpanKind.INTERNAL, SpanStatusCode.UNSET, undefined, undefined],
       [`GET ${cluster.url}`, SpanKind.CLIENT, SpanStatusCode.UNSET, 200, '/version'],
-      [`GET ${cluster.url}`, SpanKind.CLIENT, SpanStatusCode.ERROR, undefined, '/version'],
+      [`POST ${cluster.url}`, SpanKind.CLIENT, SpanStatusCode.ERROR, undefined, '/version'],
     ],
   );
   assert.ok(!JSON.stringify(spans.map(({ attributes }) => attributes)).includes('token-1'));

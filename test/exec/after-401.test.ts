@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Rejections } from '../../src/exec/rejections.ts';
-import { minutes, startSource } from '../fixtures/credential-source.ts';
+import { minutes, startSource } from '../fixtures/exec-credential-source.ts';
 
 describe('after a 401', () => {
   test('the plugin runs once for all who used the same credential', async (t) => {
@@ -82,11 +82,11 @@ describe('after a 401', () => {
   });
 
   test('a refresh that fails leaves the old credential in place, and says why', async (t) => {
-    const { plugin, source, token, troubles } = await startSource(t, { token: 'a' });
+    const { plugin, source, token, warnings } = await startSource(t, { token: 'a' });
     const old = await source.get();
     await plugin.answer({ exitCode: 9 });
     assert.equal(await source.afterRejection(old, new Rejections()), undefined);
     assert.equal(await token(), 'Bearer a');
-    assert.match(troubles(), /a refresh after a 401 failed, the server's 401 goes to the caller: .*exit code 9/);
+    assert.match(warnings(), /a refresh after a 401 failed, so the caller gets the server's 401: .*exit code 9/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
-import type { PluginErrorCode } from '../../src/errors.ts';
+import type { PluginErrorCode } from '../../src/errors/index.ts';
 import {
   AnswerFault,
   type Credential,
@@ -189,9 +189,9 @@ describe('what a plugin answers', () => {
     ['an empty object', {}, 'ANSWER_WRONG_VERSION'],
     ['another version', answer({ token: secret }, { apiVersion: v1beta1 }), 'ANSWER_WRONG_VERSION'],
     ['a version that is a secret', answer({ token: 'x' }, { apiVersion: `${secret} ` }), 'ANSWER_WRONG_VERSION'],
-    ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_WRONG_KIND'],
-    ['no status', answer(undefined), 'ANSWER_NO_STATUS'],
-    ['a null status', answer(null), 'ANSWER_NO_STATUS'],
+    ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_UNPARSABLE'],
+    ['no status', answer(undefined), 'ANSWER_NO_CREDENTIAL'],
+    ['a null status', answer(null), 'ANSWER_NO_CREDENTIAL'],
     ['an empty status', answer({}), 'ANSWER_NO_CREDENTIAL'],
     ['an expiry alone', answer({ expirationTimestamp: '2030-01-01T00:00:00Z' }), 'ANSWER_NO_CREDENTIAL'],
     ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { PluginError } from '../../src/errors.ts';
+import { PluginError } from '../../src/errors/index.ts';
 import { runPlugin } from '../../src/exec/plugin.ts';
 import { call, failure, options, secret } from '../fixtures/plugin-call.ts';
 import { ended, print, shellPlugin, withTimeLimit } from '../fixtures/script.ts';
@@ -57,15 +57,44 @@ exit 1`;
     process.env.CPC_TEST_SESSION_TOKEN = `inherited-${secret}`;
     t.after(() => delete process.env.CPC_TEST_SESSION_TOKEN);
     const env = [
-      { name: 'WHATEVER', value: `configured-${secret}` },
+      { name: 'APP_PASSWORD', value: `configured-${secret}` },
       { name: 'AZURE_TENANT_ID', value: 'tenant-1' },
       { name: 'KUBECONFIG', value: '/etc/hub/kubeconfig' },
     ];
-    const code = `echo "$WHATEVER; $1; $2; $CPC_TEST_SESSION_TOKEN; $AZURE_TENANT_ID at $KUBECONFIG" >&2; exit 1`;
+    const code = `echo "$APP_PASSWORD; $1; $2; $CPC_TEST_SESSION_TOKEN; $AZURE_TENANT_ID at $KUBECONFIG" >&2; exit 1`;
     const plugin = await shellPlugin(t, code);
     const args = ['--client-secret', `argument-${secret}`];
     const error = await failure(runPlugin(call({ command: plugin.command, env, args }), options(t)), 'PLUGIN_FAILED');
     assert.equal(error.stderr, '[redacted]; --client-secret; [redacted]; [redacted]; tenant-1 at /etc/hub/kubeconfig');
+  });
+
+  test('shows the ordinary variables that it was configured with: one of them may be what is wrong', async (t) => {
+    const ordinary = {
+      NO_PROXY: '10.0.0.0/8,.svc,.cluster.local',
+      TZ: 'Europe/Berlin',
+      LC_ALL: 'en_US.UTF-8',
+      GODEBUG: 'http2client=0,netdns=go+2',
+      VAULT_ADDR: 'https://vault.example.dev:8200',
+      VAULT_MOUNT: 'kubernetes-fleet',
+      VAULT_AUTH: 'jwt/spoke-clusters',
+      AZURE_CLOUD: 'AzureUSGovernment',
+      AZURE_SCOPES: '6dae42f8-4368-4678-94ff-3960e28e3630/.default offline_access',
+      AZURE_CLIENT: 'a94a8fe5-ccb1-9ba6-1c4c-0873d391e987',
+      AAD_LOGIN: 'workloadidentity',
+      OIDC_SCOPES: 'openid profile groups',
+      OIDC_CLIENT: 'fleet-controller',
+      AWS_STS_REGIONAL_ENDPOINTS: 'regional',
+      AWS_SESSION: 'fleet-controller-eu',
+      GOOGLE_APPLICATION_CREDENTIALS: '/var/run/google/config.json',
+      CLOUDSDK_CORE_PROJECT_NUMBER: '123456789012',
+      KUBE_CONTEXT: 'spoke-1.eu-west-1@admin',
+    };
+    assert.equal(Object.keys(ordinary).length, 18);
+    const env = Object.entries(ordinary).map(([name, value]) => ({ name, value }));
+    const shown = env.map(({ name }) => `is $${name} right?`).join('\n');
+    const plugin = await shellPlugin(t, `cat >&2 <<END\n${shown}\nEND\nexit 1`);
+    const error = await failure(runPlugin(call({ command: plugin.command, env }), options(t)), 'PLUGIN_FAILED');
+    assert.equal(error.stderr, env.map(({ value }) => `is ${value} right?`).join('\n'));
   });
 
   for (const [what, code] of [
@@ -138,7 +167,7 @@ exit 1`;
   for (const [what, code, expected] of [
     ['nothing', '', 'ANSWER_EMPTY'],
     ['garbage', `echo '{"token": ${secret}'`, 'ANSWER_UNPARSABLE'],
-    ['no status', print(undefined), 'ANSWER_NO_STATUS'],
+    ['no status', print(undefined), 'ANSWER_NO_CREDENTIAL'],
     ['a lone certificate', print({ clientCertificateData: secret }), 'ANSWER_HALF_PAIR'],
   ] as const) {
     test(`because it prints ${what} is named with its answer's fault`, async (t) => {

@@ -14,7 +14,7 @@ function refreshes(refuses: Pattern, seconds: number, clock = (now: number) => n
   for (let time = 0; time < seconds * 1_000; time += 1_000 / 30) {
     request += 1;
     const now = clock(time);
-    if (!refuses(request) || rejections.isHeld(now)) continue;
+    if (!refuses(request) || rejections.isCoolingDown(now)) continue;
     rejections.add(now);
     times.push(time);
     request += 1;

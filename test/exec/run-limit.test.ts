@@ -1,38 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { RunHistory } from '../../src/exec/run-history.ts';
-import { type RunRequest, withinRunLimit } from '../../src/exec/run-limit.ts';
-import { PluginError, RestConfig } from '../../src/index.ts';
-import { historyOf, type Past } from '../fixtures/run-history.ts';
-import { print, shellPlugin } from '../fixtures/script.ts';
+import { type RunHistory, type RunRequest, withinRunLimit } from '../../src/exec/run-limit.ts';
 import { until } from '../fixtures/until.ts';
 
-/** An instance with a limit; `run` asks for a place, and what it gives is under way until it is ended. */
-function startInstance(t: TestContext, limit: number, timeoutMs = 60_000) {
+type Past = NonNullable<RunHistory['lastRun']> | 'new';
+const historyOf = (past: Past): RunHistory => (past === 'new' ? {} : { lastRun: past });
+
+/** An instance with a limit. `run` asks for a place; a run that has one goes on until it is finished. */
+function startInstance(t: TestContext, limit: number) {
   const closing = new AbortController();
   t.after(() => closing.abort());
   const run = (more: Partial<RunRequest> = {}) => {
-    let end = () => {};
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     let begun = false;
-    const work = (ms: number) => {
+    const work = () => {
       begun = true;
-      return new Promise<number>((resolve) => {
-        end = () => resolve(ms);
-      });
+      return promise;
     };
-    const request = {
-      signal: closing.signal,
-      limit,
-      accessType: 'a',
-      history: historyOf('answers'),
-      timeoutMs,
-      ...more,
-    };
+    const request = { signal: closing.signal, limit, accessType: 'a', history: historyOf('succeeded'), ...more };
     const done = withinRunLimit(request, work);
     done.catch(() => undefined);
-    const finish = async () => {
+    const finish = async (error?: Error) => {
       await until(t, () => begun);
-      end();
+      if (error) reject(error);
+      else resolve();
       return done;
     };
     return { done, finish, isRunning: () => begun };
@@ -65,11 +56,11 @@ describe('an instance', () => {
     const [first, second] = [single.run(), single.run()];
     await settled();
     assert.deepEqual(running([first, second]), [false, false]);
-    await others[0]?.finish();
+    await finishAll(others.slice(0, 2));
     await settled();
     assert.deepEqual(running([first, second]), [true, false]);
     await first.finish();
-    await others[1]?.finish();
+    await finishAll(others.slice(2, 4));
     await settled();
     assert.ok(second.isRunning());
     await finishAll([second, ...others]);
@@ -88,52 +79,6 @@ describe('an instance', () => {
     assert.deepEqual(running([waiting, neighbour]), [false, true]);
     await neighbour.finish();
   });
-
-  test('of a kubeconfig keeps none free once its config is closed', async (t) => {
-    const plugin = await shellPlugin(t, print({ token: 't' }));
-    const { command } = plugin;
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, interactiveMode: 'Never' };
-    const text = JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
-      users: [{ name: 'c', user: { exec } }],
-    });
-    const config = RestConfig.fromKubeConfig({ text });
-    await config.ready();
-    const { run } = startInstance(t, 2);
-    const before = many(2, () => run());
-    await settled();
-    assert.deepEqual(running(before), [true, false]);
-    await config.close();
-    await before[0]?.finish();
-    const after = run();
-    await settled();
-    assert.deepEqual(running([...before, after]), [true, true, true]);
-    await finishAll([...before.slice(1), after]);
-  });
-
-  test('that is closed, or that nobody has any more, keeps no place free for its access types', async (t) => {
-    const closed = startInstance(t, 8);
-    await finishAll(['b', 'c', 'd'].map((accessType) => closed.run({ accessType })));
-    closed.close();
-    await finishAll(
-      ['b', 'c', 'd'].map((accessType) => {
-        const signal = new AbortController().signal;
-        return startInstance(t, 8).run({ accessType, signal });
-      }),
-    );
-    const instance = startInstance(t, 8);
-    await until(t, async () => {
-      globalThis.gc?.();
-      await settled();
-      const runs = many(8, () => instance.run());
-      await settled();
-      const all = running(runs).every(Boolean);
-      await finishAll(runs);
-      return all;
-    });
-  });
 });
 
 describe('access types', () => {
@@ -151,10 +96,10 @@ describe('access types', () => {
 });
 
 describe('plugin inputs', () => {
-  test('of one access type: those that answer come first, then new ones, then those that hang', async (t) => {
+  test('of one access type: those whose last run succeeded come first, then new ones, then those whose last run failed', async (t) => {
     const { run } = startInstance(t, 1);
     const holder = run();
-    const order: Past[] = ['hangs', 'new', 'answers', 'hangs', 'new', 'answers'];
+    const order: Past[] = ['failed', 'new', 'succeeded', 'failed', 'new', 'succeeded'];
     const ended: Past[] = [];
     const runs = order.map((past) => {
       const started = run({ history: historyOf(past) });
@@ -166,38 +111,38 @@ describe('plugin inputs', () => {
       for (const one of runs) if (one.isRunning()) await one.finish();
       return ended.length === order.length;
     });
-    assert.deepEqual(ended, ['answers', 'answers', 'new', 'new', 'hangs', 'hangs']);
+    assert.deepEqual(ended, ['succeeded', 'succeeded', 'new', 'new', 'failed', 'failed']);
   });
 
-  test('that hang leave a quarter of the places to the others', async (t) => {
+  test('are judged by their last run', async (t) => {
+    const { run } = startInstance(t, 1);
+    const history = historyOf('new');
+    const failing = run({ history });
+    const error = new Error('failed');
+    await assert.rejects(failing.finish(error), error);
+    assert.equal(history.lastRun, 'failed');
+    await run({ history }).finish();
+    assert.equal(history.lastRun, 'succeeded');
+  });
+
+  test('whose last run failed leave a quarter of the places to the others', async (t) => {
     const { run } = startInstance(t, 8);
-    const hanging = many(20, () => run({ history: historyOf('hangs') }));
+    const failing = many(20, () => run({ history: historyOf('failed') }));
     await settled();
-    assert.equal(running(hanging).filter(Boolean).length, 6);
+    assert.equal(running(failing).filter(Boolean).length, 6);
     const others = [run(), run({ history: historyOf('new') })];
     await settled();
     assert.deepEqual(running(others), [true, true]);
-    await finishAll([...others, ...hanging]);
+    await finishAll([...others, ...failing]);
   });
 
-  test('that are new have all of their time where one or two of them hang', async (t) => {
-    const { run } = startInstance(t, 8, 1);
-    const failed = (ms: number) =>
-      Promise.reject(new PluginError('PLUGIN_TIMEOUT', `${ms}`, { provider: 'a', origin: 'a', command: 'c' }));
-    const closing = new AbortController();
-    t.after(() => closing.abort());
-    const request = () => ({
-      signal: closing.signal,
-      limit: 8,
-      accessType: 'a',
-      history: new RunHistory(),
-      timeoutMs: 1_000,
-    });
-    for (let i = 0; i < 2; i++) await assert.rejects(withinRunLimit(request(), failed));
-    const granted = await Promise.all(
-      Array.from({ length: 40 }, () => withinRunLimit(request(), async (ms) => settled().then(() => ms))),
-    );
-    assert.deepEqual(new Set(granted), new Set([1_000]));
-    await run().finish();
+  test('that are new, and hang, take every place; those that were known before come next', async (t) => {
+    const { run } = startInstance(t, 4);
+    const hanging = many(12, () => run({ history: historyOf('new') }));
+    const [fresh, known] = [run({ history: historyOf('new') }), run()];
+    await finishAll(hanging.slice(0, 1));
+    await settled();
+    assert.deepEqual(running([fresh, known]), [false, true]);
+    await finishAll([known, ...hanging, fresh]);
   });
 });

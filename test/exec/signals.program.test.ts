@@ -1,101 +1,115 @@
-// What a process that gets a signal does while a plugin runs: what it would do without one.
+// A plugin run changes nothing about what a signal does to the process.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
 import { ended, shellPlugin } from '../fixtures/script.ts';
 
-/** A program with a plugin that never ends; `whileItRuns` sees `count()`, `providers`, `ready` and the plugin's `pid`. */
-const program = (command: string, folder: string, whileItRuns: string) => `
-  import { existsSync, readFileSync } from 'node:fs';
+const library = new URL('../../dist/index.js', import.meta.url);
+const hangingPlugin = `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`;
+
+/** How a program listens for SIGTERM before its first plugin run; `stopping` settles when it got one. */
+const idioms = {
+  'process.once': `const stopping = new Promise((resolve) => process.once('SIGTERM', resolve));`,
+  'process.on': `const stopping = new Promise((resolve) => process.on('SIGTERM', resolve));`,
+  'events.once': `const stopping = once(process, 'SIGTERM');`,
+  'no handler': 'const stopping = new Promise(() => {});',
+};
+
+const unshare = ['unshare', '--user', '--map-root-user', '--fork', '--pid'];
+/** Not on macOS, and not where users may not make namespaces. */
+const mayUnshare = spawnSync('unshare', [...unshare.slice(1), 'true']).status === 0;
+
+/** What starts the program, and the process to which Kubernetes or a shell sends the signal. */
+const places = {
+  'a child': { starter: [], target: 'process.pid' },
+  'a child of an init that passes signals on': {
+    // As tini does.
+    starter: ['sh', '-c', '"$@" & child=$!; trap "kill -TERM $child" TERM; wait $child; wait $child', 'sh'],
+    target: 'process.ppid',
+  },
+  ...(mayUnshare ? { 'PID 1': { starter: unshare, target: 'process.pid' } } : {}),
+};
+const isAlone = (place: string) => place === 'PID 1';
+
+const program = (
+  listen: string,
+  target: string,
+  plugin: { readonly command: string; readonly folder: string } | undefined,
+) => `
+  import { once } from 'node:events';
+  import { existsSync } from 'node:fs';
   import { setImmediate } from 'node:timers/promises';
-  import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
-  const count = () => ['SIGTERM', 'SIGINT', 'SIGHUP'].map((name) => process.listenerCount(name)).join();
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${command}' };
-  const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+  import { CredentialProviders } from '${library}';
+  ${listen}
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin?.command ?? 'none'}' };
   const providers = new CredentialProviders([{ name: 'a', execConfig }]);
-  console.log('before', count());
-  const ready = providers.getConfig({ status }).ready().catch(({ code }) => code);
-  while (!existsSync('${folder}/pid')) await setImmediate();
-  const pid = Number(readFileSync('${folder}/pid', 'utf8'));
-  const isAlive = () => { try { return process.kill(pid, 0); } catch { return false; } };
-  ${whileItRuns}`;
+  const keepAlive = setInterval(() => {}, 1_000);
+  ${
+    plugin
+      ? `const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+         providers.getConfig({ status }).ready().catch(() => {});
+         while (!existsSync('${plugin.folder}/pid')) await setImmediate();`
+      : ''
+  }
+  process.kill(${target}, 'SIGTERM');
+  // The kernel ignores a signal to PID 1 that has no handler.
+  if (process.pid !== 1 || process.listenerCount('SIGTERM') > 0) await stopping;
+  clearInterval(keepAlive);
+  await setImmediate();
+  await providers.close();
+  console.log('drained', process.listenerCount('SIGTERM'));`;
 
-describe('a signal while a plugin runs', () => {
-  const start = `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`;
-
-  test('ends a program that listens for none, by the signal', async (t) => {
-    const plugin = await shellPlugin(t, start);
-    const code = program(
-      plugin.command,
-      plugin.folder,
-      "process.kill(process.pid, 'SIGTERM'); await setImmediate(); console.log('alive')",
-    );
-    const run = await execa(process.execPath, ['--input-type=module', '--eval', code], {
-      reject: false,
-      cancelSignal: t.signal,
-    });
-    assert.deepEqual([run.signal, run.stdout], ['SIGTERM', 'before 0,0,0']);
-  });
-
-  test("is the handler's alone where the program has one, and no handler of ours is left when the plugin has ended", async (t) => {
-    const plugin = await shellPlugin(t, start);
-    const code = program(
-      plugin.command,
-      plugin.folder,
-      `const handled = new Promise((resolve) => process.once('SIGTERM', resolve));
-       process.kill(process.pid, 'SIGTERM');
-       console.log('handled', await handled, isAlive());
-       await providers.close();
-       console.log(await ready);
-       while (isAlive()) await setImmediate();
-       console.log('after', count());`,
-    );
-    const { stdout } = await execa(process.execPath, ['--input-type=module', '--eval', code], {
-      cancelSignal: t.signal,
-    });
-    assert.deepEqual(stdout.split('\n'), ['before 0,0,0', 'handled SIGTERM true', 'PLUGIN_STOPPED', 'after 0,0,0']);
-    assert.ok(Number(await readFile(join(plugin.folder, 'pid'), 'utf8')) > 0);
-  });
+describe('SIGTERM', () => {
+  for (const [place, { starter, target }] of Object.entries(places)) {
+    for (const [idiom, listen] of Object.entries(idioms)) {
+      for (const withPlugin of [false, true]) {
+        const isHandled = idiom !== 'no handler';
+        const what = isHandled ? 'reaches its handler, and it drains' : isAlone(place) ? 'is ignored' : 'ends it';
+        test(`to a program as ${place} with ${idiom} ${what}${withPlugin ? ', while a plugin runs' : ''}`, async (t) => {
+          const plugin = await shellPlugin(t, hangingPlugin);
+          const code = program(listen, target, withPlugin ? plugin : undefined);
+          const [file = '', ...args] = [...starter, process.execPath, '--input-type=module', '--eval', code];
+          const { stdout, signal, exitCode, stderr } = await execa(file, args, {
+            reject: false,
+            cancelSignal: t.signal,
+            forceKillAfterDelay: 100,
+          });
+          const pid =
+            withPlugin && !isAlone(place) ? Number(await readFile(join(plugin.folder, 'pid'), 'utf8')) : undefined;
+          if (isHandled || isAlone(place)) {
+            const left = idiom === 'process.on' ? 1 : 0;
+            assert.deepEqual([stdout, exitCode], [`drained ${left}`, 0], stderr);
+            if (pid !== undefined) await ended(t, pid);
+          } else {
+            const expected = place === 'a child' ? ['', 'SIGTERM', undefined] : ['', undefined, 143];
+            assert.deepEqual([stdout, signal, exitCode], expected, stderr);
+            // Nothing of Node's runs any more then: the plugin goes on in its own session.
+            if (pid !== undefined) process.kill(pid, 'SIGKILL');
+          }
+        });
+      }
+    }
+  }
 });
 
-describe('plugins that run', () => {
-  for (const ending of ['process.exit(3)', "process.kill(process.pid, 'SIGTERM')"]) {
-    test(`end with this process, when it does ${ending}`, async (t) => {
-      const plugin = await shellPlugin(t, `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid"\nwait`);
-      const program = `
-        import { existsSync } from 'node:fs';
-        import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
-        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
-        const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
-        new CredentialProviders([{ name: 'a', execConfig }]).getConfig({ status }).ready().catch(() => {});
-        const poll = () => (existsSync('${plugin.folder}/pid') ? ${ending} : setTimeout(poll, 5));
-        poll();`;
-      await execa(process.execPath, ['--input-type=module', '--eval', program], { reject: false });
-      for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
-    });
-  }
-
-  test('leave signals to a program that has handlers of its own, and are no reason for handlers once they have ended', async (t) => {
-    const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
-    const program = `
-      import { existsSync } from 'node:fs';
-      import { CredentialProviders } from '${new URL('../../dist/index.js', import.meta.url)}';
-      const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
-      const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
-      const providers = new CredentialProviders([{ name: 'a', execConfig }]);
-      const ready = providers.getConfig({ status }).ready().catch(({ code }) => code);
-      process.on('SIGTERM', async () => {
-        await providers.close();
-        console.log(await ready, process.listenerCount('SIGTERM') - 1);
-      });
-      const poll = () => (existsSync('${plugin.folder}/pid') ? process.kill(process.pid, 'SIGTERM') : setTimeout(poll, 5));
-      poll();`;
-    const { exitCode, stdout } = await execa(process.execPath, ['--input-type=module', '--eval', program], {
-      reject: false,
-    });
-    assert.deepEqual([exitCode, stdout], [0, 'PLUGIN_STOPPED 0']);
-    await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
-  });
+test('plugins that run end with this process, and all that they have started, when it exits', async (t) => {
+  const plugin = await shellPlugin(
+    t,
+    `sleep 1000 &\necho $! > "$DIR/child"\necho $$ > "$DIR/pid.new"\nmv "$DIR/pid.new" "$DIR/pid"\nwait`,
+  );
+  const code = `
+    import { existsSync } from 'node:fs';
+    import { setImmediate } from 'node:timers/promises';
+    import { CredentialProviders } from '${library}';
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: '${plugin.command}' };
+    const status = { accessProviders: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1' } }] };
+    new CredentialProviders([{ name: 'a', execConfig }]).getConfig({ status }).ready().catch(() => {});
+    while (!existsSync('${plugin.folder}/pid')) await setImmediate();
+    process.exit(3);`;
+  const { exitCode } = await execa(process.execPath, ['--input-type=module', '--eval', code], { reject: false });
+  assert.equal(exitCode, 3);
+  for (const name of ['pid', 'child']) await ended(t, Number(await readFile(join(plugin.folder, name), 'utf8')));
 });

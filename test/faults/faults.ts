@@ -5,9 +5,9 @@ import diagnostics from 'node:diagnostics_channel';
 import { readdirSync } from 'node:fs';
 import { inspect, parseArgs } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
-import { backoffMs } from '../../src/backoff.ts';
-import { SinkingCount } from '../../src/hold.ts';
-import type { RunStart } from '../../src/telemetry.ts';
+import type { RunStart } from '../../src/observability/telemetry.ts';
+import { backoffMs } from '../../src/util/backoff.ts';
+import { LeakyBucket } from '../../src/util/cooldown.ts';
 import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
 import { tryHostile } from './hostile.ts';
@@ -44,12 +44,12 @@ const idle = descriptors();
 
 /** Milliseconds for which refreshes after 401s are held back at most: the more of them there have been, the longer. */
 let heldMs = 0;
-const recentRefreshes = new SinkingCount(30_000);
+const recentRefreshes = new LeakyBucket(30_000);
 diagnostics.subscribe('clusterprofile-credentials:plugin-run-start', (message) => {
   if ((message as RunStart).reason !== 'rejected') return; // what the channel's name promises
   recentRefreshes.add(clock(), 11);
   // One more: here it is counted a moment later, when a little of it may be forgotten.
-  heldMs = backoffMs(Math.ceil(recentRefreshes.value(clock())) + 1, undefined, () => 1);
+  heldMs = backoffMs(Math.ceil(recentRefreshes.level(clock())) + 1, undefined, () => 1);
 });
 
 await heal();

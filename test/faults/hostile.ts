@@ -1,6 +1,6 @@
 // Profiles of somebody who may write one and wants more than that: drawn at random, each refused by a rule, at once and in print.
 import assert from 'node:assert/strict';
-import { type ClusterProfile, type CredentialProviders, ProfileError, type ProfileErrorCode } from '../../src/index.ts';
+import { type ClusterProfile, type CredentialProviders, ProfileError } from '../../src/index.ts';
 import { argsExtension, envsExtension, execExtension } from '../fixtures/resolving.ts';
 
 /** What a provider has to have, so that each of these is refused; its allowed server stands in `good`. */
@@ -39,7 +39,7 @@ export function tryHostile(providers: CredentialProviders, good: Good, random: (
     'KUBERNETES_SERVICE_HOST',
     'Zdotdir',
   );
-  const [code, attempt] = pick<() => readonly [ProfileErrorCode, ClusterProfile]>(
+  const [code, attempt] = pick<() => readonly [ProfileError['code'], ClusterProfile]>(
     () => ['SERVER_NOT_ALLOWED', profile({ server: pick('https://attacker.dev', `https://[::1]:${port}/v1`, origin) })],
     () => [
       'SERVER_NOT_ALLOWED',

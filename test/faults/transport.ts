@@ -1,4 +1,4 @@
-// npm run test:faults:transport [-- --seconds 60 --seed 7 --round 12]
+// npm run test:faults -- transport [--seconds 60 --seed 7 --round 12]
 // Requests of every kind over connections that misbehave at random. The seed and the round make it repeatable.
 import { parseArgs } from 'node:util';
 import { driveTransport } from './transport/drive.ts';

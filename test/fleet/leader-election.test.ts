@@ -3,9 +3,8 @@ import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
 import { FleetMetrics, LeaderElection } from '../../src/fleet/index.ts';
 import { ConfigurationError } from '../../src/index.ts';
-import type { FakeCluster } from '../../src/testing/index.ts';
 import { isRetry, leaseName, renew, startElection } from '../fixtures/election.ts';
-import { kubeConfigFor } from '../fixtures/fleet-hub.ts';
+import { restConfigFor } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a leader election', () => {
@@ -52,7 +51,7 @@ describe('a leader election', () => {
     await until(t, () => two.events.includes('leader two'));
   });
 
-  test('takes a Lease that nobody has, and one that is its own, at once', async (t) => {
+  test('takes a Lease that is free, and one that is its own, at once', async (t) => {
     for (const holderIdentity of ['', 'two']) {
       const { hub, contend, spec } = await startElection(t);
       hub.set({ ...leaseName, spec: { holderIdentity, leaseDurationSeconds: 3_600, leaseTransitions: 7 } });
@@ -86,7 +85,7 @@ describe('a leader election', () => {
     assert.equal(spec().leaseTransitions, 1);
   });
 
-  test('keeps the Lease after a cancel where it is told to', async (t) => {
+  test('keeps the Lease after a cancel where releaseOnCancel is false', async (t) => {
     const { contend, spec } = await startElection(t);
     const one = contend('one', { releaseOnCancel: false });
     const running = one.run();
@@ -110,7 +109,7 @@ describe('a leader election', () => {
     await until(t, () => one.events.includes('started'));
   });
 
-  test('tells a metric who leads', async (t) => {
+  test('shows in a metric which process leads', async (t) => {
     const { contend } = await startElection(t);
     const registry = new Registry();
     const one = contend('one', { metrics: new FleetMetrics({ registry }) });
@@ -124,7 +123,7 @@ describe('a leader election', () => {
   });
 
   test('refuses options that cannot work, all of them at once', () => {
-    const hub = kubeConfigFor({ url: 'https://127.0.0.1:1', certificateAuthorityData: '' } as FakeCluster, 'hub');
+    const hub = restConfigFor({ url: 'https://127.0.0.1:1', certificateAuthorityData: '' }, 'hub');
     const problemsOf = (options: object) => {
       try {
         new LeaderElection({ hub, namespace: 'default', name: 'reports', ...options });
@@ -149,8 +148,8 @@ describe('a leader election', () => {
     ]);
   });
 
-  test('is another one for each process unless it is told', () => {
-    const hub = kubeConfigFor({ url: 'https://127.0.0.1:1', certificateAuthorityData: '' } as FakeCluster, 'hub');
+  test('is another one for each process by default', () => {
+    const hub = restConfigFor({ url: 'https://127.0.0.1:1', certificateAuthorityData: '' }, 'hub');
     const [one, two] = [1, 2].map(() => new LeaderElection({ hub, namespace: 'default', name: 'reports' }).identity);
     assert.notEqual(one, two);
     assert.match(String(one), /_[0-9a-f-]{36}$/);

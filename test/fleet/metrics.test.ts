@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { type ClusterChanged, FleetMetrics, type Reconciled } from '../../src/fleet/index.ts';
+import { FleetMetrics } from '../../src/fleet/index.ts';
+import type { ClusterChanged, Reconciled } from '../../src/fleet/telemetry.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, test } from 'node:test';
-import { type Clock, FleetMetrics, type FleetOptions } from '../../src/fleet/index.ts';
+import { FleetMetrics, type FleetOptions } from '../../src/fleet/index.ts';
 import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -22,7 +21,14 @@ function oddErrors(): readonly unknown[] {
       throw new Error('no message');
     },
   });
-  return [Object.create(null), one, noText, throwing, undefined, Symbol('odd')];
+  return [Object.create(null), one, noText, throwing, undefined, Symbol('odd'), revoked({}), revoked(new Error('x'))];
+}
+
+/** A Proxy that throws whatever is done with it, as a draft of immer does when its recipe has ended. */
+function revoked(target: object): object {
+  const { proxy, revoke } = Proxy.revocable(target, {});
+  revoke();
+  return proxy;
 }
 
 async function startOne(t: Parameters<typeof startHub>[0]) {
@@ -34,28 +40,6 @@ async function startOne(t: Parameters<typeof startHub>[0]) {
 }
 
 describe('a fleet outlives', () => {
-  for (const [what, throws] of [
-    ['throws', () => assert.fail('subscriber broke')],
-    ['rejects', asyncFailure],
-  ] as const) {
-    test(`a subscriber that ${what}`, async (t) => {
-      const names = ['cluster', 'reconcile', 'restart'].map((name) => `clusterprofile-credentials:fleet-${name}`);
-      for (const name of names) subscribe(name, throws);
-      t.after(() => names.map((name) => unsubscribe(name, throws)));
-      const { run } = await startOne(t);
-      const fleet = run();
-      let calls = 0;
-      fleet.controller({
-        name: 'x',
-        for: configMaps,
-        reconcile: () => {
-          calls += 1;
-        },
-      });
-      await until(t, () => calls === 1 && isEngaged(fleet, 'one'));
-    });
-  }
-
   test('errors that cannot be printed, thrown by every function of the author', async (t) => {
     const { run, publish, spoke, cluster, warnings } = await startOne(t);
     publish('unready', await spoke());
@@ -95,6 +79,37 @@ describe('a fleet outlives', () => {
         start,
       );
     }
+  });
+
+  test('whatever a reconcile returns, and tries again where that is no time', async (t) => {
+    const { run, cluster, warnings } = await startOne(t);
+    const throwing = {
+      get requeueAfterMs(): number {
+        throw revoked({});
+      },
+    };
+    const times: readonly unknown[] = [
+      ...[Number.NaN, Number.POSITIVE_INFINITY, -1, 5n, '5', Symbol('odd'), Object.create(null), revoked({})],
+      { valueOf: () => 5 },
+    ];
+    const bad = [revoked({}), revoked(() => {}), throwing, ...times.map((requeueAfterMs) => ({ requeueAfterMs }))];
+    const good: readonly unknown[] = [5, 'done', null, {}, { requeueAfterMs: 1e300 }, { requeueAfterMs: -0 }];
+    for (const index of [...bad, ...good].keys()) cluster.add(map(`odd-${index}`));
+    const calls = new Map<string, number>();
+    const fleet = run();
+    fleet.controller({
+      name: 'x',
+      for: configMaps,
+      reconcile: ({ name }) => {
+        const call = (calls.get(name) ?? 0) + 1;
+        calls.set(name, call);
+        return call === 1 ? ([...bad, ...good][Number(name.slice(4))] as never) : undefined;
+      },
+    });
+    await until(t, () => bad.every((_, index) => calls.get(`odd-${index}`) === 2));
+    await until(t, () => good.every((_, index) => calls.has(`odd-${bad.length + index}`)));
+    const failed = warnings.filter((line) => line.startsWith('reconcile of default/odd-'));
+    assert.equal(failed.length, bad.length);
   });
 
   test('functions that are async where an answer is wanted at once', async (t) => {
@@ -160,26 +175,6 @@ describe('a fleet outlives', () => {
     const told = warnings.filter((line) => line.startsWith('map of ConfigMap default/a failed: '));
     assert.equal(told.length, answers.length);
   });
-
-  for (const broken of ['now', 'uptime', 'after'] as const) {
-    test(`a clock whose ${broken} throws, and goes on with the machine's`, async (t) => {
-      const { run } = await startOne(t);
-      const clock: Clock = {
-        now: () => Date.now(),
-        uptime: () => performance.now(),
-        after: (ms, call) => {
-          const timer = setTimeout(call, ms);
-          return () => clearTimeout(timer);
-        },
-        [broken]: () => {
-          throw new Error('the clock is broken');
-        },
-      };
-      const fleet = run({ clock });
-      await fleet.synced();
-      assert.ok(isEngaged(fleet, 'one'));
-    });
-  }
 });
 
 test('an informer with options that are none is refused, with all that is wrong', async (t) => {

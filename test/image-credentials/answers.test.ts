@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { parseDuration } from '../../src/access/duration.ts';
 import { AnswerFault } from '../../src/exec/exec-credential.ts';
-import { hasDuplicateKeys } from '../../src/image-credentials/duplicate-keys.ts';
 import { Keyring } from '../../src/image-credentials/keyring.ts';
 import { decodeResponse } from '../../src/image-credentials/protocol.ts';
 import { cpuTime, growth } from '../fixtures/cpu-time.ts';
@@ -61,58 +59,6 @@ describe('a large answer', () => {
     const ratio = (await pull(100)) / first;
     assert.ok(ratio < 1, `they take ${ratio.toFixed(1)} times as long`);
     assert.equal(await runs('p'), 1);
-  });
-});
-
-describe('a key that stands twice', () => {
-  for (const [json, expected] of [
-    ['{"a":1,"a":2}', true],
-    ['{"a":1,"b":{"a":1}}', false],
-    ['{"a":{"b":1},"c":{"b":1}}', false],
-    ['[{"a":1},{"a":1}]', false],
-    ['{"x":[{"a":{"b":1,"b":1}}]}', true],
-    ['{"a":1,"\\u0061":2}', true],
-    ['{"\\"":1,"\\\\":2,"\\"\\\\":3}', false],
-    ['{"a":"a\\":","b":"{\\"a\\":1,\\"a\\":1}"}', false],
-    ['{"a" : 1 , "b" : ["a", "a"] , "a" : 3}', true],
-    ['{"__proto__":1,"constructor":2}', false],
-    ['{"__proto__":1,"__proto__":2}', true],
-    ['{"":1,"":2}', true],
-  ] as const) {
-    test(`${expected ? 'is found' : 'is not there'} in ${json}`, () => assert.equal(hasDuplicateKeys(json), expected));
-  }
-
-  interface Value {
-    readonly text: string;
-    readonly twice: boolean;
-  }
-  const { value } = fc.letrec<{ value: Value }>((tie) => ({
-    value: fc.oneof(
-      { maxDepth: 4 },
-      fc.oneof(fc.string(), fc.constantFrom(0, '"', '\\', '{"a":1,"a":2}')).map((leaf) => ({
-        text: JSON.stringify(leaf),
-        twice: false,
-      })),
-      fc
-        .array(tie('value'), { maxLength: 3 })
-        .map((list) => ({ text: `[${list.map(({ text }) => text)}]`, twice: list.some(({ twice }) => twice) })),
-      fc
-        .array(fc.tuple(fc.constantFrom('a', 'b', '"', '\\', '', '{'), fc.boolean(), tie('value')), { maxLength: 4 })
-        .map((entries) => {
-          const write = (key: string, escaped: boolean) =>
-            escaped && key !== '' ? `"\\u${key.charCodeAt(0).toString(16).padStart(4, '0')}"` : JSON.stringify(key);
-          const fields = entries.map(([key, escaped, { text }]) => `${write(key, escaped)} : ${text}`);
-          const twice = new Set(entries.map(([key]) => key)).size < entries.length;
-          return { text: `{${fields}}`, twice: twice || entries.some(([, , inner]) => inner.twice) };
-        }),
-    ),
-  }));
-
-  test('is found wherever it stands and however it is written, and nowhere else', () => {
-    fc.assert(
-      fc.property(value, ({ text, twice }) => assert.equal(hasDuplicateKeys(text), twice)),
-      { numRuns: 1_000 },
-    );
   });
 });
 

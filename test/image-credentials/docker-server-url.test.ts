@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ImageError } from '../../src/errors.ts';
+import { ImageError } from '../../src/errors/index.ts';
 import { registriesOf, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
 
 describe('a server URL of Docker', () => {

@@ -1,12 +1,12 @@
 // Whose password goes where: every way from an answer's key to a registry that is not its own.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
-import { ImageError } from '../../src/errors.ts';
+import { ImageError } from '../../src/errors/index.ts';
 import { toAuths } from '../../src/image-credentials/docker-config.ts';
 import { registryPath, repositoryOf } from '../../src/image-credentials/image-name.ts';
 import { combine, Keyring } from '../../src/image-credentials/keyring.ts';
 import { respond, startImageProviders, user } from '../fixtures/image-plugins.ts';
+import { fc } from '../fixtures/property.ts';
 
 /** Each key's own user. */
 const keyring = (keys: readonly string[]) => new Keyring('p', new Map(keys.map((key) => [key, user(key)])));

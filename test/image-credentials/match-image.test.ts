@@ -1,10 +1,10 @@
 // D of the kubelet's behaviour; test/e2e compares tens of thousands of pairs with its own code.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
 import { anyText } from '../fixtures/any-text.ts';
 import { growth } from '../fixtures/cpu-time.ts';
+import { fc } from '../fixtures/property.ts';
 
 describe('matchImage', () => {
   for (const [item, pattern, image, expected] of [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { PluginError } from '../../src/errors.ts';
+import { PluginError } from '../../src/errors/index.ts';
 import type { ImageCredentialOptions, MintToken, ServiceAccount } from '../../src/image-credentials/index.ts';
 import { anyIo, type ImagePluginSettings, respond, startImageProviders } from '../fixtures/image-plugins.ts';
 

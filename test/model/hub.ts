@@ -1,5 +1,5 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
-import { FleetError } from '../../src/errors.ts';
+import { FleetError } from '../../src/errors/index.ts';
 import type { Lease, LeaseToWrite } from '../../src/fleet/lease/lease.ts';
 import type { LeaseListener, LeaseSource } from '../../src/fleet/sharding/lease-source.ts';
 import type { Process, World } from './world.ts';
@@ -26,9 +26,9 @@ interface Change {
 interface Watcher {
   readonly process: Process;
   readonly listener: LeaseListener;
-  /** What is still to be told of what was there at first. */
+  /** What was there at first and is not reported yet. */
   there: readonly Change[];
-  /** The next change that it has not been told of. */
+  /** The next change to report. */
   next: number;
   isAwaited: boolean;
 }
@@ -38,13 +38,18 @@ export class SimulatedHub {
   readonly #leases = new Map<string, Lease>();
   readonly #changes: Change[] = [];
   readonly #watchers = new Set<Watcher>();
-  /** The world's time until which it answers nobody. */
+  /** The world's time until which it answers no request. */
   #awayUntil = 0;
   readonly #cutOffUntil = new Map<Process, number>();
   readonly #mutedUntil = new Map<Process, number>();
   readonly #behindUntil = new Map<Process, number>();
   #version = 0;
   weather: Weather = calm;
+  /**
+   * Creations take no longer than other messages do. They have no precondition: one that arrives long after a person has deleted
+   * the Lease that it was to be could give a shard to two replicas, and nothing can prevent that.
+   */
+  areCreationsPunctual = false;
   writes = 0;
 
   constructor(world: World) {
@@ -68,26 +73,49 @@ export class SimulatedHub {
     this.#mutedUntil.set(process, this.#world.now + ms);
   }
 
-  /** The watch of a process tells it nothing for a while, as that of an API server whose cache is behind. */
+  /** The watch of a process reports nothing for a while, as that of an API server whose cache is behind. */
   fallBehind(process: Process, ms: number): void {
     this.#behindUntil.set(process, this.#world.now + ms);
+  }
+
+  /** Deletes one of the Leases, as a person may. */
+  deleteByHand(which: number): void {
+    const lease = this.#pick(which);
+    if (lease) this.#delete(lease);
+  }
+
+  /** Removes the labels by which the Leases of the fleet are found. */
+  unlabel(which: number): void {
+    const lease = this.#pick(which);
+    if (lease)
+      this.#store(
+        { ...lease, metadata: { ...lease.metadata, labels: {} }, spec: lease.spec ?? {} },
+        lease.metadata.uid,
+      );
+  }
+
+  #pick(which: number): Lease | undefined {
+    const all = [...this.#leases.values()];
+    return all[which % all.length];
   }
 
   /** The hub, as one process reaches it. */
   for(process: Process): LeaseSource {
     return {
       get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
-      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
+      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()].filter(isLabelled)),
       create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease), lease),
       update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease), lease),
       delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
       watch: (listener, signal) => {
         // What is there comes first, as of a list.
-        const changes = [...this.#leases.values()].map((lease) => ({ type: 'applied' as const, lease }));
+        const changes = [...this.#leases.values()]
+          .filter(isLabelled)
+          .map((lease) => ({ type: 'applied' as const, lease }));
         const watcher = { process, listener, there: changes, next: this.#changes.length, isAwaited: false };
         this.#watchers.add(watcher);
         signal.addEventListener('abort', () => this.#watchers.delete(watcher), { once: true });
-        this.#tell(watcher);
+        this.#notify(watcher);
       },
     };
   }
@@ -96,23 +124,24 @@ export class SimulatedHub {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     const isLost = this.#world.chance(this.weather.lost);
+    const isPunctual = this.areCreationsPunctual && written !== undefined && written.metadata.uid === undefined;
     const send = (isCopy: boolean) =>
-      this.#world.in(this.#delay(), () => {
+      this.#world.in(this.#delay(isPunctual), () => {
         if (isLost) return;
         if (this.#isAway(process)) {
-          if (!isCopy && this.#world.chance(0.5)) process.tell(() => reject(refusal));
+          if (!isCopy && this.#world.chance(0.5)) process.deliver(() => reject(refusal));
           return;
         }
         if (written && this.#isMuted(process, written)) {
-          process.tell(() => reject(refusal));
+          process.deliver(() => reject(refusal));
           return;
         }
         const answer = request();
         if (isCopy || this.#world.chance(this.weather.lost)) return;
-        this.#world.in(this.#delay(), () => process.tell(() => resolve(answer)));
+        this.#world.in(this.#delay(), () => process.deliver(() => resolve(answer)));
       });
     send(false);
-    if (this.#world.chance(this.weather.repeated)) send(true);
+    if (!isPunctual && this.#world.chance(this.weather.repeated)) send(true);
     return promise;
   }
 
@@ -129,8 +158,10 @@ export class SimulatedHub {
 
   #store(lease: LeaseToWrite, uid: string): Lease {
     const stored = { ...lease, metadata: { ...lease.metadata, uid, resourceVersion: String(++this.#version) } };
+    const before = this.#leases.get(lease.metadata.name);
     this.#leases.set(lease.metadata.name, stored);
-    this.#changed('applied', stored);
+    if (isLabelled(stored)) this.#changed('applied', stored);
+    else if (before && isLabelled(before)) this.#changed('deleted', stored);
     return stored;
   }
 
@@ -139,25 +170,25 @@ export class SimulatedHub {
     if (!known || known.metadata.uid !== uid || known.metadata.resourceVersion !== resourceVersion) return false;
     this.#leases.delete(name);
     const metadata = { ...known.metadata, resourceVersion: String(++this.#version) };
-    this.#changed('deleted', { ...known, metadata });
+    if (isLabelled(known)) this.#changed('deleted', { ...known, metadata });
     return true;
   }
 
   #changed(type: 'applied' | 'deleted', lease: Lease): void {
     this.writes += 1;
     this.#changes.push({ type, lease });
-    for (const watcher of this.#watchers) this.#tell(watcher);
+    for (const watcher of this.#watchers) this.#notify(watcher);
   }
 
   /** All changes up to now, in their order, after a while. */
-  #tell(watcher: Watcher): void {
+  #notify(watcher: Watcher): void {
     if (watcher.isAwaited) return;
     watcher.isAwaited = true;
     const { process } = watcher;
     const away = Math.max(this.#awayUntil, this.#cutOffUntil.get(process) ?? 0) - this.#world.now;
     const end = this.#changes.length;
     const deliver = () =>
-      process.tell(() => {
+      process.deliver(() => {
         const behind = (this.#behindUntil.get(process) ?? 0) - this.#world.now;
         if (behind > 0) {
           this.#world.in(behind, deliver);
@@ -168,7 +199,7 @@ export class SimulatedHub {
         watcher.there = [];
         watcher.next = end;
         for (const { type, lease } of news) watcher.listener[type](lease);
-        if (watcher.next < this.#changes.length) this.#tell(watcher);
+        if (watcher.next < this.#changes.length) this.#notify(watcher);
       });
     this.#world.in(Math.max(0, away) + this.#delay(), deliver);
   }
@@ -178,11 +209,15 @@ export class SimulatedHub {
   }
 
   #isMuted(process: Process, { metadata: { name } }: LeaseToWrite): boolean {
-    return name.includes('-peer-') && this.#world.now < (this.#mutedUntil.get(process) ?? 0);
+    return name.includes('-replica-') && this.#world.now < (this.#mutedUntil.get(process) ?? 0);
   }
 
-  #delay(): number {
+  #delay(isPunctual = false): number {
     const { delayMs, late } = this.weather;
-    return this.#world.chance(late) ? 60_000 * this.#world.random() : 1 + delayMs * this.#world.random();
+    return !isPunctual && this.#world.chance(late) ? 60_000 * this.#world.random() : 1 + delayMs * this.#world.random();
   }
+}
+
+function isLabelled({ metadata: { labels = {} } }: Lease): boolean {
+  return Object.keys(labels).length > 0;
 }

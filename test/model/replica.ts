@@ -1,5 +1,5 @@
 /** A replica: the real sharding, and clusters that it engages and lets go of as a fleet does. */
-import type { Term } from '../../src/fleet/membership/ownership.ts';
+import type { Fence } from '../../src/fleet/membership/ownership.ts';
 import { Sharding } from '../../src/fleet/sharding/sharding.ts';
 import type { SimulatedHub } from './hub.ts';
 import type { Process } from './world.ts';
@@ -7,7 +7,7 @@ import type { Process } from './world.ts';
 export interface ReplicaOptions {
   readonly identity: string;
   readonly shards: number;
-  readonly weight: number;
+  readonly weight: 0 | 1;
   /** Milliseconds that work on a cluster needs at most to end. */
   readonly drainMs: number;
 }
@@ -19,9 +19,8 @@ export class Replica {
   readonly process: Process;
   readonly options: ReplicaOptions;
   readonly sharding: Sharding;
-  weight: number;
   readonly #keys: readonly string[];
-  readonly #engaged = new Map<string, { readonly term: Term | undefined; isEnding: boolean }>();
+  readonly #engaged = new Map<string, { readonly fence: Fence | undefined; isEnding: boolean }>();
   readonly #stop = new AbortController();
   /** How it ended; `undefined` while it goes on. */
   end: 'left' | 'refused' | undefined;
@@ -29,7 +28,6 @@ export class Replica {
   constructor(process: Process, hub: SimulatedHub, options: ReplicaOptions, keys: readonly string[]) {
     this.process = process;
     this.options = options;
-    this.weight = options.weight;
     this.#keys = keys;
     this.sharding = new Sharding({
       leases: hub.for(process),
@@ -37,7 +35,7 @@ export class Replica {
       identity: options.identity,
       shards: options.shards,
       leaseDurationMs: 30_000,
-      weight: () => this.weight,
+      weight: options.weight,
       clock: process.clock,
       logger: quiet,
       observer: undefined,
@@ -53,7 +51,7 @@ export class Replica {
   /** Requests to the cluster may leave it at this moment. */
   mayCall(key: string): boolean {
     const engaged = this.#engaged.get(key);
-    return engaged !== undefined && this.process.isRunning && engaged.term?.isOver === false;
+    return engaged !== undefined && this.process.isRunning && engaged.fence?.isOver === false;
   }
 
   /** It works on the cluster, or did and has not ended. */
@@ -63,7 +61,7 @@ export class Replica {
 
   /** In order. */
   leave(): void {
-    this.process.tell(() => {
+    this.process.deliver(() => {
       this.#stop.abort();
       this.#look(() => true);
     });
@@ -79,15 +77,15 @@ export class Replica {
       if (!affects(key)) continue;
       const owner = this.sharding.ownerOf(key);
       const engaged = this.#engaged.get(key);
-      if (!engaged && owner.mine && !this.#stop.signal.aborted && !this.end) this.#engage(key, owner.term);
-      else if (engaged && !engaged.isEnding && (!owner.mine || owner.term !== engaged.term)) this.#disengage(key);
+      if (!engaged && owner.mine && !this.#stop.signal.aborted && !this.end) this.#engage(key, owner.fence);
+      else if (engaged && !engaged.isEnding && (!owner.mine || owner.fence !== engaged.fence)) this.#disengage(key);
     }
   }
 
-  #engage(key: string, term: Term | undefined): void {
-    this.#engaged.set(key, { term, isEnding: false });
+  #engage(key: string, fence: Fence | undefined): void {
+    this.#engaged.set(key, { fence, isEnding: false });
     this.sharding.enter(key);
-    term?.signal.addEventListener('abort', () => this.#disengage(key), { once: true });
+    fence?.signal.addEventListener('abort', () => this.#disengage(key), { once: true });
   }
 
   #disengage(key: string): void {
@@ -95,7 +93,7 @@ export class Replica {
     if (!engaged || engaged.isEnding) return;
     engaged.isEnding = true;
     // Where it is over there is nothing to wait for.
-    const ms = engaged.term?.isOver ? 0 : this.options.drainMs * this.process.world.random();
+    const ms = engaged.fence?.isOver ? 0 : this.options.drainMs * this.process.world.random();
     this.process.clock.after(ms, () => {
       this.#engaged.delete(key);
       this.sharding.leave(key);

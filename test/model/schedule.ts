@@ -26,8 +26,8 @@ const fault = fc.oneof(
   { weight: 2, arbitrary: fc.record({ what: fc.constant('cut off' as const), at, who, ms }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constantFrom('mute' as const, 'behind' as const), at, who, ms }) },
   {
-    weight: 1,
-    arbitrary: fc.record({ what: fc.constant('weight' as const), at, who, weight: fc.constantFrom(0, 0.5, 1, 3) }),
+    weight: 2,
+    arbitrary: fc.record({ what: fc.constantFrom('delete' as const, 'unlabel' as const), at, which: fc.nat(20) }),
   },
 );
 
@@ -45,6 +45,7 @@ export const schedules = fc.record({
       drift: fc.constantFrom(-drift, 0, drift),
       drainMs: fc.constantFrom(0, 1_000, 10_000, 20_000),
       shards: fc.constantFrom(4, 4, 4, 4, 4, 5),
+      weight: fc.constantFrom(1 as const, 1 as const, 1 as const, 1 as const, 0 as const),
     }),
     { minLength: 2, maxLength: 4 },
   ),
@@ -54,16 +55,65 @@ export const schedules = fc.record({
 export type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never;
 
 const calm = { delayMs: 20, late: 0, lost: 0, repeated: 0 } as const;
-const replica = { startMs: 0, drift: 0, drainMs: 20_000, shards: 4 } as const;
+const replica = { startMs: 0, drift: 0, drainMs: 20_000, shards: 4, weight: 1 } as const;
 const another = { ...replica, startMs: 500, shards: 5 } as const;
 
 /** Seldom found by chance, and each survived by one safeguard alone. Two replicas have different numbers of shards. */
 export const rare: readonly Schedule[] = [
-  // The later one has not been told of the first by its watch: before it joins it reads all Leases.
+  // The watch of the later one has not reported the first: before it joins it reads all Leases.
   { seed: 1, weather: calm, replicas: [replica, another], faults: [{ what: 'behind', at: 500, who: 1, ms: 10_000 }] },
+  // The Lease of the first one is not found by its labels, and only those of its shards name it.
+  {
+    seed: 1,
+    weather: calm,
+    replicas: [replica, { ...another, startMs: 5_000 }],
+    faults: [
+      { what: 'unlabel', at: 1_000, which: 0 },
+      { what: 'behind', at: 500, who: 0, ms: 10_000 },
+    ],
+  },
   // The first one has lost its own Lease and still holds those of its shards, on which work ends slowly: its terms are over.
   { seed: 1, weather: calm, replicas: [replica, another], faults: [{ what: 'mute', at: 400, who: 0, ms: 60_000 }] },
 ];
+
+/** Milliseconds, a third of a Lease's duration: a hub that is away for less changes nothing. */
+const promisedMs = 10_000;
+const calmMs = 60_000;
+
+/** Nothing happens but that the hub is away once, or one replica is cut off. */
+export const absences = fc.record({
+  seed: fc.nat(2 ** 31 - 1),
+  delayMs: fc.constantFrom(20, 100),
+  replicas: fc.integer({ min: 1, max: 4 }),
+  who: fc.option(who),
+  at: fc.integer({ min: calmMs, max: calmMs + 30_000 }),
+  ms: fc.oneof(fc.nat(promisedMs - 1), fc.integer({ min: promisedMs - 500, max: promisedMs - 1 })),
+});
+
+type Absence = typeof absences extends fc.Arbitrary<infer T> ? T : never;
+
+/** Throws where the owner of a cluster is another one at any moment since all have one. */
+export async function outlast({ seed, delayMs, replicas, who, at, ms }: Absence): Promise<void> {
+  const world = new World(seed);
+  const hub = new SimulatedHub(world);
+  hub.weather = { ...calm, delayMs };
+  const all = Array.from({ length: replicas }, (_, index) => {
+    const options = { identity: `replica-${index}`, shards: 4, weight: 1, drainMs: 0 } as const;
+    return new Replica(new Process(world, 1), hub, options, keys);
+  });
+  const owners = () => keys.map((key) => all.findIndex((replica) => replica.mayCall(key))).join();
+  await world.until(calmMs, () => {});
+  const before = owners();
+  if (before.includes('-1')) throw new Error(`a cluster has no owner ${calmMs} ms after the start: ${before}`);
+  world.in(at - calmMs, () => {
+    const alone = who === null ? undefined : all[who % all.length];
+    if (alone) hub.cutOff(alone.process, ms);
+    else hub.goAway(ms);
+  });
+  await world.until(at + ms + 60_000, () => {
+    if (owners() !== before) throw new Error(`${before} became ${owners()} at ${world.now} ms`);
+  });
+}
 
 export interface Outcome {
   /** Milliseconds after the faults in which the last cluster got its owner; `undefined` where all replicas have gone. */
@@ -76,18 +126,21 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
   const world = new World(seed);
   const hub = new SimulatedHub(world);
   hub.weather = weather;
+  hub.areCreationsPunctual = faults.some(({ what }) => what === 'delete');
   const all: Replica[] = [];
   const current = new Map<number, Replica>();
-  const start = (index: number, shards: number, drainMs: number, off: number) => {
-    const options = { identity: `replica-${index}`, shards, weight: 1, drainMs };
+  const start = (
+    index: number,
+    { shards, drainMs, drift: off, weight }: Omit<Schedule['replicas'][number], 'startMs'>,
+  ) => {
+    const options = { identity: `replica-${index}`, shards, weight, drainMs };
     const replica = new Replica(new Process(world, 1 + off), hub, options, keys);
     current.set(index, replica);
     all.push(replica);
   };
   const placeOf = (index: number) => index % replicas.length;
-  const settings = (index: number) => replicas[placeOf(index)] ?? { startMs: 0, drift: 0, drainMs: 0 };
-  for (const [index, replica] of replicas.entries())
-    world.in(replica.startMs, () => start(index, replica.shards, replica.drainMs, replica.drift));
+  const settings = (index: number) => replicas[placeOf(index)] ?? replica;
+  for (const [index, replica] of replicas.entries()) world.in(replica.startMs, () => start(index, replica));
   for (const fault of faults) {
     world.in(fault.at, () => {
       const replica = 'who' in fault ? current.get(placeOf(fault.who)) : undefined;
@@ -104,8 +157,7 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
           break;
         case 'start': {
           // Where the one before lives still, two have the same name.
-          const { drainMs, drift: off } = settings(fault.who);
-          start(placeOf(fault.who), fault.shards, drainMs, off);
+          start(placeOf(fault.who), { ...settings(fault.who), shards: fault.shards });
           break;
         }
         case 'away':
@@ -120,8 +172,11 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
         case 'behind':
           if (replica) hub.fallBehind(replica.process, Math.min(fault.ms, faultsEndMs - fault.at));
           break;
-        case 'weight':
-          if (replica) replica.weight = fault.weight;
+        case 'delete':
+          hub.deleteByHand(fault.which);
+          break;
+        case 'unlabel':
+          hub.unlabel(fault.which);
       }
     });
   }
@@ -143,7 +198,7 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
   // Where one wants no shards, those that do may be left out: another process may have their name.
   const able = () => {
     const alive = all.filter(({ process, end }) => process.isRunning && !end);
-    return alive.length > 0 && alive.every(({ weight }) => weight > 0);
+    return alive.length > 0 && alive.every(({ options }) => options.weight > 0);
   };
   let recoveredMs = 0;
   for (let ms = 0; ms < recoveryMs; ms += 250) {
@@ -151,6 +206,7 @@ export async function play({ seed, weather, replicas, faults }: Schedule): Promi
     if (keys.some((key) => callers(key).length === 0)) recoveredMs = ms;
   }
   const alone = keys.filter((key) => callers(key).length === 0);
-  if (able() && alone.length > 0) throw new Error(`nobody may call ${alone.join()} ${recoveryMs} ms after the faults`);
+  if (able() && alone.length > 0)
+    throw new Error(`no replica may call ${alone.join()} ${recoveryMs} ms after the faults`);
   return { recoveredMs: able() ? recoveredMs : undefined, writes: hub.writes };
 }

@@ -87,7 +87,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** A process: what it is told waits while it is stopped, and goes nowhere when it is dead. */
+/** A process: what is delivered to it waits while it is stopped, and goes nowhere when it is dead. */
 export class Process {
   readonly world: World;
   /** How much of its own time passes in one of the world's. */
@@ -108,7 +108,7 @@ export class Process {
     uptime: () => this.#start + this.world.now * this.rate,
     after: (ms, run) => {
       let isCancelled = false;
-      this.world.in(ms / this.rate, () => this.tell(() => isCancelled || run()));
+      this.world.in(ms / this.rate, () => this.deliver(() => isCancelled || run()));
       return () => {
         isCancelled = true;
       };
@@ -124,7 +124,7 @@ export class Process {
     return this.#isDead;
   }
 
-  tell(what: () => void): void {
+  deliver(what: () => void): void {
     if (this.#isDead) return;
     if (this.#isPaused) this.#inbox.push(what);
     else what();
@@ -134,13 +134,13 @@ export class Process {
     this.#isPaused = true;
   }
 
-  /** What has come meanwhile is told in any order: sockets may be read before timers run. */
+  /** What has come meanwhile is delivered in any order: sockets may be read before timers run. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
     const inbox = this.#inbox.map((what) => ({ what, place: this.world.random() }));
     this.#inbox = [];
-    for (const { what } of inbox.toSorted((a, b) => a.place - b.place)) this.world.in(0, () => this.tell(what));
+    for (const { what } of inbox.toSorted((a, b) => a.place - b.place)) this.world.in(0, () => this.deliver(what));
   }
 
   kill(): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import * as errors from '../../src/errors.ts';
+import * as errors from '../../src/errors/index.ts';
 import * as root from '../../src/index.ts';
 import { apiFile, publicApi } from './api.ts';
 

@@ -1,45 +1,50 @@
-// Packs the package, checks the tarball, installs it in an empty project and uses it there: `-- --node PATH` with another Node.
+// Follows the README in a copy of the checkout, on the machine's own Node, and checks the tarball that it packs. `-- --node PATH` uses
+// the installed package on another Node.
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
-import { localLinks } from '../fixtures/docs.ts';
+import { blocks, localLinks, prose } from '../fixtures/docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { node } = parseArgs({ options: { node: { type: 'string', default: process.execPath } } }).values;
 const folder = await mkdtemp(join(tmpdir(), 'package-'));
 const shown = { stdout: 'inherit', stderr: 'inherit', preferLocal: true, localDir: root } as const;
 
+/** What the README's first program does not use. */
 const consumer = `
 import { strictEqual } from 'node:assert';
-import { CoreV1Api } from '@kubernetes/client-node';
 import { CredentialProviders, ProfileError } from 'clusterprofile-credentials';
-import { matchImage } from 'clusterprofile-credentials/image-credentials';
+import { ImageCredentialProviders } from 'clusterprofile-credentials/image-credentials';
+import { matchImage } from 'clusterprofile-credentials/image-plugin';
 import { loadExecCredential } from 'clusterprofile-credentials/plugin';
-import { FakeCluster, writePlugin } from 'clusterprofile-credentials/testing';
 
-const cluster = await FakeCluster.start({ tokens: { t: 'me' } });
-const plugin = await writePlugin({ token: 't' });
-const providers = CredentialProviders.fromArgs(['--clusterprofile-access-provider', \`a=\${plugin.command}\`]);
-const status = { accessProviders: [{ name: 'a', cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData } }] };
-const { items } = await providers.getConfig({ status }).makeApiClient(CoreV1Api).listNamespace();
-strictEqual(items.length, 2);
-strictEqual(typeof loadExecCredential, 'function');
+for (const one of [ImageCredentialProviders, loadExecCredential]) strictEqual(typeof one, 'function');
 strictEqual(matchImage('*.io', 'gcr.io/a'), true);
-try { providers.getConfig({}); } catch (error) { strictEqual(error instanceof ProfileError, true); }
-await providers.close(); await plugin.remove(); await cluster.close();
+try { CredentialProviders.fromArgs([]).getConfig({}); } catch (error) { strictEqual(error instanceof ProfileError, true); }
 console.log('the installed package works on Node', process.version);
 `;
 
+/** Copies what git would put into a checkout, uncommitted changes too. No folder above the copy has a node_modules. */
+async function copyCheckout(to: string): Promise<void> {
+  const { stdout } = await execa('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root });
+  for (const path of stdout.split('\n').filter((file) => existsSync(join(root, file)))) {
+    await cp(join(root, path), join(to, path));
+  }
+}
+
 /** An editor goes from a declaration to its source: every declaration has a map, and every source of a map is in the package. */
-async function checkDeclarationMaps(paths: ReadonlySet<string>): Promise<void> {
+async function checkDeclarationMaps(checkout: string, paths: ReadonlySet<string>): Promise<void> {
   const declarations = [...paths].filter((path) => /^dist\/.*\.d\.ts$/.test(path));
   assert.ok(declarations.length > 0);
   for (const path of declarations) {
-    const map: { readonly sources: readonly string[] } = JSON.parse(await readFile(join(root, `${path}.map`), 'utf8'));
+    const map: { readonly sources: readonly string[] } = JSON.parse(
+      await readFile(join(checkout, `${path}.map`), 'utf8'),
+    );
     assert.ok(paths.has(`${path}.map`), `${path} has no map`);
     for (const source of map.sources) {
       assert.ok(
@@ -48,6 +53,27 @@ async function checkDeclarationMaps(paths: ReadonlySet<string>): Promise<void> {
       );
     }
   }
+}
+
+/** A user's audit does not see what is bundled: the SBOM has every package of which code is in dist/, and the licences are there. */
+async function checkSbom(checkout: string, paths: readonly string[]): Promise<void> {
+  const sbom: { readonly components: readonly { readonly name: string; readonly version: string }[] } = JSON.parse(
+    await readFile(join(checkout, 'dist/sbom.cdx.json'), 'utf8'),
+  );
+  const bundled = new Set<string>();
+  for (const path of paths.filter((file) => /^dist\/.*\.js$/.test(file))) {
+    const code = await readFile(join(checkout, path), 'utf8');
+    // rolldown writes where most parts come from.
+    for (const [, folder = ''] of code.matchAll(/^\/\/ ((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)/gm)) {
+      const { name, version } = JSON.parse(await readFile(join(checkout, folder, 'package.json'), 'utf8'));
+      bundled.add(`${name} ${version}`);
+    }
+  }
+  assert.ok(bundled.size > 10, `${bundled.size} bundled packages`);
+  const listed = new Set(sbom.components.map(({ name, version }) => `${name} ${version}`));
+  for (const one of bundled) assert.ok(listed.has(one), `${one} is not in the SBOM`);
+  const licences = await readFile(join(checkout, 'dist/LICENSES.txt'), 'utf8');
+  for (const one of bundled) assert.ok(licences.includes(`${one}\n`), one);
 }
 
 /** Readers have the pages beside the package: each link leads to a file, or to a folder, that is in it. */
@@ -63,14 +89,41 @@ function checkLinks(paths: ReadonlySet<string>): void {
   }
 }
 
+/** Runs commands of the README, with its folders beside the checkout, and without what npm has put in `PATH`. */
+async function runCommands(commands: string, cwd: string): Promise<void> {
+  const PATH = process.env.PATH?.split(':').filter((path) => !path.startsWith(root));
+  const env = {
+    PATH: PATH?.join(':'),
+    npm_config_prefer_offline: 'true',
+    npm_config_fund: 'false',
+    npm_config_audit: 'false',
+  };
+  await execa('sh', ['-e', '-c', commands], { cwd, env, stdin: 'ignore', stdout: 'inherit', stderr: 'inherit' });
+}
+
+/** Follows the README: its commands in a copy of the checkout, the package that they install, the first program. */
+async function followReadme(): Promise<Readonly<Record<'checkout' | 'tarball' | 'project', string>>> {
+  const { name, version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const checkout = join(folder, name);
+  await copyCheckout(checkout);
+  const [setUp = '', install = '', run = ''] = blocks('README.md', 'sh');
+  // `npm test` is all of the tests, which .ci/run runs.
+  await runCommands(setUp.replace(/^npm test .*$/m, ''), checkout);
+  await runCommands(install, checkout);
+  const project = join(folder, 'first-program');
+  const [, file = ''] = /^node (\S+)$/m.exec(run) ?? [];
+  assert.ok(prose('README.md').includes(`Save this as \`${file}\``), file);
+  await writeFile(join(project, file), blocks('README.md', 'js')[0] ?? '');
+  const { stdout } = await execa(node, [file], { cwd: project });
+  assert.equal(stdout, "[ 'default', 'kube-system' ]");
+  assert.ok(prose('README.md').includes(`It prints \`${stdout}\``));
+  return { checkout, tarball: join(folder, `${name}-${version}.tgz`), project };
+}
+
 try {
-  const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-  });
-  const report: unknown = JSON.parse(stdout);
-  const [packed] = Object.values(report as Record<string, { filename: string; files: { path: string }[] }>); // npm's own format
-  if (!packed) throw new Error('npm packed nothing');
-  const paths = packed.files.map(({ path }) => path);
+  const { checkout, tarball, project } = await followReadme();
+  const { stdout } = await execa('tar', ['-tzf', tarball]);
+  const paths = stdout.split('\n').map((path) => path.replace(/^package\//, ''));
   const belongs =
     /^(dist|src|crds|examples)\/|^docs\/(recipes\/)?[\w-]+\.(md|svg)$|^test\/messages\/messages\.txt$|^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^LICENSE$|^package\.json$/;
   const stray = paths.filter((path) => !belongs.test(path));
@@ -78,17 +131,14 @@ try {
   for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'docs/security.md', 'docs/stability.md']) {
     assert.ok(paths.includes(path), `the package has no ${path}`);
   }
-  await checkDeclarationMaps(new Set(paths));
+  assert.ok(!paths.some((path) => path.endsWith('.js.map')), 'source maps are half of the tarball');
+  await checkSbom(checkout, paths);
+  await checkDeclarationMaps(checkout, new Set(paths));
   checkLinks(new Set(paths));
-  const tarball = join(folder, packed.filename);
-  console.log(`packed ${packed.files.length} files`);
+  console.log(`packed ${paths.length} files`);
   await execa('publint', [tarball, '--strict'], shown);
   await execa('attw', [tarball, '--profile', 'esm-only'], shown);
-  const project = join(folder, 'consumer');
-  await execa('mkdir', [project]);
-  await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
   await writeFile(join(project, 'index.mjs'), consumer);
-  await execa('npm', ['install', '--no-audit', '--no-fund', tarball], { ...shown, cwd: project });
   await execa(node, ['index.mjs'], { ...shown, cwd: project });
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// npm run test:compatibility: the packed tarball with the oldest and the newest of what it may run on, and in every kind of
+// npm run test:release -- compatibility: the packed tarball with the oldest and the newest of what it may run on, and in every kind of
 // project that may import it. Downloads two versions of Node from the package registry.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ async function main() {
   const runs = await plugin.runs();
   const { connections } = cluster.stats;
   if (names[0]?.items.length !== 2 || runs !== 1 || connections !== 1) throw new Error(runs + ' runs, ' + connections + ' connections');
-  if (!matchImage('*.io', 'gcr.io/a')) throw new Error('matchImage');
+  if (!matchImage('*.io', 'gcr.io/a') || !ImageCredentialProviders) throw new Error('images');
   if (await loadExecCredential('{kind: ExecCredential, apiVersion: client.authentication.k8s.io/v1}').loadKubeConfig()) throw new Error('plugin');
   await providers.close(); await plugin.remove(); await cluster.close();
   console.log('works on', process.version);
@@ -32,7 +32,8 @@ main().catch((error) => { console.error(error); process.exit(1); });
 const modules = {
   '@kubernetes/client-node': 'CoreV1Api',
   'clusterprofile-credentials': 'CredentialProviders',
-  'clusterprofile-credentials/image-credentials': 'matchImage',
+  'clusterprofile-credentials/image-credentials': 'ImageCredentialProviders',
+  'clusterprofile-credentials/image-plugin': 'matchImage',
   'clusterprofile-credentials/plugin': 'loadExecCredential',
   'clusterprofile-credentials/testing': 'FakeCluster, writePlugin',
 };

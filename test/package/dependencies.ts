@@ -1,11 +1,9 @@
-// npm run dependencies: what each package costs. Sizes in KiB: of what npm installs, with what comes along, or of what the library's
-// build takes in. Times in ms: to import it, beside a Node that imports nothing, the least of five.
+// What each dependency costs. Sizes in KiB: of what npm installs, with what comes along. Times in ms: to import it, beside a Node that
+// imports nothing, the least of five.
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { rolldown } from 'rolldown';
-import builds from '../../rolldown.config.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const rounds = 5;
@@ -26,21 +24,6 @@ function installedBytes(name: string): number {
   return files.reduce((sum, file) => sum + (statSync(file).isFile() ? statSync(file).size : 0), 0);
 }
 
-/** What the library's build has of each package, in bytes before minification, which it does not do. */
-async function builtIn(): Promise<ReadonlyMap<string, number>> {
-  const [library] = builds;
-  if (!library) throw new Error('rolldown.config.ts has no build');
-  const bundle = await rolldown(library);
-  const { output } = await bundle.generate();
-  await bundle.close();
-  const sizes = new Map<string, number>();
-  for (const [id, module] of output.flatMap((file) => (file.type === 'chunk' ? Object.entries(file.modules) : []))) {
-    const name = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
-    if (name) sizes.set(name, (sizes.get(name) ?? 0) + module.renderedLength);
-  }
-  return sizes;
-}
-
 /** The least time of a process that imports something, or nothing. In turns, so that a busy moment is everybody's. */
 async function leastTimes(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const least = new Map<string, number>();
@@ -56,17 +39,13 @@ async function leastTimes(names: readonly string[]): Promise<ReadonlyMap<string,
 }
 
 const installed = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
-const sizes = await builtIn();
-const taken = [...sizes.keys()].filter((name) => name in manifest.devDependencies);
-const times = await leastTimes(['', ...installed, ...taken, manifest.name]);
+const times = await leastTimes(['', ...installed, manifest.name]);
 const bare = times.get('') ?? 0;
 const kib = (bytes: number) => (bytes / 1024).toFixed(0).padStart(8);
 const row = (name: string, bytes: number) =>
   console.log(`${name.padEnd(28)}${kib(bytes)} KiB${((times.get(name) ?? 0) - bare).toFixed(0).padStart(7)} ms`);
 console.log(`installed beside the package (bare Node: ${bare.toFixed(0)} ms)`);
 for (const name of installed) row(name, installedBytes(name));
-console.log('built in');
-for (const name of taken) row(name, sizes.get(name) ?? 0);
 console.log('all of it');
 row(
   manifest.name,

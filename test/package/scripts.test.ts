@@ -1,18 +1,47 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
+import { blocks, pages, read, root } from '../fixtures/docs.ts';
+import { kinds } from '../kinds.ts';
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const workflows = globSync('.github/workflows/*.yml', { cwd: root });
 
-test('.ci/run runs every check of package.json but those that CONTRIBUTING excepts', () => {
+test('.ci/run runs every check, demo and benchmark but those that CONTRIBUTING excepts', () => {
   const names = Object.keys(JSON.parse(read('package.json')).scripts);
-  const checks = names.filter((name) => /^(test|check|demo|bench)/.test(name) && name !== 'test:file');
+  const plain = names.filter((name) => /^(test|check)/.test(name) && name !== 'test:file' && !(name in kinds));
   const run = read('.ci/run');
-  const [exceptions = ''] = /bash \.ci\/run .*/.exec(read('CONTRIBUTING.md')) ?? [];
-  for (const name of checks) {
-    const isRun = new RegExp(`^step npm (run )?${name}( |$)`, 'm').test(run);
-    assert.equal(isRun, !new RegExp(`[ ,]${name}(?![:a-z0-9])`).test(exceptions), name);
+  const [exceptions = ''] = /^`\.ci\/run` leaves out .*/m.exec(read('CONTRIBUTING.md')) ?? [];
+  for (const name of plain) assert.match(run, new RegExp(`^step npm (run )?${name}( |$)`, 'm'));
+  for (const [script, files] of Object.entries(kinds).filter(([name]) => name !== 'bench')) {
+    for (const [index, kind] of Object.keys(files).entries()) {
+      // The first kind is the default.
+      const given = index === 0 ? '( -- --.*)?$' : ` -- ${kind}( |$)`;
+      const isRun = new RegExp(`^step npm run ${script}${given}`, 'm').test(run);
+      const isExcepted = new RegExp(`\\b${kind}\``).test(exceptions);
+      assert.equal(isRun, !isExcepted, `${script} -- ${kind}`);
+    }
   }
+});
+
+test('the kinds of demos, benchmarks and checks have files, and those that the docs name are kinds', () => {
+  for (const file of Object.values(kinds).flatMap((files): readonly string[] => Object.values(files))) read(file);
+  for (const page of [...pages, '.ci/run', ...workflows]) {
+    for (const [command, script = '', kind = ''] of read(page).matchAll(/npm run ([\w:]+) -- ([a-z][\w-]*)/g)) {
+      const files = Object.entries(kinds).find(([name]) => name === script)?.[1] ?? {};
+      if (script !== 'test:file') assert.ok(kind in files, `${page}: ${command}`);
+    }
+  }
+});
+
+test(".ci/run begins with the README's own commands", () => {
+  const [block = ''] = blocks('README.md', 'sh');
+  const commands = block
+    .replaceAll(/ *#.*$/gm, '')
+    .trim()
+    .split(/\n| && /);
+  assert.deepEqual(commands, ['npm ci', 'npm run demo', 'npm test']);
+  const steps = [...read('.ci/run').matchAll(/^step (.*)$/gm)].map(([, step]) => step);
+  assert.deepEqual(steps.slice(0, commands.length), commands);
 });
 
 for (const path of ['package-lock.json', 'docs/package-lock.json']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ExecInfoError } from '../../src/errors.ts';
+import { ExecInfoError } from '../../src/errors/index.ts';
 import { loadExecCredential, loadExecCredentialFromEnv } from '../../src/plugin/index.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';

@@ -195,4 +195,43 @@ describe('kubeconfig-secretreader', () => {
     );
     assert.equal(given[5], `token for ${mine}`);
   });
+
+  test('says what is wrong with a kubeconfig, and shows nothing of it', async (t) => {
+    const config = (user: object, more: object = {}) =>
+      JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        users: [{ name: 'u', user }],
+        ...more,
+      });
+    const pem = Buffer.from('pem').toString('base64');
+    const refused: Readonly<Record<string, readonly [string, RegExp]>> = {
+      broken: [
+        'users: [\ntoken: hunter2',
+        /^failed to parse kubeconfig from secret fleet\/s: line 2: is neither JSON nor YAML/,
+      ],
+      numeric: [config({ token: 5 }), /^failed to parse kubeconfig from .*: users\.u\.token: must be text/],
+      extended: [config({ token: 'hunter2' }, { extensions: [{}] }), /^kubeconfig extensions are not supported$/],
+      'without a context': [config({}, { 'current-context': '' }), /^no context specified and no current-context/],
+      'with another context': [
+        config({}, { 'current-context': 'd' }),
+        /^context "d" not found in kubeconfig: it has c$/,
+      ],
+      'without its user': [config({}, { users: [] }), /^user "u" not found in kubeconfig$/],
+      'with a file': [config({ 'client-key': '/k' }), /^client-key file path is not supported; use client-key-data$/],
+      'with half a pair': [
+        config({ 'client-certificate-data': pem }),
+        /^client-certificate-data found but no client-key-data/,
+      ],
+      'with a plugin alone': [config({ exec: { command: 'x' } }), /^no authentication method found in user "u"/],
+    };
+    await hubOf(t, {
+      'fleet/secrets/s': { data: Object.fromEntries(Object.entries(refused).map(([key, [text]]) => [key, text])) },
+    });
+    for (const [key, [, complaint]] of Object.entries(refused)) {
+      const said = await answer('kubeconfig-secretreader', { config: { name: 's', key } });
+      assert.match(said, complaint);
+      assert.doesNotMatch(said, /hunter2/);
+    }
+  });
 });

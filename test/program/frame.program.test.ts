@@ -78,7 +78,7 @@ describe('clusterprofile', () => {
     const wrong = await runProgram(t, ['get', '--clusterprofile-plugin-polcy=DenyAll', '-f', '-']);
     assert.match(
       wrong.stderr,
-      /^error: flags: --clusterprofile-plugin-polcy: .*did you mean --clusterprofile-plugin-policy/,
+      /^error \[FLAG_INVALID\]: flags: --clusterprofile-plugin-polcy: .*did you mean --clusterprofile-plugin-policy/,
     );
     assert.equal(wrong.exitCode, 3);
     const input = JSON.stringify({ kind: 'ClusterProfile', metadata: { name: 'a' } });

@@ -31,7 +31,7 @@ function start(t: TestContext, args: readonly string[], env: Readonly<Record<str
 
 /** Opens a FIFO for writing, which waits until the program has begun to read. */
 async function writerOf(fifo: string, child: ReturnType<typeof start>) {
-  // Where it ends without reading, somebody else has to let the writer in.
+  // Where it ends without reading, nothing else would let the writer in.
   const release = async () => (await open(fifo, 'r+')).close();
   void child.then(release).catch(() => {});
   return open(fifo, 'w');
@@ -41,12 +41,8 @@ async function writerOf(fifo: string, child: ReturnType<typeof start>) {
 const places: Readonly<Record<string, (fifo: string, file: string) => readonly string[]>> = {
   'get -f': (fifo) => ['get', '-f', fifo],
   'get --clusterprofile-provider-file': (fifo, file) => ['get', '-f', file, '--clusterprofile-provider-file', fifo],
-  'get --from-pod-args': (fifo, file) => ['get', '-f', file, '--from-pod-args', fifo],
   'get --kubeconfig': (fifo) => ['get', '--kubeconfig', fifo],
-  lint: (fifo) => ['lint', fifo],
-  'exec -f': (fifo) => ['exec', '-f', fifo, '--clusterprofile-access-provider=google=/plugin', '--', 'true'],
   'run-plugin --certificate-authority': (fifo) => ['run-plugin', '--certificate-authority', fifo, '--', 'true'],
-  'run-plugin --config': (fifo) => ['run-plugin', '--server', 'https://h', '--config', `@${fifo}`, '--', 'true'],
 };
 
 describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
@@ -67,15 +63,6 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
     });
   }
 
-  test('in KUBECONFIG', async (t) => {
-    const fifo = await makeFifo(t);
-    const child = start(t, ['get'], { KUBECONFIG: fifo });
-    const writer = await writerOf(fifo, child);
-    child.kill('SIGTERM');
-    assert.equal((await child).signal, 'SIGTERM');
-    await writer.close();
-  });
-
   test("that is a file of the hub's user, which is read when a request needs it", async (t) => {
     const fifo = await makeFifo(t);
     const kubeconfig = await writeInput(t, 'config', {
@@ -89,14 +76,6 @@ describe('Ctrl-C and SIGTERM end the program while it waits for a pipe', () => {
     child.kill('SIGINT');
     assert.equal((await child).signal, 'SIGINT');
     await writer.close();
-  });
-
-  test('that nobody has opened for writing', async (t) => {
-    const child = start(t, ['get', '-f', await makeFifo(t)]);
-    child.kill('SIGINT');
-    const { signal, exitCode } = await child;
-    // By its own handler, where the signal came before the read.
-    assert.ok(signal === 'SIGINT' || exitCode === 130);
   });
 
   test('that is stdin, with commands of the user to follow too', async (t) => {
@@ -161,14 +140,9 @@ test('what can be read once only is refused where it would be needed again, and 
   const flags = ['--clusterprofile-provider-file', providerFile];
   for (const [args, what] of [
     [['kubeconfig', '-f', '-', ...flags], 'stdin'],
-    [['kubeconfig', '-f', file, '-f', fifo, ...flags], fifo],
-    [['kubeconfig', '-f', '/dev/fd/63', ...flags], '/dev/fd/63'],
-    [['kubeconfig', '-f', '/dev/stdin', ...flags], '/dev/stdin'],
     [['kubeconfig', '-f', file, `--clusterprofile-provider-file=${fifo}`], fifo],
     [['kubeconfig', '--kubeconfig', fifo, ...flags], fifo],
-    [['kubeconfig', '-f', file, '--from-pod-args', '-'], 'stdin'],
     [['exec', '-f', '-', '--from-pod-args', '-', '--', 'true'], 'stdin'],
-    [['exec', '-f', file, '--clusterprofile-provider-file', fifo, '--', 'true'], fifo],
     [['exec', '-f', file, '--from-pod-args', 'deployment/x', '--kubeconfig', fifo, '--', 'true'], fifo],
   ] as const) {
     const { stdout, stderr, exitCode } = await runProgram(t, args, { input: JSON.stringify(profile) });

@@ -55,7 +55,7 @@ describe('a body that fails', () => {
     await assert.rejects(posted, gone);
   });
 
-  test('after its request has ended troubles nobody', async (t) => {
+  test('after its request has ended warnings nobody', async (t) => {
     const { cluster, config } = await startFleet(t);
     const body = Readable.from(['{}']);
     const posted = await request(`${cluster.url}/version`, { method: 'POST', body, dispatcher: config.dispatcher });

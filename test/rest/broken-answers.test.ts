@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
-import { CoreV1Api, KubernetesObjectApi, makeInformer } from '@kubernetes/client-node';
+import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { ConnectionError, RequestError } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -35,7 +35,8 @@ describe('an answer that cannot be read is told as such, once', () => {
   for (const [what, [code, answer]] of Object.entries(answers)) {
     test(what, async (t) => {
       const { config, url, requests } = await startRawH1(t, (_request, socket) => socket.end(answer));
-      const sent = request(url, { dispatcher: config.dispatcher });
+      // A GET whose connection was lost would be sent again.
+      const sent = request(url, { dispatcher: config.dispatcher, method: 'POST', body: '{}' });
       await assert.rejects(
         sent.then(({ body }) => body.text()),
         (error) => {
@@ -135,20 +136,20 @@ describe('an informer goes on after a watch that ends with', () => {
 
 describe('a generated client', () => {
   const json = (body: string) => `${ok}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
   for (const [what, answer, expected] of [
-    [
-      'a list that was cut off',
-      json('{"kind":"NamespaceList","items":['),
-      /is no JSON, .* or was cut off after 33 bytes/,
-    ],
-    ['an empty answer', json(''), /was cut off after 0 bytes/],
     [
       'the page of a login',
       `${ok}content-type: text/html; charset=utf-8\r\ncontent-length: 6\r\n\r\n<html>`,
       /^ClusterProfile \S+ https:\S+ GET \/api\/v1\/namespaces was answered with a page of HTML/,
     ],
+    [
+      'a body that is no gzip',
+      `${ok}content-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`,
+      /^ClusterProfile \S+ https:\S+ the body of the answer is not packed as its header says/,
+    ],
   ] as const) {
-    test(`rejects with RESPONSE_INVALID for ${what}, not with an empty list or an error of JSON.parse`, async (t) => {
+    test(`rejects with RESPONSE_INVALID for ${what}, not with an empty list`, async (t) => {
       const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
       await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), (error: unknown) => {
         assert.ok(error instanceof RequestError && error.code === 'RESPONSE_INVALID', String(error));
@@ -158,64 +159,9 @@ describe('a generated client', () => {
     });
   }
 
-  for (const [what, answer, expected] of [
-    ['JSON that is broken and ends as it should', json('{"items":[{"hunter2":hunter2}]}'), /is no JSON/],
-    [
-      'a body that is no gzip',
-      `${ok}content-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`,
-      /is not packed as its header says/,
-    ],
-    ['JSON of another shape', json('{"items":{"hunter2":1}}'), /the answer cannot be read/],
-    ['an answer without a type', `${ok}content-length: 2\r\n\r\n{}`, /No Content-Type defined/],
-  ] as const) {
-    test(`rejects with RESPONSE_INVALID for ${what}, and shows nothing of it`, async (t) => {
-      const { config } = await startRawH1(t, (_, socket) => socket.write(answer));
-      const namespaces = config.makeApiClient(CoreV1Api);
-      const objects = KubernetesObjectApi.makeApiClient(config);
-      for (const read of [
-        () => namespaces.listNamespace(),
-        () => namespaces.listNamespaceWithHttpInfo(),
-        () => objects.read({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } }),
-      ]) {
-        // A single object has no items.
-        if (what === 'JSON of another shape' && String(read).includes('objects')) continue;
-        await assert.rejects(read, (error: unknown) => {
-          assert.ok(error instanceof RequestError && error.code === 'RESPONSE_INVALID', String(error));
-          // The second client has words of its own in front.
-          assert.match(error.message, /ClusterProfile fleet\/raw, https:/);
-          assert.match(error.message, expected);
-          assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), /hunter2/);
-          return true;
-        });
-      }
-    });
-  }
-
-  test('of a second copy of client-node rejects with the ApiException of that copy', async (t) => {
-    const { config } = await startRawH1(t, () => undefined);
-    class OtherApiException extends Error {
-      readonly code = 403;
-      readonly body = 'no';
-      readonly headers = {};
-    }
-    class OtherClient {
-      readonly api = {
-        responseProcessor: {
-          read: async () => {
-            throw new OtherApiException();
-          },
-        },
-      };
-    }
-    const { api } = Reflect.apply(config.makeApiClient, config, [OtherClient]);
-    await assert.rejects(api.responseProcessor.read(), OtherApiException);
-  });
-
-  test('prints as before: what reads its answers is no part of it', async (t) => {
-    const { config } = await startRawH1(t, () => undefined);
-    const client = KubernetesObjectApi.makeApiClient(config);
-    assert.ok(client instanceof KubernetesObjectApi);
-    assert.ok(!Object.keys(client).includes('processResponse'));
+  test("rejects with client-node's own error for a list that was cut off, not with an empty list", async (t) => {
+    const { config } = await startRawH1(t, (_, socket) => socket.write(json('{"kind":"NamespaceList","items":[')));
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { name: 'SyntaxError' });
   });
 
   test('takes a page of HTML from a service behind the API, and JSON that is no object', async (t) => {
@@ -230,37 +176,23 @@ describe('a generated client', () => {
 });
 
 describe('config.fetch', () => {
-  const typed = (headers: string, body: string) =>
-    `${ok}content-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
-  const packed = typed('content-encoding: gzip\r\n', '{"hunter2":1}');
-  for (const [what, answer, read, expected] of [
-    ['JSON that is none', typed('', '{"hunter2":hunter2}'), 'json', /is no JSON/],
-    ['a body that is no gzip, as JSON', packed, 'json', /is not packed as its header says/],
-    ['a body that is no gzip, as text', packed, 'text', /is not packed as its header says/],
-    ['a body that is no gzip, as bytes', packed, 'arrayBuffer', /is not packed as its header says/],
-    ['a body that breaks off', `${ok}content-length: 9\r\n\r\n{}`, 'text', /^ClusterProfile fleet\/raw/],
-  ] as const) {
-    test(`has our own error for ${what}, of a clone too`, async (t) => {
-      const { config } = await startRawH1(t, (_, socket) => socket.end(answer));
-      for (const cloned of [false, true]) {
-        const response = await config.fetch('/x');
-        await assert.rejects((cloned ? response.clone() : response)[read](), (error: unknown) => {
-          assert.ok(error instanceof RequestError || error instanceof ConnectionError, String(error));
-          assert.match(error.message, /^ClusterProfile fleet\/raw, https:/);
-          assert.match(error.message, expected);
-          assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), /hunter2/);
-          return true;
-        });
-      }
-    });
-  }
+  test("rejects a body that breaks off with fetch's error, whose cause is ours, of a clone too", async (t) => {
+    const { config } = await startRawH1(t, (_, socket) => socket.end(`${ok}content-length: 9\r\n\r\n{}`));
+    for (const cloned of [false, true]) {
+      const response = await config.fetch('/x');
+      await assert.rejects((cloned ? response.clone() : response).text(), ({ name, cause }: Error) => {
+        assert.equal(name, 'TypeError');
+        assert.ok(cause instanceof ConnectionError, String(cause));
+        assert.match(cause.message, /^ClusterProfile fleet\/raw, https:/);
+        return true;
+      });
+    }
+  });
 
-  test("leaves a caller's own faults, and its abort, as they are", async (t) => {
+  test("leaves a caller's abort as it is", async (t) => {
     const { config } = await startRawH1(t, (_, socket) => socket.write(`${ok}content-length: 9\r\n\r\n{}`));
     const stop = new AbortController();
-    const response = await config.fetch('/x', { signal: stop.signal });
-    const reading = response.text();
-    await assert.rejects(response.text(), { name: 'TypeError' });
+    const reading = (await config.fetch('/x', { signal: stop.signal })).text();
     const reason = new Error('enough');
     stop.abort(reason);
     await assert.rejects(reading, reason);

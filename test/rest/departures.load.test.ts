@@ -121,7 +121,7 @@ const slow = 'RESPONSE_TIMEOUT';
 const undialled = 'CONNECT_TIMEOUT';
 const same = 'connection 1';
 const other = 'connection 2';
-const others = [other, 'connection 3', 'connection 4', 'connection 5'];
+const others = [other, 'connection 3', 'connection 4', 'connection 5', 'connection 6'];
 /** After a kill nobody answers: the next connection is refused, or lost where the port was not free yet. */
 const gone = [refused, lost];
 
@@ -129,14 +129,14 @@ type Row = Partial<Readonly<Record<Manner, string | readonly string[]>>>;
 
 /** Whatever protocol: what is known of the request decides. */
 const going = { FIN: lost, RST: lost, close_notify: lost, silence: slow, kill: lost };
-/** Another connection answers it. */
+/** Another connection answers it: at once, or, if the first has not carried an answer yet, after a second. */
 const again = { FIN: other, RST: other, close_notify: other, silence: slow, kill: gone };
 
 /** For each moment, by the request: may it go out again? "fresh" is a connection that has not carried an answer yet. */
 const table: Readonly<Record<string, Row>> = {
-  'connecting: GET': { FIN: lost, RST: lost, silence: undialled, kill: lost },
+  'connecting: GET': { FIN: other, RST: other, silence: undialled, kill: gone },
   'connecting: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
-  'in TLS: GET': { FIN: lost, RST: lost, silence: undialled, kill: lost },
+  'in TLS: GET': { FIN: other, RST: other, silence: undialled, kill: gone },
   'in TLS: POST': { FIN: lost, RST: lost, silence: undialled, kill: lost },
   'idle: GET': { ...again, GOAWAY: other },
   'idle: POST': { ...again, GOAWAY: other },
@@ -144,7 +144,7 @@ const table: Readonly<Record<string, Row>> = {
   'between requests: POST': { ...going, kill: gone, GOAWAY: other },
   'request half written: POST': { ...going, GOAWAY: same },
   'request half written: POST, used': { 'GOAWAY before it': lost },
-  'request written: GET': { ...going, GOAWAY: same },
+  'request written: GET': { ...again, GOAWAY: same },
   'request written: GET, used': { ...again, GOAWAY: same, 'GOAWAY before it': other },
   'request written: POST': { ...going, GOAWAY: same },
   'request written: POST, used': { ...going, GOAWAY: same, 'GOAWAY before it': other },
@@ -154,9 +154,9 @@ const table: Readonly<Record<string, Row>> = {
   'body half read: POST': { ...going, GOAWAY: same },
   'body half read: GET, used': { 'GOAWAY before it': lost },
   'with a queue: GET': {
-    FIN: [lost, ...others],
-    RST: [lost, ...others],
-    close_notify: [lost, ...others],
+    FIN: others,
+    RST: others,
+    close_notify: others,
     GOAWAY: [same, ...others],
     silence: [slow, ...others],
     kill: [...gone, ...others],

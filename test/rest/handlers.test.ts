@@ -41,7 +41,9 @@ describe('a handler that throws ends its own request, and neither the process no
           },
         });
         if (callback === 'onResponseError') cluster.failNext('reset');
-        config.dispatcher.dispatch({ origin: cluster.url, path: '/version', method: 'GET' }, throws);
+        // A GET would be sent again.
+        const method = callback === 'onResponseError' ? 'POST' : 'GET';
+        config.dispatcher.dispatch({ origin: cluster.url, path: '/version', method }, throws);
         await until(t, () => called);
         if (callback !== 'onResponseError') {
           await until(t, () => ended !== undefined);

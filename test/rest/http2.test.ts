@@ -38,7 +38,9 @@ describe('one HTTP/2 connection for many', () => {
   test('a reset stream fails its own request only', async (t) => {
     const { cluster, config } = await startFleet(t);
     const send = () =>
-      request(`${cluster.url}/version`, { dispatcher: config.dispatcher }).then(({ body }) => body.dump());
+      request(`${cluster.url}/version`, { dispatcher: config.dispatcher, method: 'POST' }).then(({ body }) =>
+        body.dump(),
+      );
     await send();
     cluster.failNext('reset');
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, send));

@@ -5,11 +5,8 @@ import { CoreV1Api, HttpMethod, KubeConfig, makeInformer, RequestContext, Watch 
 import { type Dispatcher, fetch } from 'undici';
 import { ConnectionError, PluginError, type RestConfig } from '../../src/index.ts';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
-import { RequestRetries } from '../../src/rest/request-retries.ts';
-import { ClusterLog } from '../../src/rest/transport/cluster-log.ts';
 import { defaultPatience, WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
-import type { FakeCluster } from '../../src/testing/index.ts';
-import { Troubles } from '../../src/troubles.ts';
+
 import { startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -126,7 +123,7 @@ describe('a watch', () => {
     const warnings: string[] = [];
     const controller = new AbortController();
     const debug = (_fields: object, line: string) => {
-      if (line.includes('could not begin')) tries.push(line);
+      if (line.includes('is sent again')) tries.push(line);
       if (tries.length === 2) controller.abort(new Error('enough'));
     };
     const logger = { debug, warn: (_fields: object, line: string) => warnings.push(line) };
@@ -136,7 +133,7 @@ describe('a watch', () => {
     const name = String.raw`^ClusterProfile fleet/spoke, https://127\.0\.0\.1:\d+`;
     assert.match(
       tries[1] ?? '',
-      new RegExp(`${name}: watch /api/v1/namespaces could not begin and is tried again in 1000 ms: .*ECONNREFUSED`),
+      new RegExp(`${name}: GET /api/v1/namespaces is sent again in 1000 ms: .*ECONNREFUSED`),
     );
     assert.equal(warnings.length, 1);
     assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing listens there: .*ECONNREFUSED`));
@@ -169,18 +166,14 @@ describe('a watch', () => {
   });
 
   /** A dispatcher for watches whose times are short. */
-  function impatient(cluster: FakeCluster, config: RestConfig): WatchDispatcher {
-    const logger = { warn: () => undefined };
-    const options = { logger, troubles: new Troubles({ logger, clock: Date.now }) };
-    const log = new ClusterLog({ name: 'kubeconfig context x', server: cluster.url }, 'fake', options);
-    const patience = { firstMs: 600, resumedMs: 600, silentMs: 900 };
-    return new WatchDispatcher(authenticated(config.dispatcher), log, new RequestRetries(log), patience);
+  function impatient(config: RestConfig): WatchDispatcher {
+    return new WatchDispatcher(authenticated(config.dispatcher), { firstMs: 600, resumedMs: 600, silentMs: 900 });
   }
 
   test('that cannot begin for long fails with the reason', async (t) => {
     const { cluster, config } = await startFleet(t);
     await cluster.close();
-    const dispatcher = impatient(cluster, config);
+    const dispatcher = impatient(config);
     for (const query of ['watch=true', 'watch=true&resourceVersion=12']) {
       await assert.rejects(fetch(`${cluster.url}/api/v1/namespaces?${query}`, { dispatcher }), (error: unknown) => {
         assert.ok(error instanceof Error && error.cause instanceof ConnectionError);
@@ -197,7 +190,7 @@ describe('a watch', () => {
       const { cluster, config, plugin } = await startFleet(t);
       if (silent === 'plugin') await plugin.answer({ token: 'token-1', delayMs: 600_000 });
       else cluster.failNext('hang', 2);
-      const dispatcher = impatient(cluster, config);
+      const dispatcher = impatient(config);
       /** What client-node's Watch needs of a config. */
       class Impatient extends KubeConfig {
         override async applySecurityAuthentication(context: RequestContext): Promise<void> {
@@ -212,7 +205,7 @@ describe('a watch', () => {
       assert.ok(error instanceof Error && error.cause instanceof ConnectionError, String(error));
       assert.equal(error.cause.code, 'RESPONSE_TIMEOUT');
       const [opening, rest = ''] = error.cause.message.split(': watch ');
-      assert.equal(opening, `kubeconfig context x, ${cluster.url}`);
+      assert.equal(opening, `ClusterProfile fleet/spoke, ${cluster.url}`);
       assert.ok(rest.startsWith(`/api/v1/namespaces had no answer in 0.9 s`), rest);
       assert.ok(rest.includes(`(credential: ${state})`), rest);
     });
@@ -229,7 +222,7 @@ describe('a watch', () => {
 
   test('of an informer, and one that has begun, is not ended for its silence', async (t) => {
     const { cluster, config } = await startFleet(t);
-    const dispatcher = impatient(cluster, config);
+    const dispatcher = impatient(config);
     const stop = new AbortController();
     const list = `${cluster.url}/api/v1/namespaces?watch=true`;
     const begun = await fetch(list, { dispatcher, signal: stop.signal });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { RequestError, type RequestErrorCode } from '../../src/index.ts';
+import { RequestError } from '../../src/index.ts';
 import { parseProxy, proxyUrlFor } from '../../src/rest/transport/proxy.ts';
 import { proxyContext } from '../../src/rest/transport/trust.ts';
 import { openTunnel } from '../../src/rest/transport/tunnel.ts';
@@ -166,7 +166,7 @@ describe('requests', () => {
 });
 
 describe('a proxy', () => {
-  async function failure(promise: Promise<unknown>, code: RequestErrorCode): Promise<void> {
+  async function failure(promise: Promise<unknown>, code: RequestError['code']): Promise<void> {
     const error: unknown = await promise.then(
       () => undefined,
       (reason) => reason,

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { fetch } from 'undici';
+import { fetch, request } from 'undici';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startRawH1 } from '../fixtures/raw-h1.ts';
 import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -269,4 +270,23 @@ test('a 401 with a body of more than 256 KiB goes to the caller as it comes, and
   assert.equal((await refused.text()).length, 300 * 1024);
   await writeFile(join(folder, 'go'), '');
   await until(t, async () => (await config.fetch('/')).status === 200);
+});
+
+test('a 401 whose body is too long to wait for the refresh, and that breaks off, is an error and no second answer', async (t) => {
+  const requests: string[] = [];
+  const { config, url } = await startRawH1(t, (text, socket) => {
+    requests.push(text);
+    // The connection has carried an answer before: a GET without one would go out again.
+    if (requests.length === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    else
+      socket.write(`HTTP/1.1 401 Unauthorized\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(400_000)}`, () =>
+        socket.destroy(),
+      );
+  });
+  const { dispatcher } = config;
+  await (await request(url, { dispatcher })).body.dump();
+  const { statusCode, body } = await request(url, { dispatcher });
+  assert.equal(statusCode, 401);
+  await assert.rejects(body.text(), { code: 'CONNECTION_LOST' });
+  assert.equal(requests.length, 2);
 });

@@ -36,6 +36,7 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
   // Opens one for later.
   const nobody = {
     longRunning: false,
+    fenced: false,
     takenBy: () => assert.fail('it was taken'),
     failures: 0,
     waitsSince: undefined,

@@ -2,7 +2,7 @@
 // An image credential plugin: user names and passwords from a file of lines `pattern user password`.
 // REGISTRY_LOGINS names the file, for example a mounted Secret. Copy it, and replace the lookup with your issuer's.
 import { readFile } from 'node:fs/promises';
-import { matchImage, runImageCredentialPlugin } from 'clusterprofile-credentials/image-credentials';
+import { matchImage, runImageCredentialPlugin } from 'clusterprofile-credentials/image-plugin';
 
 const registryOf = (name: string) => name.split('/', 1)[0] ?? '';
 

@@ -1,20 +1,21 @@
-/** Informers, a work queue and a reconcile function: what changes on the clusters comes in, calls of the function go out. */
+/** A controller: changes on the clusters come in, calls of the reconcile function go out. */
 
-import { abortable } from '../../abortable.ts';
-import { type BackoffLimits, backoffMs } from '../../backoff.ts';
-import { reasonOf } from '../../callbacks.ts';
-import { CredentialsError, FleetError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
+import { CredentialsError, FleetError } from '../../errors/index.ts';
+import { reasonOf, thrownBy } from '../../observability/callbacks.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { abortable } from '../../util/abortable.ts';
+import { backoffMs, watchBackoff } from '../../util/backoff.ts';
+import { codeFieldOf } from '../../util/errno.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Cluster, Drain } from '../cluster.ts';
 import { debug, type LogFields, warn } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { inSlice } from '../reflect/slices.ts';
-import { emit, type FleetObserver, type ReconcileResult } from '../telemetry.ts';
-import { follow } from './follow.ts';
-import type { Job, Lane, Outcome } from './lane.ts';
-import type { ControllerOptions, ReconcileReturn, Request } from './options.ts';
+import { inTurn } from '../reflect/turns.ts';
+import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
+import type { ClusterQueue, Job, Outcome } from './cluster-queue.ts';
+import { follow } from './event-sources.ts';
+import type { ControllerOptions, ReconcileRequest, ReconcileResult } from './options.ts';
 import { keyOfRequest } from './requests.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -22,14 +23,12 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
-  /** Something that a listing shows has changed. */
+  /** `fleet.list()` has changed. */
   changed(): void;
 }
 
-/** Milliseconds that a reconcile whose signal has aborted may take to end before it gives up its place. */
+/** Milliseconds until a reconcile that has timed out loses its slot. */
 const graceMs = 5_000;
-/** Between tries to begin on a cluster. */
-const startLimits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
 /** Options with their defaults. */
 type Settings<T extends KubernetesObject> = Required<Omit<ControllerOptions<T>, 'backoff'>> & {
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };
@@ -38,16 +37,16 @@ type Settings<T extends KubernetesObject> = Required<Omit<ControllerOptions<T>, 
 /** A controller on one cluster. */
 interface Attachment<T extends KubernetesObject> {
   readonly cluster: Cluster;
-  /** Of what is reconciled. */
+  /** The cache of what is reconciled. */
   readonly own: Informer<T>;
-  readonly lane: Lane<Request>;
-  /** Reconciles under way, those that count no more too. */
+  readonly queue: ClusterQueue<ReconcileRequest>;
+  /** All running reconciles, abandoned ones included. */
   readonly running: Set<Promise<unknown>>;
-  /** Items that have failed since they last succeeded, so that each is warned about once. */
+  /** Objects whose last reconcile failed: each is warned about once. */
   readonly failing: Set<string>;
-  /** For each reconcile that counts: from now on it does not. */
+  /** Abandons each running reconcile. */
   readonly abandon: Set<(reason: unknown) => void>;
-  /** Why it cannot begin. */
+  /** Why it cannot start. */
   trouble: string | undefined;
 }
 
@@ -55,9 +54,9 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   readonly name: string;
   readonly #settings: Settings<T>;
   readonly #context: ControllerContext;
-  readonly #queue: WorkQueue<Request>;
+  readonly #queue: WorkQueue<ReconcileRequest>;
   readonly #attachments = new Map<Cluster, Attachment<T>>();
-  readonly #byLane = new Map<Lane<Request>, Attachment<T>>();
+  readonly #byQueue = new Map<ClusterQueue<ReconcileRequest>, Attachment<T>>();
   #pumping = false;
 
   constructor(settings: Settings<T>, context: ControllerContext) {
@@ -67,7 +66,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     this.#context = context;
     this.#queue = new WorkQueue({
       clock: context.clock,
-      perLane: perClusterConcurrency,
+      perCluster: perClusterConcurrency,
       places: concurrency,
       backoff: { ...backoff, jitter: 0 },
       ready: () => this.#pump(),
@@ -80,32 +79,32 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#queue.working, concurrency };
   }
 
-  /** Works on a cluster until its signal aborts. */
+  /** Reconciles the objects of a cluster until its signal aborts. */
   attach(cluster: Cluster): void {
-    const lane = this.#queue.lane(cluster.name);
+    const queue = this.#queue.queueOf(cluster.name);
     const attachment: Attachment<T> = {
       cluster,
       own: cluster.informer(this.#settings.for),
-      lane,
+      queue,
       running: new Set(),
       failing: new Set(),
       abandon: new Set(),
       trouble: undefined,
     };
     this.#attachments.set(cluster, attachment);
-    this.#byLane.set(lane, attachment);
+    this.#byQueue.set(queue, attachment);
     this.#start(attachment);
-    cluster.signal.addEventListener('abort', () => lane.close(), { once: true });
+    cluster.signal.addEventListener('abort', () => queue.close(), { once: true });
   }
 
-  /** Why it does not work on a cluster that is engaged. */
+  /** Why it cannot work on an engaged cluster. */
   trouble(cluster: Cluster): string | undefined {
     return this.#attachments.get(cluster)?.trouble;
   }
 
   /**
-   * Resolves when no reconcile of a cluster is under way any more, or `late` aborts. Those that go on when `cut` aborts give their
-   * places up, and no timer is left of them. The cluster's signal has aborted before.
+   * Resolves when no reconcile of a cluster runs, or `late` aborts. Reconciles that still run when `cut` aborts lose their slots and
+   * timers. The cluster's signal has aborted before.
    */
   async drained(cluster: Cluster, { cut, late }: Drain): Promise<void> {
     const attachment = this.#attachments.get(cluster);
@@ -115,14 +114,14 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     };
     if (cut.aborted) abandon();
     cut.addEventListener('abort', abandon, { once: true });
-    // None begins any more. `late` is the only thing that it can reject with.
+    // No reconcile starts any more. Only `late` makes it reject.
     await abortable(() => Promise.all(attachment.running), late).catch(() => undefined);
     cut.removeEventListener('abort', abandon);
     this.#attachments.delete(cluster);
-    this.#byLane.delete(attachment.lane);
+    this.#byQueue.delete(attachment.queue);
   }
 
-  /** Begins, however often that takes. Ends when work may begin, or the cluster goes. Never rejects. */
+  /** Retries until the event sources are attached, or the cluster is disengaged. Never rejects. */
   async #start(attachment: Attachment<T>): Promise<void> {
     const { cluster } = attachment;
     const { clock, logger, changed } = this.#context;
@@ -130,7 +129,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       const subscriptions: (() => void)[] = [];
       try {
         await follow(attachment, this.#settings, { logger, fields: this.#fields(cluster), subscriptions });
-        attachment.lane.resume();
+        attachment.queue.resume();
         attachment.trouble = undefined;
         changed();
         return;
@@ -138,24 +137,24 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         for (const end of subscriptions) end();
         if (cluster.signal.aborted) return;
         const message = `controller ${this.name} cannot begin on ${cluster.name}, and tries again: ${reasonOf(error)}`;
-        (failures === 1 ? warn : debug)(logger, this.#fields(cluster), message);
+        (failures === 1 ? warn : debug)(logger, { ...this.#fields(cluster), ...codeFieldOf(error) }, message);
         attachment.trouble = message;
         changed();
-        await sleep(clock, backoffMs(failures, startLimits), cluster.signal).catch(() => undefined);
+        await sleep(clock, backoffMs(failures, watchBackoff), cluster.signal).catch(() => undefined);
       }
     }
   }
 
-  /** Begins as much work as may be under way at once, a little in each turn of the event loop. */
+  /** Starts as many reconciles as there are slots, some in each turn of the event loop. */
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    // What is queued in one go is looked at in one go.
+    // After everything that is queued in this turn.
     queueMicrotask(async () => {
       try {
         for (let job = this.#queue.take(); job; job = this.#queue.take()) {
           const taken = job;
-          await inSlice(() => this.#begin(taken));
+          await inTurn(this, 0, () => this.#begin(taken));
         }
       } finally {
         this.#pumping = false;
@@ -163,8 +162,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     });
   }
 
-  #begin(job: Job<Request>): void {
-    const attachment = this.#byLane.get(job.lane);
+  #begin(job: Job<ReconcileRequest>): void {
+    const attachment = this.#byQueue.get(job.queue);
     if (!attachment || attachment.cluster.signal.aborted) {
       job.release();
       return;
@@ -175,11 +174,11 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     attachment.running.add(running);
   }
 
-  /** Never rejects, and gives its place back, whatever happens. Resolves when the reconcile has ended. */
-  async #work(job: Job<Request>, attachment: Attachment<T>): Promise<void> {
+  /** Runs one reconcile and returns its slot. Never rejects. */
+  async #work(job: Job<ReconcileRequest>, attachment: Attachment<T>): Promise<void> {
     const { clock } = this.#context;
     const { reconcileTimeoutMs } = this.#settings;
-    const { cluster, lane } = attachment;
+    const { cluster, queue } = attachment;
     const began = clock.uptime();
     const abort = new AbortController();
     const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
@@ -188,10 +187,10 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     cluster.signal.addEventListener('abort', disengaged, { once: true });
     let timedOut = false;
     let outcome: Outcome = { failed: true };
-    let result: ReconcileResult = 'error';
+    let result: ReconcileOutcome = 'error';
     let cancel = clock.after(reconcileTimeoutMs, () => {
       timedOut = true;
-      lane.slow(true);
+      queue.slow(true);
       const message = `reconcile of ${keyOfRequest(job.value)} did not end within ${reconcileTimeoutMs} ms`;
       abort.abort(new FleetError('TIMEOUT', message, { cluster: cluster.name }));
       cancel = clock.after(graceMs, () => {
@@ -206,7 +205,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       if (timedOut) throw abort.signal.reason;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
-      lane.slow(false);
+      queue.slow(false);
       attachment.failing.delete(keyOfRequest(job.value));
     } catch (error) {
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
@@ -227,34 +226,42 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         waitedMs: job.waitedMs,
       });
     }
-    // It may go on without its place.
+    // It may still run, without a slot.
     await reconciled.catch(() => undefined);
   }
 
-  async #reconcile(request: Request, { cluster, own }: Attachment<T>, signal: AbortSignal): Promise<ReconcileReturn> {
+  async #reconcile(
+    request: ReconcileRequest,
+    { cluster, own }: Attachment<T>,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
     const object = own.get(request.name, request.namespace);
-    const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
-    const { requeueAfterMs } = Object(returned) as ReconcileReturn; // checked here: it may come from JavaScript
-    if (requeueAfterMs === undefined) return {};
-    if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
-    throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
+    try {
+      const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
+      const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
+      if (requeueAfterMs === undefined) return {};
+      if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
+      throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
+    } catch (error) {
+      throw thrownBy(error);
+    }
   }
 
   #tellFailure(
     { cluster, failing }: Attachment<T>,
-    { value, failures }: Job<Request>,
-    result: ReconcileResult,
+    { value, failures }: Job<ReconcileRequest>,
+    result: ReconcileOutcome,
     error: unknown,
   ): void {
     const key = keyOfRequest(value);
-    const fields = this.#fields(cluster, value);
+    const fields = { ...this.#fields(cluster, value), ...codeFieldOf(error) };
     const message = `reconcile of ${key} on ${cluster.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
     if (result === 'cancelled' || failing.has(key)) debug(this.#context.logger, fields, message);
     else warn(this.#context.logger, fields, message);
     if (result !== 'cancelled') failing.add(key);
   }
 
-  #fields({ name }: Cluster, request?: Request): LogFields {
+  #fields({ name }: Cluster, request?: ReconcileRequest): LogFields {
     return { controller: this.name, cluster: name, ...(request ? { object: keyOfRequest(request) } : {}) };
   }
 }

@@ -1,63 +1,80 @@
-/** What a controller's author says. */
+/** The options of a controller. */
 import { z } from 'zod';
-import { milliseconds } from '../../option-schemas.ts';
+import { milliseconds } from '../../options/option-schemas.ts';
 import type { Cluster } from '../cluster.ts';
 import type { InformerOptions } from '../informer/informer.ts';
 import { informerSchema, informerShape } from '../informer/options.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { functionOf, text } from '../option-schemas.ts';
 
-/** What is to be reconciled. */
-export interface Request {
-  /** Absent where the resource has none. */
+/** An object to reconcile. */
+export interface ReconcileRequest {
+  /** Absent for resources without namespaces. */
   readonly namespace?: string;
   readonly name: string;
 }
 
 export interface ReconcileContext<T extends KubernetesObject = KubernetesObject> {
   readonly cluster: Cluster;
-  /** The newest that is known; `undefined` where it is gone. Shared: do not change it. */
+  /** The object as the cache has it; `undefined` after it was deleted. Shared: do not change it. */
   readonly object: T | undefined;
-  /** Aborted when the cluster is disengaged, the time is over, or the fleet ends. Hand it to what you call. */
+  /** Aborted when the cluster is disengaged, after `reconcileTimeoutMs`, and when the fleet ends. Pass it to your requests. */
   readonly signal: AbortSignal;
 }
 
-/** What a reconcile may return. */
-export interface ReconcileReturn {
-  /** Milliseconds after which it is wanted again, whatever happens. */
+/** The result of a reconcile. */
+export interface ReconcileResult {
+  /** Milliseconds after which the object is reconciled again, whatever happens until then. */
   readonly requeueAfterMs?: number;
 }
 
-/** Another resource whose changes matter. */
+/** Another resource whose changes lead to reconciles. */
 export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> extends InformerOptions<T> {
-  /** What has to be reconciled in the same cluster when this object has changed; asked for what it was, too. */
-  map(object: T, cluster: Cluster): readonly Request[];
+  /** Returns what to reconcile in the same cluster after a change of this object. Called with the object before the change, too. */
+  map(object: T, cluster: Cluster): readonly ReconcileRequest[];
 }
 
 /** Options of `fleet.controller`. */
 export interface ControllerOptions<T extends KubernetesObject = KubernetesObject> {
-  /** In logs and metrics; one controller of a fleet for each name. */
+  /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
-  /** What is reconciled. */
+  /** The resource that is reconciled. */
   readonly for: InformerOptions<T>;
-  /** Resources whose controlling owner is one of `for`: their owner is reconciled. */
+  /** Resources that objects of `for` own as controllers: after a change the owner is reconciled. */
   readonly owns?: readonly InformerOptions[];
   readonly watches?: readonly ControllerWatch[];
   /**
-   * Reconciles at once, over all clusters. A quarter of them is kept for clusters that have none under way, so that those whose
-   * reconciles hang hold up no other. Where more clusters begin to hang at once than places are kept, the others
-   * wait for one `reconcileTimeoutMs`: let it be some times as many as may hang together. Default: 100.
+   * Reconciles at once, over all clusters. A quarter of these slots is reserved for clusters without a running reconcile, so that
+   * clusters whose reconciles hang do not delay the others. If as many clusters hang as there are reserved slots, they can fill
+   * every slot until they time out: set it to a few times the number of clusters that may hang together.
+   *
+   * @default 100
    */
   readonly concurrency?: number;
-  /** Reconciles at once in one cluster. Default: 4. */
+  /**
+   * Reconciles at once in one cluster.
+   *
+   * @default 4
+   */
   readonly perClusterConcurrency?: number;
-  /** Milliseconds until a reconcile's signal aborts, and it counts as failed. Default: 120_000. */
+  /**
+   * Milliseconds until the signal of a reconcile aborts and it counts as failed.
+   *
+   * @default 120_000
+   */
   readonly reconcileTimeoutMs?: number;
-  /** Milliseconds that an item waits after a failure: at first, doubling, and at most. Default: 5 and 1_000_000. */
+  /**
+   * Milliseconds before a failed object is retried: the first pause, which doubles with each failure, and the longest.
+   *
+   * @default { firstMs: 5, longestMs: 1_000_000 }
+   */
   readonly backoff?: { readonly firstMs?: number; readonly longestMs?: number };
-  /** Brings one object to where it should be. Called for one object of a cluster once at a time; what it throws is tried again. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most reconcile functions return nothing, and are async
-  reconcile(request: Request, context: ReconcileContext<T>): Promise<ReconcileReturn | void> | ReconcileReturn | void;
+  /** Reconciles one object. Calls for one object of a cluster never overlap; after an error the object is retried. */
+  reconcile(
+    request: ReconcileRequest,
+    context: ReconcileContext<T>,
+    // biome-ignore lint/suspicious/noConfusingVoidType: most reconcile functions return nothing, and are async
+  ): Promise<ReconcileResult | void> | ReconcileResult | void;
 }
 
 const wholeNumber = (fallback: number) =>

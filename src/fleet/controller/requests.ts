@@ -1,12 +1,12 @@
-/** Which requests objects stand for. Pure. */
+/** Turns objects into requests. Pure. */
 import type { KubernetesObject, OwnerReference } from '../kubernetes-object.ts';
-import type { Request } from './options.ts';
+import type { ReconcileRequest } from './options.ts';
 
-export function requestOf({ metadata: { name, namespace } }: KubernetesObject): Request {
+export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-export function readRequests(returned: unknown): readonly Request[] {
+export function readRequests(returned: unknown): readonly ReconcileRequest[] {
   const requests: readonly unknown[] = [...(returned as Iterable<unknown>)]; // throws where it is none
   return requests.map((request) => {
     const { name, namespace } = Object(request);
@@ -17,24 +17,24 @@ export function readRequests(returned: unknown): readonly Request[] {
   });
 }
 
-export function keyOfRequest({ name, namespace }: Request): string {
+export function keyOfRequest({ name, namespace }: ReconcileRequest): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** The controlling owner, where it is of a kind; versions may differ. Throws a `TypeError` that names the field which cannot be read. */
+/** The controlling owner, if it is of this kind in any version. @throws TypeError that names a field which cannot be read */
 export function ownersOf(
   { metadata: { ownerReferences, namespace } }: KubernetesObject,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   namespaced: boolean | undefined,
-): readonly Request[] {
-  // No owner has been seen yet: the first one is reconciled when it comes.
+): readonly ReconcileRequest[] {
+  // No owner exists yet: the first one is reconciled when it is created.
   if (namespaced === undefined) return [];
   return readControllers(ownerReferences)
     .filter((owner) => owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion))
     .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
 }
 
-/** What a server sends, and what a transform leaves of it, may be anything. */
+/** A server may send anything, and a transform may leave anything of it. */
 function readControllers(references: unknown): readonly Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>[] {
   if (references === undefined || references === null) return [];
   if (!Array.isArray(references)) throw new TypeError('metadata.ownerReferences is no list');

@@ -1,19 +1,20 @@
-/** Turns that go round the clusters, so that none makes another wait. Knows nothing of what work is. */
+/** Serves the queues of all clusters in turn, so that no cluster delays another. */
+
+import { ClusterQueue, type Job, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './cluster-queue.ts';
 import { Fifo } from './fifo.ts';
-import { type Job, Lane, type Rank, ranks, turnsForInitial, type WorkQueueOptions } from './lane.ts';
 
 /**
- * One of so many places is kept for lanes that have none, and that have ended their last work in time: lanes whose work hangs
- * leave it to the others.
+ * One in this many slots is reserved for clusters that have none and whose last reconcile ended in time, so that clusters whose
+ * reconciles hang cannot take all of them.
  */
 const keptOf = 4;
 
 export class WorkQueue<T> {
   readonly #options: WorkQueueOptions;
-  readonly #rings = { change: new Fifo<Lane<T>>(), initial: new Fifo<Lane<T>>() };
-  /** Lanes whose turn has come while there were none but kept places. */
-  readonly #parked = { change: new Set<Lane<T>>(), initial: new Set<Lane<T>>() };
-  readonly #lanes = new Set<Lane<T>>();
+  readonly #rings = { change: new Fifo<ClusterQueue<T>>(), initial: new Fifo<ClusterQueue<T>>() };
+  /** Queues whose turn has come while only reserved slots were free. */
+  readonly #parked = { change: new Set<ClusterQueue<T>>(), initial: new Set<ClusterQueue<T>>() };
+  readonly #queues = new Set<ClusterQueue<T>>();
   readonly #kept: number;
   #working = 0;
   #changesInARow = 0;
@@ -25,27 +26,27 @@ export class WorkQueue<T> {
     this.#kept = Math.floor(options.places / keptOf);
   }
 
-  /** How many items have been queued so far. */
+  /** Items that have been queued so far, for metrics. */
   get adds(): number {
     return this.#adds;
   }
 
-  /** Items that could be worked on now. */
+  /** Items that wait for a slot. */
   get depth(): number {
     let depth = 0;
-    for (const lane of this.#lanes) depth += lane.depth;
+    for (const queue of this.#queues) depth += queue.depth;
     return depth;
   }
 
-  /** Items that are worked on. */
+  /** Items that have a slot. */
   get working(): number {
     return this.#working;
   }
 
-  /** A lane of its own for a cluster. */
-  lane(name: string): Lane<T> {
-    for (const lane of this.#lanes) if (lane.closed) this.#forget(lane);
-    const lane = new Lane<T>(name, this.#options, {
+  /** Creates the queue of a cluster. */
+  queueOf(name: string): ClusterQueue<T> {
+    for (const queue of this.#queues) if (queue.closed) this.#forget(queue);
+    const queue = new ClusterQueue<T>(name, this.#options, {
       added: () => {
         this.#adds += 1;
       },
@@ -63,16 +64,16 @@ export class WorkQueue<T> {
       },
       changed: (changed) => this.#unpark(changed),
     });
-    this.#lanes.add(lane);
-    return lane;
+    this.#queues.add(queue);
+    return queue;
   }
 
-  /** The next item, of the lane whose turn it is; `undefined` where there is none, or no place for it. */
+  /** Takes the next item, of the queue whose turn it is; `undefined` if there is none, or no slot for it. */
   take(): Job<T> | undefined {
     const initialsTurn = this.#changesInARow >= turnsForInitial - 1;
     for (const rank of initialsTurn ? ranks.toReversed() : ranks) {
-      for (let lane = this.#next(rank); lane; lane = this.#next(rank)) {
-        const job = lane.take(rank);
+      for (let queue = this.#next(rank); queue; queue = this.#next(rank)) {
+        const job = queue.take(rank);
         if (!job) continue;
         this.#changesInARow = job.rank === 'change' ? this.#changesInARow + 1 : 0;
         return job;
@@ -81,38 +82,38 @@ export class WorkQueue<T> {
     return undefined;
   }
 
-  /** The next lane that may have one of the places that are free. */
-  #next(rank: Rank): Lane<T> | undefined {
+  /** The next queue that may use a free slot. */
+  #next(rank: Rank): ClusterQueue<T> | undefined {
     const free = this.#options.places - this.#working;
     if (free <= 0) return undefined;
     const [ring, parked] = [this.#rings[rank], this.#parked[rank]];
     if (free > this.#kept) {
-      // By turns: neither those that have waited for such a place nor those that come may starve.
+      // Alternates, so that neither parked queues nor new ones starve.
       this.#parkedHasTurn = !this.#parkedHasTurn;
       const [first] = this.#parkedHasTurn || ring.size === 0 ? parked : [];
       if (!first) return ring.shift();
       parked.delete(first);
       return first;
     }
-    for (let lane = ring.shift(); lane; lane = ring.shift()) {
-      if (lane.isFree) return lane;
-      parked.add(lane);
+    for (let queue = ring.shift(); queue; queue = ring.shift()) {
+      if (queue.isFree) return queue;
+      parked.add(queue);
     }
     return undefined;
   }
 
-  /** A lane that was parked may have a kept place now. */
-  #unpark(lane: Lane<T>): void {
-    if (!lane.isFree) return;
+  /** A parked queue may use a reserved slot now. */
+  #unpark(queue: ClusterQueue<T>): void {
+    if (!queue.isFree) return;
     for (const rank of ranks) {
-      if (!this.#parked[rank].delete(lane)) continue;
-      this.#rings[rank].push(lane);
+      if (!this.#parked[rank].delete(queue)) continue;
+      this.#rings[rank].push(queue);
       this.#options.ready();
     }
   }
 
-  #forget(lane: Lane<T>): void {
-    this.#lanes.delete(lane);
-    for (const rank of ranks) this.#parked[rank].delete(lane);
+  #forget(queue: ClusterQueue<T>): void {
+    this.#queues.delete(queue);
+    for (const rank of ranks) this.#parked[rank].delete(queue);
   }
 }

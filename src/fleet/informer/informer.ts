@@ -1,8 +1,9 @@
-/** A reflector with a cache: one for each resource of a cluster, however many read it. */
+/** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
-import { abortable } from '../../abortable.ts';
-import { type BackoffLimits, backoffMs } from '../../backoff.ts';
-import { reasonOf } from '../../callbacks.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+import { abortable } from '../../util/abortable.ts';
+import { backoffMs, watchBackoff } from '../../util/backoff.ts';
+import { codeFieldOf } from '../../util/errno.ts';
 import { sleep } from '../clock.ts';
 import { ask, guard, warn } from '../guard.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
@@ -13,20 +14,32 @@ import {
   type ReflectorContext,
   type ReflectorRestart,
 } from '../reflect/reflector.ts';
-import { inSlice } from '../reflect/slices.ts';
+import { inTurn } from '../reflect/turns.ts';
+import { ListSize } from './list-size.ts';
 import { type Change, type InformerEvent, Pending } from './pending.ts';
 import { type Indexer, Store } from './store.ts';
 
-/** What an informer is for. Equal options, with the same functions, share one. */
+/** Options of an informer. Equal options, with the same functions, share one. */
 export interface InformerOptions<T extends KubernetesObject = KubernetesObject> extends ReflectedResource {
-  /** What is kept of an object, for example without what nobody reads. Name and namespace stay. */
+  /**
+   * The most objects in a list. A larger list fails.
+   * @default as many as the memory has room for
+   */
+  readonly maxObjects?: number;
+  /**
+   * The most bytes in a list, as the server sends it.
+   *
+   * @default any number, while the heap is less than six tenths full
+   */
+  readonly maxBytes?: number;
+  /** Returns the object to cache, for example without fields that you do not read. Keep the name and namespace. */
   transform?(object: T): T;
-  /** By name: the values under which `byIndex` finds an object. */
+  /** Index functions by name. They return the values under which `byIndex` finds an object. */
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
 }
 
-/** Why an informer does not hear from its server at the moment. */
-export interface InformerTrouble {
+/** Why an informer currently receives nothing from its server. */
+export interface InformerProblem {
   /** A stable word, for example `forbidden`. */
   readonly reason: string;
   readonly message: string;
@@ -34,13 +47,28 @@ export interface InformerTrouble {
   readonly since: number;
 }
 
-const limits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
-/** How many keys are looked at in one piece. */
+/** What an informer reports to the cluster or the hub that it belongs to. */
+export interface InformerListener {
+  restarted?(restart: ReflectorRestart): void;
+  /** `hasSynced` or `problem` has changed. */
+  changed?(): void;
+}
+
+/** A list in progress. New objects enter the cache when it is complete, so that a failed list leaves nothing behind. */
+interface Listing<T> {
+  readonly size: ListSize;
+  /** Keys of cached objects that were listed. */
+  readonly known: Set<string>;
+  /** Listed objects that are not in the cache. */
+  readonly fresh: Map<string, T>;
+}
+
+/** How many keys are handled in one piece of work. */
 const piece = 1_000;
 
 /**
- * The objects of one resource on one cluster, kept up to date until the cluster is disengaged. What is in it was so a moment
- * ago; where the server is away it stays as it was. Objects are shared: do not change them.
+ * Caches the objects of one resource on one cluster, and keeps them up to date until the cluster is disengaged. While the server is
+ * unreachable the cache keeps its last state. Objects are shared: do not change them.
  *
  * @example
  * for await (const event of cluster.informer({ apiVersion: 'v1', kind: 'Node' })) console.log(event.type, event.object.metadata.name);
@@ -51,44 +79,43 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #signal: AbortSignal;
   readonly #store: Store<T>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
-  readonly #restarts: (restart: ReflectorRestart) => void;
+  readonly #listener: InformerListener;
   readonly #sync = Promise.withResolvers<void>();
   #hasSynced = false;
-  /** The keys that the list under way has named so far; not kept where nothing was cached when it began. */
-  #listed: Set<string> | undefined;
-  /** An object of the same version is the same object. Not so after the server's data were restored. */
+  #listing: Listing<T> | undefined;
+  /** Equal versions mean equal objects. False after the server's data was restored from a backup. */
   #versionsCount = true;
-  #trouble: InformerTrouble | undefined;
+  #problem: InformerProblem | undefined;
 
   /** @internal Made by `Cluster.informer`. */
   constructor(
     options: InformerOptions<T>,
     context: ReflectorContext,
     signal: AbortSignal,
-    restarts: (restart: ReflectorRestart) => void = () => {},
+    listener: InformerListener = {},
   ) {
     this.options = options;
     this.#context = context;
     this.#signal = signal;
-    this.#restarts = restarts;
+    this.#listener = listener;
     this.#store = new Store(guardedIndexers(options.indexers ?? {}, context));
-    // Whoever does not ask whether it has synced need not hear that it never will.
+    // Avoids an unhandled rejection.
     this.#sync.promise.catch(() => undefined);
     signal.addEventListener('abort', () => this.#sync.reject(signal.reason), { once: true });
     this.#run();
   }
 
-  /** The first list is complete. Before it `get` and `list` know a part. */
+  /** Whether the first list is complete. The cache is empty before that. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Why the server is not heard from at the moment; what is cached stays readable. */
-  get trouble(): InformerTrouble | undefined {
-    return this.#trouble;
+  /** Why nothing arrives from the server at the moment. Cached objects stay readable. */
+  get problem(): InformerProblem | undefined {
+    return this.#problem;
   }
 
-  /** Resolves when the first list is complete. Rejects with the reason where the cluster is disengaged, or `signal` aborts, before. */
+  /** Resolves when the first list is complete. Rejects with the reason if the cluster is disengaged, or `signal` aborts, before that. */
   synced({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     return abortable(() => this.#sync.promise, signal);
   }
@@ -102,20 +129,23 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#store.get(key);
   }
 
-  /** All of them, or those of a namespace. */
+  /** Returns all objects, or those of a namespace. */
   list(namespace?: string): readonly T[] {
     const all = this.#store.list();
     return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
   }
 
-  /** Those that the indexer of this name has put under this value. Throws a `TypeError` for an index that is not there. */
+  /**
+   * Returns the objects for which this indexer returned this value.
+   * @throws {TypeError} if there is no indexer of this name
+   */
   byIndex(index: string, value: string): readonly T[] {
     return this.#store.byIndex(index, value);
   }
 
   /**
-   * What is there, and then what changes. Each loop sees all of it, at its own pace: a slow one gets the changes of one object
-   * as one event. Ends when the cluster is disengaged.
+   * Yields the cached objects, then their changes. Each loop sees every object at its own pace: a slow loop gets several changes of one
+   * object as one event. Ends when the cluster is disengaged.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<InformerEvent<T>, void> {
     const pending = new Pending<T>();
@@ -136,13 +166,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     }
   }
 
-  /** @internal Told of each change at once. Returns what ends it. */
+  /** @internal Calls `listener` at each change, synchronously. Returns the function that unsubscribes it. */
   subscribe(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Begins again after a fault of its own, as after one of the server. Never rejects. */
+  /** Restarts after a fault of its own as after one of the server. Never rejects. */
   async #run(): Promise<void> {
     const { clock, logger, fields } = this.#context;
     for (let failures = 1; !this.#signal.aborted; failures++) {
@@ -150,11 +180,12 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
         await this.#reflect();
       } catch (error) {
         const message = `the informer of ${this.options.kind} begins again, which is a fault of this package or of transform: ${reasonOf(error)}`;
-        warn(logger, fields, message);
-        this.#trouble = { reason: 'other', message, since: clock.now() };
+        warn(logger, { ...fields, ...codeFieldOf(error) }, message);
+        this.#problem = { reason: 'other', message, since: clock.now() };
         this.#versionsCount = false;
-        const afterMs = backoffMs(failures, limits);
-        this.#restarts({ reason: 'other', error: new Error(message), afterMs });
+        this.#dropListing();
+        const afterMs = backoffMs(failures, watchBackoff);
+        this.#listener.restarted?.({ reason: 'other', error: new Error(message), afterMs });
         await sleep(clock, afterMs, this.#signal).catch(() => undefined);
       }
     }
@@ -164,13 +195,19 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const { clock } = this.#context;
     const reflector = new Reflector<T>(this.options, this.#context, {
       opened: () => {
-        this.#trouble = undefined;
+        this.#problem = undefined;
       },
       restarts: (restart) => {
         const { reason, error, afterMs } = restart;
         if (afterMs > 0)
-          this.#trouble = { reason, message: reasonOf(error), since: this.#trouble?.since ?? clock.now() };
-        this.#restarts(restart);
+          this.#problem = { reason, message: reasonOf(error), since: this.#problem?.since ?? clock.now() };
+        this.#dropListing();
+        this.#listener.restarted?.(restart);
+      },
+      listed: (objects, bytes) => this.#listing?.size.add(objects, bytes),
+      slow: (message) => {
+        this.#problem ??= { reason: 'timeout', message, since: clock.now() };
+        this.#listener.changed?.();
       },
       doubtful: () => {
         this.#versionsCount = false;
@@ -186,22 +223,25 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   #take(event: Exclude<ReflectorEvent<T>, { type: 'InitDone' }>): void {
     if (event.type === 'Init') {
-      this.#listed = this.#store.size === 0 ? undefined : new Set();
+      this.#dropListing();
+      this.#listing = { size: new ListSize(this.options), known: new Set(), fresh: new Map() };
       return;
     }
     const { type, object } = event;
     const key = keyOf(object);
+    const listing = this.#listing;
     if (type === 'Delete') {
-      this.#listed?.delete(key);
+      listing?.known.delete(key);
+      listing?.fresh.delete(key);
       this.#delete(key, this.#transformed(object));
       return;
     }
-    this.#listed?.add(key);
     const before = this.#store.get(key);
+    if (before) listing?.known.add(key);
     const { uid, resourceVersion } = object.metadata;
     if (
       before &&
-      (this.#versionsCount || !this.#listed) &&
+      (this.#versionsCount || !listing) &&
       resourceVersion !== undefined &&
       before.metadata.resourceVersion === resourceVersion &&
       before.metadata.uid === uid
@@ -209,39 +249,58 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       return;
     const after = this.#transformed(object);
     if (!after) {
-      // As in client-go the object stays as it was: who is told that it is gone would clean up after one that is there.
+      // As in client-go the cached object stays: a delete event would make controllers clean up after an object that exists.
       if (before?.metadata.uid !== uid) this.#delete(key, undefined);
       return;
     }
-    this.#store.set(key, after);
-    this.#tell({ key, before, after, initial: !this.#hasSynced });
+    if (listing && !before) listing.fresh.set(key, after);
+    else this.#set(key, before, after);
   }
 
-  /** What the list has not named is gone. */
+  /** Deletes what was not listed, and adds the new objects to the cache. */
   async #endList(): Promise<void> {
-    const listed = this.#listed;
-    this.#listed = undefined;
-    const keys = this.#store.keys();
+    const listing = this.#listing;
     this.#versionsCount = true;
-    for (let rest = listed ? this.#store.size : 0; rest > 0; rest -= piece) {
-      await inSlice(() => {
-        for (let i = 0; i < piece; i++) {
-          const { done, value } = keys.next();
-          if (done) return;
-          if (listed?.has(value) === false) this.#delete(value, undefined);
+    if (listing) {
+      await this.#inTurns(this.#store.keys(), (key) => {
+        if (!listing.known.has(key)) this.#delete(key, undefined);
+      });
+      await this.#inTurns(listing.fresh.entries(), ([key, object]) => this.#set(key, undefined, object));
+    }
+    this.#dropListing();
+    this.#problem = undefined;
+    if (!this.#hasSynced) this.#sync.resolve();
+    this.#hasSynced = true;
+    this.#listener.changed?.();
+  }
+
+  async #inTurns<E>(entries: Iterator<E>, each: (entry: E) => void): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      await inTurn(this.#context.server, 0, () => {
+        for (let i = 0; i < piece && !isDone; i++) {
+          const { done = false, value } = entries.next();
+          isDone = done;
+          if (!done) each(value);
         }
       });
     }
-    if (this.#hasSynced) return;
-    this.#hasSynced = true;
-    this.#sync.resolve();
+  }
+
+  #dropListing(): void {
+    this.#listing?.size.end();
+    this.#listing = undefined;
+  }
+
+  #set(key: string, before: T | undefined, after: T): void {
+    this.#store.set(key, after);
+    this.#notify({ key, before, after, initial: !this.#hasSynced });
   }
 
   #delete(key: string, last: T | undefined): void {
     const before = this.#store.get(key);
     if (!before) return;
     this.#store.delete(key);
-    this.#tell({ key, before, after: undefined, gone: last ?? before, initial: false });
+    this.#notify({ key, before, after: undefined, gone: last ?? before, initial: false });
   }
 
   #transformed(object: T): T | undefined {
@@ -254,13 +313,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       `transform of ${object.kind} ${keyOf(object)}`,
       () => transform(object),
       (kept) => {
-        if (typeof Object(Object(kept).metadata).name === 'string') return kept as T; // what is in it is the author's
+        if (typeof Object(Object(kept).metadata).name === 'string') return kept as T; // its content is the author's responsibility
         throw new TypeError('it returned no object with metadata');
       },
     );
   }
 
-  #tell(change: Change<T>): void {
+  #notify(change: Change<T>): void {
     const { logger, fields } = this.#context;
     for (const listener of this.#listeners) {
       guard(logger, { ...fields, object: change.key }, `a listener for ${this.options.kind} ${change.key}`, () =>
@@ -275,7 +334,7 @@ function textsOf(values: unknown): readonly string[] {
   throw new TypeError('it returned no list of texts');
 }
 
-/** An indexer that throws finds the object under nothing. */
+/** If an indexer throws, its index does not have the object. */
 function guardedIndexers<T extends KubernetesObject>(
   indexers: Readonly<Record<string, Indexer<T>>>,
   { logger, fields }: ReflectorContext,

@@ -4,45 +4,47 @@ import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 
-/** More of one resource than anybody means to have: functions that are made anew at each call share nothing. */
+/** So many informers of one resource are hardly intended: functions created at each call cannot be shared. */
 const suspicious = 8;
 
 export class Informers {
   readonly #context: ReflectorContext;
   readonly #signal: AbortSignal;
-  readonly #restarts: (informer: Informer, restart: ReflectorRestart) => void;
-  readonly #synced: () => void;
+  readonly #restarted: (informer: Informer, restart: ReflectorRestart) => void;
+  readonly #changed: () => void;
   readonly #byResource = new Map<string, Informer[]>();
 
   constructor(
     context: ReflectorContext,
     signal: AbortSignal,
-    restarts: (informer: Informer, restart: ReflectorRestart) => void,
-    synced: () => void = () => {},
+    restarted: (informer: Informer, restart: ReflectorRestart) => void,
+    changed: () => void = () => {},
   ) {
-    this.#synced = synced;
     this.#context = context;
     this.#signal = signal;
-    this.#restarts = restarts;
+    this.#restarted = restarted;
+    this.#changed = changed;
   }
 
   *[Symbol.iterator](): IterableIterator<Informer> {
     for (const informers of this.#byResource.values()) yield* informers;
   }
 
-  /** The informer for these options; a new one begins at once. Throws the signal's reason after the end. */
+  /** Returns the informer for these options, and starts a new one at once. Throws the signal's reason after the end. */
   get<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
     this.#signal.throwIfAborted();
-    const { apiVersion, kind, namespace, labelSelector, fieldSelector, keepManagedFields = false } = options;
-    const key = JSON.stringify([apiVersion, kind, namespace, labelSelector, fieldSelector, keepManagedFields]);
+    const { apiVersion, kind, namespace, labelSelector, fieldSelector } = options;
+    const { keepManagedFields = false, maxObjects, maxBytes } = options;
+    const selectors = [namespace, labelSelector, fieldSelector];
+    const key = JSON.stringify([apiVersion, kind, ...selectors, keepManagedFields, maxObjects, maxBytes]);
     const informers = this.#byResource.get(key) ?? [];
     const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type
-    const informer = new Informer<T>(options, this.#context, this.#signal, (restart) =>
-      this.#restarts(informer as unknown as Informer, restart),
-    );
+    const informer = new Informer<T>(options, this.#context, this.#signal, {
+      restarted: (restart) => this.#restarted(informer as unknown as Informer, restart),
+      changed: this.#changed,
+    });
     this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
-    informer.synced().then(this.#synced, () => undefined);
     const { logger, fields } = this.#context;
     debug(logger, fields, `informer for ${kind} (${apiVersion})`);
     if (informers.length + 1 === suspicious) {

@@ -1,17 +1,17 @@
 /**
- * What one consumer of an informer has not seen yet. Changes of one object are merged: however slowly it reads, there is never
- * more than one entry for each object that it has seen or that is there.
+ * The changes that one consumer of an informer has not seen yet. Changes of one object are merged, so that a slow consumer has at most
+ * one entry for each object that it has seen or that exists.
  */
 import type { KubernetesObject } from '../kubernetes-object.ts';
 
-/** An object is as it is now, or is gone. */
+/** An object was added, changed or deleted. */
 export type InformerEvent<T extends KubernetesObject = KubernetesObject> =
   | {
       readonly type: 'Apply';
       readonly object: T;
-      /** As the consumer saw it last; absent where it is new to it. */
+      /** The state that the consumer saw last; absent if it has not seen the object. */
       readonly old?: T;
-      /** It was there when the loop began, or is of the informer's first list. client-go calls it `isInInitialList`. */
+      /** The object existed when the loop began, or is of the informer's first list. client-go calls it `isInInitialList`. */
       readonly initial: boolean;
     }
   | { readonly type: 'Delete'; readonly object: T };
@@ -21,14 +21,14 @@ export interface Change<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
-  /** Where it is gone: as it was last. */
+  /** The last state of a deleted object. */
   readonly gone?: T;
   /** It comes from the informer's first list. */
   readonly initial: boolean;
 }
 
 interface Entry<T> {
-  /** As the consumer saw it last. */
+  /** The state that the consumer saw last. */
   readonly seen: T | undefined;
   readonly after: T | undefined;
   readonly gone: T | undefined;
@@ -46,19 +46,19 @@ export class Pending<T extends KubernetesObject> {
   add({ key, before, after, gone, initial }: Change<T>): void {
     const entry = this.#entries.get(key);
     const seen = entry ? entry.seen : before;
-    // Of another object of the same name the consumer has seen nothing.
+    // The consumer has not seen this object, only another one of the same name.
     const last = [gone, entry?.gone].find(
       (object) => object !== undefined && object.metadata.uid === seen?.metadata.uid,
     );
-    // What was there stays so where it changes before the consumer has seen it.
+    // An initial object stays initial if it changes before the consumer has seen it.
     const isInitial = initial || (entry?.initial === true && entry.after?.metadata.uid === after?.metadata.uid);
-    // It came and went, and the consumer has seen nothing of it.
+    // It was created and deleted before the consumer has seen it.
     if (seen === undefined && after === undefined) this.#entries.delete(key);
     else this.#entries.set(key, { seen, after, gone: last, initial: seen === undefined && isInitial });
     this.#wake();
   }
 
-  /** The next object's events: two where another object of the same name has taken its place. */
+  /** Takes the next object's events: two if another object of the same name has replaced it. */
   take(): readonly InformerEvent<T>[] {
     const [next] = this.#entries;
     if (!next) return [];
@@ -73,7 +73,7 @@ export class Pending<T extends KubernetesObject> {
     ];
   }
 
-  /** Resolves when something is there, or `wake` is called. */
+  /** Resolves when there is a change, or `wake` is called. */
   async changed(): Promise<void> {
     if (this.#entries.size > 0) return;
     await new Promise<void>((resolve) => {

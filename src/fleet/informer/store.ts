@@ -1,13 +1,13 @@
-/** The objects of one resource by their key, and by the indexes that were asked for. Synchronous, and knows no server. */
+/** Stores the objects of one resource by key and by index. Synchronous; must not know a server. */
 import type { KubernetesObject } from '../kubernetes-object.ts';
 
-/** The values under which an object is found. */
+/** Returns the values under which an object is found. */
 export type Indexer<T> = { of(object: T): readonly string[] }['of'];
 
 interface Index<T> {
   readonly valuesOf: Indexer<T>;
   readonly keysOf: Map<string, Set<string>>;
-  /** What an object is found under now: the indexer is not asked again, it may answer in another way. */
+  /** The current index values of each object: the indexer might answer differently a second time. */
   readonly valuesByKey: Map<string, readonly string[]>;
 }
 
@@ -37,7 +37,7 @@ export class Store<T extends KubernetesObject> {
     return [...this.#objects.values()];
   }
 
-  /** Throws a `TypeError` where there is no such index. */
+  /** @throws {TypeError} if there is no such index */
   byIndex(name: string, value: string): readonly T[] {
     const index = this.#indexes.get(name);
     if (!index)

@@ -1,16 +1,26 @@
 /**
  * A Lease as this process sees it, from answers and watches. Whether it has expired depends on the time since a change was
- * seen, on this machine's monotonic clock. Times that others wrote are not used.
+ * seen, on this machine's monotonic clock. Times that other machines wrote are not used.
  */
 import type { Clock } from '../clock.ts';
 import { isOlder } from '../reflect/events.ts';
 import { durationOf, holderOf, type Lease } from './lease.ts';
+
+/**
+ * For how long others wait for the holder of a Lease, which says a number of milliseconds or none. Processes may have different
+ * durations, and the longer one counts. More than twice the own duration is not believed: anyone can write that number.
+ */
+export function believedMs(saidMs: number | undefined, ownMs: number): number {
+  return Math.min(Math.max(saidMs ?? ownMs, ownMs), 2 * ownMs);
+}
 
 /** The Lease as it was seen last. */
 interface Observation {
   /** `undefined` where it is gone; its last holder may go on for a while. */
   readonly lease: Lease | undefined;
   readonly holder: string | undefined;
+  /** The newest version that is known of it, also where it is gone. */
+  readonly version: Lease['metadata'] | undefined;
   /** The clock's uptime in which it was first seen like this. */
   readonly at: number;
   readonly durationMs: number;
@@ -18,18 +28,24 @@ interface Observation {
 
 export class LeaseView {
   readonly #clock: Clock;
-  readonly #lasts: (saidMs: number | undefined) => number;
+  readonly #durationMs: number;
   #observation: Observation | undefined;
+  #wasSeen = false;
 
-  /** `lasts`: the milliseconds for which a Lease is its holder's, by what it says itself. */
-  constructor(clock: Clock, lasts: (saidMs: number | undefined) => number) {
+  /** `durationMs`: for how long this process holds its own Leases. */
+  constructor(clock: Clock, durationMs: number) {
     this.#clock = clock;
-    this.#lasts = lasts;
+    this.#durationMs = durationMs;
   }
 
-  /** Whether anything is known of it. */
+  /** Whether anything is known of it, if only that there is none. */
   get isKnown(): boolean {
     return this.#observation !== undefined;
+  }
+
+  /** Whether there ever was one. */
+  get wasSeen(): boolean {
+    return this.#wasSeen;
   }
 
   /** `undefined` where there is none, or nothing is known. */
@@ -37,7 +53,7 @@ export class LeaseView {
     return this.#observation?.lease;
   }
 
-  /** Who the Lease says has it. It may have expired. */
+  /** The holder that it names, or did when it was there. It may have expired. */
   get holder(): string | undefined {
     return this.#observation?.holder;
   }
@@ -47,43 +63,52 @@ export class LeaseView {
     return this.#observation?.at;
   }
 
-  /** The clock's uptime from which on its holder has lost it; 0 where nobody has it. */
+  /** The clock's uptime from which on no process holds it; 0 where it is free. */
   get expiresAt(): number {
-    const { holder, at, durationMs } = this.#observation ?? {};
-    return holder === undefined || at === undefined || durationMs === undefined ? 0 : at + durationMs;
+    if (!this.#observation) return 0;
+    const { lease, holder, at, durationMs } = this.#observation;
+    return lease && holder === undefined ? 0 : at + durationMs;
   }
 
-  /** Somebody has it. */
+  /** A process may hold it. */
   get isLive(): boolean {
     return this.#clock.uptime() < this.expiresAt;
   }
 
-  /** A watch says how it is. Returns whether that is news: an event may come after an answer that is newer. */
+  /** A watch or a list shows it. Returns whether that is news: an event may come after an answer that is newer. */
   observe(lease: Lease): boolean {
     return !this.#isOld(lease) && this.accept(lease);
   }
 
-  /** A watch says that it is gone; `last` is what it was, with the version in which it went. */
+  /** A watch shows that it is gone; `last` is what it was, with the version in which it went. */
   observeDeleted(last: Lease): boolean {
-    return !this.#isOld(last) && this.acceptAbsence();
+    return !this.#isOld(last) && this.acceptAbsence(last.metadata);
   }
 
   /** The server has answered that it is like this, whatever was known before. */
   accept(lease: Lease): boolean {
-    const known = this.#observation?.lease?.metadata;
+    const { version, at: before } = this.#observation ?? {};
     const { uid, resourceVersion } = lease.metadata;
-    if (known && known.uid === uid && known.resourceVersion === resourceVersion) return false;
-    const durationMs = this.#lasts(durationOf(lease));
-    this.#observation = { lease, holder: holderOf(lease), at: this.#clock.uptime(), durationMs };
+    const isSame = version !== undefined && version.uid === uid && version.resourceVersion === resourceVersion;
+    if (isSame && this.lease) return false;
+    this.#wasSeen = true;
+    const durationMs = believedMs(durationOf(lease), this.#durationMs);
+    // A Lease that only lost its labels is not found by them, and has not changed since.
+    const at = isSame && before !== undefined ? before : this.#clock.uptime();
+    this.#observation = { lease, holder: holderOf(lease), version: lease.metadata, at, durationMs };
     return true;
   }
 
-  /** There is none. If there was one, somebody has deleted it by hand, and its holder does not know that yet. */
-  acceptAbsence(): boolean {
+  /**
+   * There is none. Where there was one, it was deleted by hand. Its holder does not know that yet, and need not be the one that
+   * was seen last: the whole duration counts from now.
+   */
+  acceptAbsence(version?: Lease['metadata']): boolean {
     const before = this.#observation;
     if (before && !before.lease) return false;
-    const { holder, durationMs = this.#lasts(undefined) } = before ?? {};
-    this.#observation = { lease: undefined, holder, durationMs, at: this.#clock.uptime() };
+    const durationMs = Math.max(before?.durationMs ?? 0, this.#durationMs);
+    const gone = { lease: undefined, holder: before?.holder, version: version ?? before?.version };
+    this.#observation = { ...gone, at: this.#clock.uptime(), durationMs };
     return true;
   }
 
@@ -93,7 +118,7 @@ export class LeaseView {
   }
 
   #isOld({ metadata }: Lease): boolean {
-    const known = this.#observation?.lease?.metadata;
+    const known = this.#observation?.version;
     return known !== undefined && isOlder(metadata.resourceVersion, known.resourceVersion);
   }
 }

@@ -1,11 +1,12 @@
-/** A Lease of `coordination.k8s.io/v1` as the wire has it, and what a lock reads and writes of it. Pure. */
+/** A Lease of `coordination.k8s.io/v1` as it is on the wire, and what is read and written of it. Pure. */
+import type { Clock } from '../clock.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 
 export const leaseKind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
 /** Any field may be absent: people and other programs write Leases too. */
 export interface LeaseSpec {
-  /** Who has it. Empty or absent: nobody. */
+  /** Empty or absent: it is free. */
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
   /** RFC 3339 with six digits of a second. */
@@ -27,7 +28,7 @@ export interface LeaseToWrite {
   readonly spec: LeaseSpec;
 }
 
-/** `undefined` where nobody has it. */
+/** `undefined` where it is free. */
 export function holderOf(lease: Lease): string | undefined {
   const holder: unknown = lease.spec?.holderIdentity;
   return typeof holder === 'string' && holder !== '' ? holder : undefined;
@@ -42,6 +43,33 @@ export function durationOf(lease: Lease): number | undefined {
 export function transitionsOf(lease: Lease): number {
   const transitions: unknown = lease.spec?.leaseTransitions;
   return typeof transitions === 'number' && transitions >= 0 ? transitions : 0;
+}
+
+/** The field is an int32. */
+const maxTransitions = 2 ** 31 - 1;
+
+/** `lease` as `holder` writes it to take it or to renew it. */
+export function heldSpec(
+  lease: Lease | undefined,
+  holder: string,
+  { clock, durationMs }: { readonly clock: Clock; readonly durationMs: number },
+): LeaseSpec {
+  const now = microTime(clock.now());
+  const isOwn = lease !== undefined && holderOf(lease) === holder;
+  return {
+    holderIdentity: holder,
+    leaseDurationSeconds: durationMs / 1_000,
+    acquireTime: (isOwn && lease.spec?.acquireTime) || now,
+    renewTime: now,
+    leaseTransitions: lease ? Math.min(transitionsOf(lease) + (isOwn ? 0 : 1), maxTransitions) : 0,
+  };
+}
+
+/** `lease` as it is written to make it free: what client-go writes. */
+export function releasedSpec(lease: Lease | undefined, clock: Clock): LeaseSpec {
+  const now = microTime(clock.now());
+  const times = { leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+  return { holderIdentity: '', leaseTransitions: lease ? transitionsOf(lease) : 0, ...times };
 }
 
 /** Milliseconds since 1970 as a Lease has them: a server takes exactly six digits of a second. */

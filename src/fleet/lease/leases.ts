@@ -1,6 +1,8 @@
-/** The Leases of one namespace on one server. A change succeeds only where nobody else has made one in the meantime. */
-import { FleetError } from '../../errors.ts';
-import { type ApiResponse, type ApiServer, textOf } from '../api-server.ts';
+/** The Leases of one namespace on one server. A change succeeds only where no other process has made one in the meantime. */
+
+import { FleetError } from '../../errors/index.ts';
+import { readBeginning } from '../../util/read-beginning.ts';
+import type { ApiResponse, ApiServer } from '../api-server.ts';
 import { groupPath } from '../discovery.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
@@ -78,7 +80,7 @@ export class ApiLeases implements Leases {
       return undefined;
     }
     if (response.statusCode !== expected) throw await this.refusal(response, what);
-    const text = await textOf(response.body, longestLease);
+    const text = (await readBeginning(response.body, longestLease)).toString();
     try {
       return readObject(JSON.parse(text), { ...leaseKind, keepManagedFields: false });
     } catch {

@@ -1,25 +1,25 @@
-/** Who has a cluster: of the members with one key, one at a time. */
-import type { Member } from './member.ts';
+/** Lets one lifecycle at a time have a cluster: several profiles may be of the same one. */
+import type { ClusterLifecycle } from './cluster-lifecycle.ts';
 
 export class Claims {
-  /** By what `identify` says. */
-  readonly #holders = new Map<string, Member>();
-  readonly #waiting = new Map<string, Set<Member>>();
+  /** By the result of `identify`. */
+  readonly #holders = new Map<string, ClusterLifecycle>();
+  readonly #waiting = new Map<string, Set<ClusterLifecycle>>();
 
-  /** Whether the member has the cluster now. If not it is poked when the cluster is free. */
-  claim(key: string, member: Member): boolean {
+  /** Claims the cluster. If that fails, the lifecycle is poked when the cluster is free. */
+  claim(key: string, lifecycle: ClusterLifecycle): boolean {
     const holder = this.#holders.get(key);
-    if (!holder || holder === member) {
-      this.#holders.set(key, member);
+    if (!holder || holder === lifecycle) {
+      this.#holders.set(key, lifecycle);
       return true;
     }
-    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(member));
+    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(lifecycle));
     return false;
   }
 
-  /** Whether it had it. */
-  release(key: string, member: Member): boolean {
-    if (this.#holders.get(key) !== member) return false;
+  /** Returns whether it had the cluster. */
+  release(key: string, lifecycle: ClusterLifecycle): boolean {
+    if (this.#holders.get(key) !== lifecycle) return false;
     this.#holders.delete(key);
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);

@@ -1,15 +1,16 @@
-/** The functions that are told of each engaged cluster. */
-import { abortable } from '../../abortable.ts';
-import { FleetError } from '../../errors.ts';
+/** The `onEngage` functions of a fleet. */
+import { FleetError } from '../../errors/index.ts';
+import { thrownBy } from '../../observability/callbacks.ts';
+import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 
-/** Told of a cluster that is taken into use. What it throws puts the cluster into `Backoff`. */
+/** Called with each cluster that is being engaged. An error puts the cluster into `Backoff`. */
 export type EngageHandler = (cluster: Cluster) => unknown;
 
-/** A registration of a function. */
+/** The registration of a handler. */
 export interface EngageEntry {
-  /** Calls it. Once it is ended nobody waits for it, and what it throws is of no consequence. */
+  /** Calls the handler. After `end` it is not waited for, and its error is ignored. */
   tell(cluster: Cluster): Promise<void>;
   end(): void;
 }
@@ -17,7 +18,7 @@ export interface EngageEntry {
 export class EngageHandlers {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  /** An entry of its own for each registration of the same function. */
+  /** One for each registration: a function may be registered twice. */
   readonly #entries = new Set<EngageEntry>();
 
   constructor(clock: Clock, timeoutMs: number) {
@@ -32,7 +33,7 @@ export class EngageHandlers {
         try {
           await abortable(async () => handler(cluster), ended.signal);
         } catch (error) {
-          if (!ended.signal.aborted) throw error;
+          if (!ended.signal.aborted) throw thrownBy(error);
         }
       },
       end: () => {
@@ -44,12 +45,12 @@ export class EngageHandlers {
     return entry;
   }
 
-  /** Those that come while somebody goes through them are among them; those that go are not. */
+  /** Includes handlers that are added during the iteration. */
   *[Symbol.iterator](): IterableIterator<EngageHandler> {
     for (const { tell } of this.#entries) yield tell;
   }
 
-  /** Tells a function that came when the cluster was engaged already. Rejects with what it throws; not once the cluster has gone. */
+  /** Calls a handler that was registered after the cluster was engaged. Rejects with its error, unless the cluster was disengaged. */
   async tellLate(cluster: Cluster, handler: EngageHandler): Promise<void> {
     let cancel = () => {};
     try {

@@ -1,14 +1,14 @@
 /**
- * One engagement of a cluster, from its credential to its fence: asks whether the cluster can be used, tells the author's functions,
- * and in the end makes sure that nothing of it goes on. Decides nothing.
+ * One engagement of a cluster: gets a credential, sends a first request, calls the `onEngage` functions, and at the end drains the work
+ * and closes the config. Decides nothing.
  */
 
-import { abortable } from '../../abortable.ts';
-import { reasonOf } from '../../callbacks.ts';
-import type { CredentialProviders } from '../../credential-providers.ts';
-import { FleetError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
+import { FleetError } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
+import { abortable } from '../../util/abortable.ts';
 import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster, type Drain } from '../cluster.ts';
@@ -17,7 +17,7 @@ import { warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
-import { shardLost, type Term } from './ownership.ts';
+import { type Fence, shardLost } from './ownership.ts';
 import { disengaged } from './status.ts';
 
 export interface EngagementContext {
@@ -26,48 +26,48 @@ export interface EngagementContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly engageTimeoutMs: number;
-  /** Milliseconds that work under way may take to end when its cluster is disengaged. */
+  /** Milliseconds for running reconciles after the cluster was disengaged. */
   readonly drainTimeoutMs: number;
-  /** The author's functions; those that come while they are told are told too. */
+  /** The `onEngage` functions, with those that are registered during the iteration. */
   readonly handlers: Iterable<(cluster: Cluster) => unknown>;
-  /** Resolves when nothing works on the cluster any more, or nobody waits any longer. */
+  /** Resolves when no reconcile of the cluster runs, or `drain.late` aborts. */
   drained(cluster: Cluster, drain: Drain): Promise<void>;
-  /** Why controllers do not work on it. */
+  /** Why controllers cannot work on it. */
   troubles(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
   changed(): void;
 }
 
-/** What an engagement tells its member. */
+/** The events of an engagement. */
 export interface EngagementListener {
   profile(): FleetProfile;
   entered(stage: Stage, message: string): void;
-  /** Everybody has been told. */
+  /** All `onEngage` functions have ended. */
   engaged(cluster: Cluster): void;
-  /** Requests say that the provider is another one now. */
+  /** A request was refused because the provider has changed. */
   providerChanged(message: string): void;
 }
 
-/** What an engagement is for: where any of it changes it ends. */
+/** What an engagement depends on: it ends when any of it changes. */
 export interface Basis {
   /** What `identify` says. */
   readonly key: string;
   readonly uid: string;
   /** What the profile resolves to. */
   readonly access: string;
-  /** The time in which it may be used at all. */
-  readonly term: Term | undefined;
+  /** Ends the time in which this replica may use it; absent if there is no such limit. */
+  readonly fence: Fence | undefined;
 }
 
 export class Engagement {
   readonly name: string;
   readonly basis: Basis;
-  /** Where it stands, or where it failed. */
+  /** The current stage, or the one that failed. */
   stage: Stage = 'RESOLVE';
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;
   readonly #controller = new AbortController();
-  /** Its requests are ended. */
+  /** Aborted when its requests are aborted. */
   readonly #cut = new AbortController();
   readonly #cutOff = () => this.#end(this.#lost());
   #config: RestConfig | undefined;
@@ -78,10 +78,10 @@ export class Engagement {
     this.basis = basis;
     this.#context = context;
     this.#listener = listener;
-    basis.term?.signal.addEventListener('abort', this.#cutOff, { once: true });
+    basis.fence?.signal.addEventListener('abort', this.#cutOff, { once: true });
   }
 
-  /** Once the cluster has answered. */
+  /** Set when the cluster has answered. */
   get cluster(): Cluster | undefined {
     return this.#cluster;
   }
@@ -100,32 +100,34 @@ export class Engagement {
     return this.#config?.access.cluster.server ?? '';
   }
 
-  /** Why it was given up while it began, or ended. */
+  /** Why it was aborted or ended. */
   get reason(): unknown {
     return this.#controller.signal.reason;
   }
 
-  /** Resolves when everybody has been told of the cluster. Rejects with the failure; `end` has to follow. */
+  /** Resolves when all `onEngage` functions have ended. After a rejection call `end`. */
   async begin(): Promise<void> {
     const { providers, clock, engageTimeoutMs } = this.#context;
     const { signal } = this.#controller;
-    const cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
+    let cancel = () => {};
     try {
       this.#enter('RESOLVE', 'the profile is matched with the providers');
       const config = providers.getConfig(this.#listener.profile());
       this.#config = config;
-      const { term } = this.basis;
-      if (term) RestConfig.fence(config, () => (term.isOver ? this.#lost() : undefined));
+      const { fence } = this.basis;
+      if (fence) RestConfig.fence(config, () => (fence.isOver ? this.#lost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
+      // The plugin has a limit of its own. At the start of a large fleet most of this time is spent in the queue of plugin runs.
       await abortable(() => config.ready({ signal }), signal);
+      cancel = clock.after(engageTimeoutMs, () => this.#timeOut());
       this.#enter('REQUEST', `${this.server} is asked for its version`);
       await abortable(() => checkCluster(config, signal), signal);
       const cluster = this.#makeCluster(config);
       this.#cluster = cluster;
-      this.#enter('HANDLERS', 'onEngage functions are told');
+      this.#enter('HANDLERS', 'onEngage functions are called');
       for (const handler of this.#context.handlers) await abortable(async () => handler(cluster), signal);
       signal.throwIfAborted();
-      // In the same turn as the end of the loop: who registers later finds an engaged cluster.
+      // In the same turn as the end of the loop: a later registration finds an engaged cluster.
       this.#listener.engaged(cluster);
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
@@ -134,25 +136,25 @@ export class Engagement {
     }
   }
 
-  /** Gives it up, or ends it: from now on the signal is aborted. */
+  /** Aborts the signal of the cluster. */
   abort(reason: FleetError): void {
     this.#controller.abort(reason);
   }
 
   /**
-   * Resolves when nothing of it goes on and no request can leave. Waits for what works on the cluster, for some time. Where its
-   * term is over requests are ended before: only the work is waited for, since the cluster may be engaged again here.
+   * Drains the work for `drainTimeoutMs` and closes the config. If the fence is over, requests are aborted first, and only the work is
+   * waited for: the cluster may be engaged again in this replica.
    */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
-    if (this.basis.term?.isOver) this.#cutOff();
+    if (this.basis.fence?.isOver) this.#cutOff();
     if (this.#cluster) await this.#drain(this.#cluster);
     this.#end(reason);
-    this.basis.term?.signal.removeEventListener('abort', this.#cutOff);
+    this.basis.fence?.signal.removeEventListener('abort', this.#cutOff);
     await this.#config?.close();
   }
 
-  /** At once: what is under way is ended, and nothing can leave any more. */
+  /** Aborts all requests at once, and refuses later ones. */
   #end(reason: FleetError): void {
     this.abort(reason);
     this.#cut.abort();
@@ -199,7 +201,7 @@ export class Engagement {
       signal: this.#controller.signal,
       context: { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random },
       profile: () => this.#listener.profile(),
-      synced: () => this.#context.changed(),
+      changed: () => this.#context.changed(),
       restarts: ({ options: { apiVersion, kind } }, { reason, error, afterMs }) => {
         emit(observer, 'restart', { cluster: this.name, apiVersion, kind, reason, afterMs });
         if (reason === 'provider_changed') this.#listener.providerChanged(reasonOf(error));
@@ -209,10 +211,7 @@ export class Engagement {
   }
 }
 
-/**
- * Asks the cluster something that everybody may ask. A refusal of the credential is a failure; that a user may not ask this
- * is none, since he is known.
- */
+/** Requests what every user may read. A 401 is a failure; a 403 is not: the server has accepted the credential. */
 async function checkCluster(config: RestConfig, signal: AbortSignal): Promise<void> {
   const server = new ApiServer(config);
   const response = await server.get('/version', { signal });

@@ -1,8 +1,9 @@
-/** A failure as a stable code and a message. Pure. */
-import { reasonOf } from '../../callbacks.ts';
-import { CredentialsError, FleetError } from '../../errors.ts';
+/** The stable code and the message of a failure. Pure. */
 
-/** The steps of taking a cluster into use. */
+import { CredentialsError, FleetError } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+
+/** The stages of an engagement. */
 export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';
 
 export interface Failure {
@@ -19,7 +20,7 @@ function codeOf(stage: Stage, error: unknown): string {
   if (error instanceof FleetError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
   if (error instanceof CredentialsError) return error.code;
   if (stage === 'HANDLERS') return 'HANDLER_FAILED';
-  // Node's codes, wherever a library has put them.
+  // A code of Node may be in a cause.
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause instanceof CredentialsError || ('code' in cause && typeof cause.code === 'string'))
       return String(Reflect.get(cause, 'code'));

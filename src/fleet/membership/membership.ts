@@ -1,11 +1,11 @@
-/** Which profiles are in the fleet, and which of those that are one cluster comes first. Knows nothing of how a cluster is engaged. */
-import { askSafely } from '../../callbacks.ts';
+/** Decides which profiles are in the fleet, and which of several profiles of one cluster is engaged. Knows nothing of how. */
+import { askSafely } from '../../observability/callbacks.ts';
 import type { FleetProfile } from '../profile.ts';
-import type { Owner, Term } from './ownership.ts';
+import type { Fence, Owner } from './ownership.ts';
 
-/** What to do with a profile: engage its cluster under a key, or keep it out in a state. */
+/** Whether to engage the cluster of a profile, and if not, its state. */
 export type Verdict =
-  | { readonly engage: true; readonly key: string; readonly term?: Term }
+  | { readonly engage: true; readonly key: string; readonly fence?: Fence }
   | {
       readonly engage: false;
       readonly state: 'Duplicate' | 'NotOwned' | 'Backoff';
@@ -22,7 +22,7 @@ export interface MembershipRules {
 
 interface Entry {
   readonly profile: FleetProfile;
-  /** What `identify` says, or why it, or `select`, says nothing. */
+  /** The result of `identify`, or why there is none. */
   readonly key: { readonly value: string } | { readonly problem: string; readonly reason: string };
   /** Why it is not in the fleet. */
   readonly left: string | undefined;
@@ -31,7 +31,7 @@ interface Entry {
 export class Membership {
   readonly #rules: MembershipRules;
   readonly #entries = new Map<string, Entry>();
-  /** By key, the names of those that are in the fleet. */
+  /** The names of selected profiles, by key. */
   readonly #byKey = new Map<string, Set<string>>();
   #placed: ReadonlySet<string> | undefined;
 
@@ -39,7 +39,7 @@ export class Membership {
     this.#rules = rules;
   }
 
-  /** A profile is there, or has changed. Returns the names whose verdict may have changed. */
+  /** Adds or replaces a profile. Returns the names whose verdict may have changed. */
   set(name: string, profile: FleetProfile): ReadonlySet<string> {
     const affected = this.#forget(name);
     const entry = { profile, ...this.#judge(name, profile) };
@@ -52,14 +52,14 @@ export class Membership {
     return affected.add(name);
   }
 
-  /** A profile is gone. */
+  /** Deletes a profile. */
   delete(name: string): ReadonlySet<string> {
     const affected = this.#forget(name);
     this.#entries.delete(name);
     return affected.add(name);
   }
 
-  /** Only these are in the fleet from now on. */
+  /** Limits the fleet to these profiles. */
   place(placed: ReadonlySet<string>): ReadonlySet<string> {
     const before = this.#placed;
     this.#placed = placed;
@@ -71,7 +71,7 @@ export class Membership {
     return affected;
   }
 
-  /** Of the profiles whose cluster has one of these keys. */
+  /** The profiles of the clusters with these keys. */
   namesOf(isMeant: (key: string) => boolean): readonly string[] {
     return [...this.#byKey].flatMap(([key, names]) => (isMeant(key) ? [...names] : []));
   }
@@ -80,12 +80,12 @@ export class Membership {
     return this.#entries.get(name)?.profile;
   }
 
-  /** Why a profile that is there is not in the fleet. */
+  /** Why a profile is not in the fleet. */
   whyLeft(name: string): string | undefined {
     return this.#entries.get(name)?.left;
   }
 
-  /** `undefined` for what is not in the fleet. */
+  /** `undefined` for profiles that are not in the fleet. */
   verdict(name: string): Verdict | undefined {
     const entry = this.#entries.get(name);
     if (!entry || entry.left !== undefined) return undefined;
@@ -103,12 +103,12 @@ export class Membership {
       };
     }
     const owner = this.#rules.ownerOf(key);
-    if (owner.mine) return { engage: true, key, ...(owner.term ? { term: owner.term } : {}) };
+    if (owner.mine) return { engage: true, key, ...(owner.fence ? { fence: owner.fence } : {}) };
     const { mine: _, ...why } = owner;
     return { engage: false, state: 'NotOwned', ...why };
   }
 
-  /** Takes a name out of its group. Returns who is left in it. */
+  /** Removes a name from its group. Returns the other names of that group. */
   #forget(name: string): Set<string> {
     const entry = this.#entries.get(name);
     if (!entry || !('value' in entry.key)) return new Set();

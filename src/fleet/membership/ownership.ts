@@ -1,52 +1,53 @@
 /** Which clusters this process works on. By default all of them; sharding gives another answer. */
 
-/** The time in which this process works on a cluster without a break. */
-export interface Term {
-  /** No request may leave any more. Asked for each request, at the moment in which it is written. */
+/** Bounds the time in which this process may work on a cluster. */
+export interface Fence {
+  /** No request may be submitted any more. Checked for each request when it is written. */
   readonly isOver: boolean;
-  /** Aborted when it is over. */
+  /** Aborted when the time is over. */
   readonly signal: AbortSignal;
 }
 
-/** The time in which a cluster may be used is over, and who may use it now is not known. */
+/** The fence of a cluster is over, and its owner is unknown. */
 export const shardLost = {
   reason: 'SHARD_LOST',
   message: "its shard is not known to be this replica's any more: another one may work on it",
 } as const;
 
-/** Whose a cluster is. */
+/** The owner of a cluster. */
 export type Owner =
   | {
       readonly mine: true;
-      /** `undefined` where it is for ever. */
-      readonly term?: Term;
+      /** Absent if this process owns the cluster for good. */
+      readonly fence?: Fence;
     }
   | {
       readonly mine: false;
       /** A stable code. */
       readonly reason: string;
       readonly message: string;
-      /** The identity of who has it, where it is known. */
+      /** The identity of the owner, if it is known. */
       readonly owner?: string;
     };
 
 export interface OwnershipListener {
-  /** Clusters of these keys may have another owner. */
+  /** The owner of clusters with these keys may have changed. */
   changed(affects: (key: string) => boolean): void;
 }
 
 export interface Ownership {
-  /** `key` is what `identify` says of a cluster. */
+  /** `key` is the result of `identify`. */
   ownerOf(key: string): Owner;
   /** This process begins to work on a cluster. */
   enter(key: string): void;
-  /** It does nothing with it any more. */
+  /** This process has stopped working on a cluster. */
   leave(key: string): void;
-  /** It has what it can have now. */
+  /** Every cluster that this process can have now is assigned. */
   readonly isSettled: boolean;
   /**
-   * Takes part until the signal aborts; then gives everything away that nothing works on, and resolves when all of it is given
-   * away. Rejects with a `FleetError` where it cannot take part.
+   * Takes part until the signal aborts; then hands over each cluster when the work on it has ended. Resolves when all are handed over.
+   *
+   * @throws FleetError if it cannot take part
    */
   run(listener: OwnershipListener, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Which clusters PlacementDecisions (KEP-5313) name. Pure. */
+/** Reads the clusters that PlacementDecisions (KEP-5313) name. Pure. */
 import type { KubernetesObject } from '../kubernetes-object.ts';
 
 /** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */
@@ -18,12 +18,12 @@ const decisionKeyLabel = 'multicluster.x-k8s.io/decision-key';
 const decisionIndexLabel = 'multicluster.x-k8s.io/decision-index';
 const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';
 
-/** By decision, the clusters that it names (`namespace/name`). */
+/** The clusters (`namespace/name`) of each decision. */
 export type Placed = ReadonlyMap<string, readonly string[]>;
 
 /**
- * What the slices say now. A decision whose slices are of several revisions, or whose indexes have gaps, is being written: it
- * stays as it was in `before`, as one does that cannot be read.
+ * A decision whose slices have several revisions, or gaps in their indexes, is being written: it stays as it was in `before`. So does
+ * one that cannot be read.
  */
 export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
   const decisions = Map.groupBy(
@@ -47,7 +47,7 @@ function isComplete(slices: readonly PlacementDecision[]): boolean {
   return new Set(label(decisionRevisionLabel)).size === 1;
 }
 
-/** A list that is left out, or null as Go writes an empty one, names nothing. `undefined` for what is no list. */
+/** A missing or null list is empty, as in Go. `undefined` if it is not a list. */
 function clustersOf({ metadata, decisions }: PlacementDecision): readonly string[] | undefined {
   const entries: unknown = decisions ?? [];
   if (!Array.isArray(entries)) return undefined;

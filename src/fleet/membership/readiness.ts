@@ -1,5 +1,5 @@
-/** Whether a cluster's own report says that it can be used, and for how long it has said so. */
-import type { Logger } from '../../logger.ts';
+/** Whether a cluster is reported as healthy, and since when it is not. */
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import { ask } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
@@ -9,11 +9,11 @@ export interface Readiness {
   readonly ready: 'yes' | 'no' | 'unknown';
   readonly reason: string;
   readonly message: string;
-  /** Where the report cannot be read. */
+  /** The report cannot be read. */
   readonly isInvalid?: true;
 }
 
-/** By the condition `ControlPlaneHealthy` (KEP-4322); a manager that does not report it is believed to have healthy clusters. */
+/** Reads the condition `ControlPlaneHealthy` (KEP-4322). Without it a cluster counts as healthy. */
 export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
   const conditions: unknown = status?.conditions;
   const condition: unknown = Array.isArray(conditions)
@@ -33,7 +33,7 @@ export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
   return { ready: 'unknown', reason: 'CONTROL_PLANE_UNKNOWN', message: said };
 }
 
-/** What the caller's function says of a profile. One that fails says nothing. */
+/** Calls the `isReady` function of the caller. If it throws, the readiness is unknown. */
 export function callersReadiness(
   isReady: (profile: FleetProfile) => boolean | undefined,
   logger: Logger,
@@ -53,7 +53,7 @@ export function callersReadiness(
   };
 }
 
-/** Since when a cluster has been reported as unhealthy. A report that says nothing changes nothing. */
+/** Remembers since when a cluster has been reported as unhealthy. `unknown` changes nothing. */
 export class Health {
   readonly #clock: Clock;
   readonly #graceMs: number;
@@ -69,12 +69,12 @@ export class Health {
     return this.#reported;
   }
 
-  /** It has been unhealthy for longer than it may be, and still is. */
+  /** It has been unhealthy for longer than the grace period. */
   get graceIsOver(): boolean {
     return this.#reported.ready === 'no' && this.#graceLeft() <= 0;
   }
 
-  /** When to look again, where that is known. */
+  /** When to check again, if that is known. */
   get next(): { readonly ms?: number } {
     return this.#reported.ready === 'no' ? { ms: this.#graceLeft() } : {};
   }

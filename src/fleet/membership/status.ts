@@ -1,13 +1,13 @@
-/** How a cluster stands, in words. Pure. */
-import { FleetError } from '../../errors.ts';
-import { printable } from '../../printable.ts';
+/** The status of a cluster. Pure. */
+import { FleetError } from '../../errors/index.ts';
+import { printable } from '../../util/printable.ts';
 import type { Cluster } from '../cluster.ts';
 import type { ClusterState } from '../telemetry.ts';
 
 /** In bytes, as of an error's message. */
 const longestMessage = 4_096;
 
-/** How a cluster stands. */
+/** The state of a cluster and the reason for it. */
 export interface Status {
   readonly state: ClusterState;
   /** A stable code. */
@@ -15,21 +15,21 @@ export interface Status {
   readonly message: string;
 }
 
-/** What the informers and the controllers of an engaged cluster have to complain about. */
+/** The problems of the informers and controllers of an engaged cluster. */
 export function troublesOf({ informers }: Cluster, controllers: readonly string[]): Status | undefined {
-  const watches = [...informers].flatMap(({ options, trouble }) =>
-    trouble ? [`${options.kind} (${options.apiVersion}): ${trouble.reason}: ${trouble.message}`] : [],
+  const watches = [...informers].flatMap(({ options, problem }) =>
+    problem ? [`${options.kind} (${options.apiVersion}): ${problem.reason}: ${problem.message}`] : [],
   );
   const message = [...watches, ...controllers].join('; ');
   return message === '' ? undefined : shown({ state: 'Engaged', reason: 'WATCH_FAILING', message });
 }
 
-/** What profiles, servers and Leases say stands in a message: on one line, and not too long. */
+/** Messages quote profiles, servers and Leases: they become one line of bounded length. */
 export function shown(status: Status): Status {
   return { ...status, message: printable(status.message, longestMessage) };
 }
 
-/** Disengaged in order to be engaged again. */
+/** The status of a cluster that is disengaged to be engaged again. */
 export function again(reason: string, message: string): Status {
   return { state: 'Pending', reason, message };
 }

@@ -1,52 +1,30 @@
-/** Looks at the files of plugins that failed, so that a repaired one is tried at once. */
+/** Polls the files of plugins that failed, so that a repaired one is tried at once. */
 import { type Stats, unwatchFile, watchFile } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 
-/** Milliseconds between looks. */
-const lookMs = 1_000;
+const pollMs = 1_000;
 
-/** By path, who wants to know. Thousands of clusters may wait for one file. */
-const watched = new Map<string, Watched>();
-
-interface Watched {
-  readonly listeners: Set<() => void>;
-  readonly look: (now: Stats, before: Stats) => void;
-}
-
-/** Tells when a command's file may have changed, been put there or replaced. Returns what ends it. Keeps no process alive. */
+/**
+ * Calls `changed` when the file of a command may have been changed, created or replaced. Returns the function that stops it. Keeps no
+ * process alive.
+ */
 export function watchCommand(command: string, changed: () => void): () => void {
-  // One of its own for each call: the same function may be given twice.
-  const listener = () => changed();
-  const paths = candidates(command);
-  for (const path of paths) watch(path).listeners.add(listener);
-  return () => {
-    for (const path of paths) leave(path, listener);
-  };
-}
-
-function watch(path: string): Watched {
-  const known = watched.get(path);
-  if (known) return known;
-  const listeners = new Set<() => void>();
-  // Called once for a file that is not there, too.
+  // A function of its own for each call: the same callback may be given twice.
   const look = (now: Stats, before: Stats) => {
-    if (now.ino === before.ino && now.mtimeMs === before.mtimeMs && now.ctimeMs === before.ctimeMs) return;
-    for (const listener of [...listeners]) listener();
+    // Node calls it once for a file that does not exist, too.
+    if (now.ino !== before.ino || now.mtimeMs !== before.mtimeMs || now.ctimeMs !== before.ctimeMs) changed();
   };
-  watchFile(path, { persistent: false, interval: lookMs }, look);
-  const made = { listeners, look };
-  watched.set(path, made);
-  return made;
+  const paths = candidates(command);
+  for (const path of paths) {
+    // Thousands of clusters may wait for one file: Node polls it once for all of them.
+    watchFile(path, { persistent: false, interval: pollMs }, look).setMaxListeners(0);
+  }
+  return () => {
+    for (const path of paths) unwatchFile(path, look);
+  };
 }
 
-function leave(path: string, listener: () => void): void {
-  const entry = watched.get(path);
-  if (!entry?.listeners.delete(listener) || entry.listeners.size > 0) return;
-  unwatchFile(path, entry.look);
-  watched.delete(path);
-}
-
-/** Where a command's file is, or could come to be. */
+/** Where the file of a command is, or could be created. */
 function candidates(command: string): readonly string[] {
   if (command.includes('/')) return [resolve(command)];
   const folders = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute);

@@ -1,10 +1,10 @@
-/** What a reflector tells, and how it is made of what a server says. */
+/** The events of a reflector, and how they are read from a server's lists and watches. */
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { MalformedResponse, parseBounded } from './malformed.ts';
 
 /**
- * `Init` opens a list, `InitApply` are its objects, and after `InitDone` what was not among them is gone. `Apply` is an object
- * that is new or has changed, `Delete` one that is gone, as it was last.
+ * `Init` begins a list and `InitApply` has its objects; after `InitDone`, objects that were not listed are gone. `Apply` is a new or
+ * changed object, `Delete` the last known state of a deleted one.
  */
 export type ReflectorEvent<T extends KubernetesObject = KubernetesObject> =
   | { readonly type: 'Init' }
@@ -23,7 +23,10 @@ export interface ObjectReading {
   readonly keepManagedFields: boolean;
 }
 
-/** An object of a list or a watch. Items of a list have neither apiVersion nor kind. Throws `MalformedResponse`. */
+/**
+ * Reads an object of a list or a watch. Items of a list have neither apiVersion nor kind.
+ * @throws {MalformedResponse}
+ */
 export function readObject(value: unknown, { apiVersion, kind, keepManagedFields }: ObjectReading): KubernetesObject {
   const object = value as Record<string, unknown> | null; // looked at here, and then trusted
   const metadata = object?.metadata as Record<string, unknown> | null | undefined; // the same
@@ -42,7 +45,10 @@ export function readObject(value: unknown, { apiVersion, kind, keepManagedFields
   return object as unknown as KubernetesObject; // a name is all that is needed here; the rest is the API server's promise
 }
 
-/** A line of a watch. Throws `MalformedResponse`. */
+/**
+ * Reads a line of a watch.
+ * @throws {MalformedResponse}
+ */
 export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent {
   const { type, object } = Object(parseBounded(line, 'an event in it is not JSON'));
   switch (type) {
@@ -52,7 +58,7 @@ export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent
       return { type, object: readObject(object, reading) };
     case 'BOOKMARK': {
       const { resourceVersion, annotations } = Object(Object(object).metadata);
-      // An empty one is none: a watch from there would pass over what has gone meanwhile.
+      // An empty version does not count: a watch from there would miss deletions.
       if (typeof resourceVersion !== 'string' || resourceVersion === '')
         throw new MalformedResponse('a bookmark in it has no resourceVersion');
       return { type, version: resourceVersion, endsInitialEvents: Object(annotations)[initialEventsEnd] === 'true' };
@@ -66,7 +72,7 @@ export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** Whether a version is older than another: versions of one server are numbers, as long as it says the truth. */
+/** Whether a version is older than another. The versions of one server are numbers that grow. */
 export function isOlder(version: string, than: string): boolean {
   if (!/^\d+$/.test(version) || !/^\d+$/.test(than)) return false;
   return version.length === than.length ? version < than : version.length < than.length;

@@ -1,92 +1,119 @@
-/** A list in pages, whose items are given out while they come. */
+/** Reads a list in pages that `JSON.parse` reads in a few milliseconds each. */
 
-import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { FleetError } from '../../errors.ts';
-import { type ApiResponse, type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { FleetError } from '../../errors/index.ts';
+import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
-import { bodyOf, chunksOf } from './chunks.ts';
+import type { KubernetesObject } from '../kubernetes-object.ts';
+import { ByteBuffer } from './byte-buffer.ts';
 import { type ObjectReading, readObject } from './events.ts';
-import { ItemSplitter } from './item-splitter.ts';
-import { checkPacking, MalformedResponse, parseBounded } from './malformed.ts';
-import { Pages } from './pages.ts';
-import { inSlice } from './slices.ts';
+import { checkPacking, longestObject, MalformedResponse, parseBounded, TooLarge } from './malformed.ts';
+import { inTurn } from './turns.ts';
 
 export interface ListRequest {
   readonly server: ApiServer;
   readonly path: string;
   /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
-  /** Items in a page; 0 for all in one. */
-  readonly pageSize: number;
+  /** The factor by which pages are larger than usual, for a server whose list expires before it has been read. */
+  readonly pageScale: number;
   readonly reading: ObjectReading;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Gives out the objects in groups. Returns the version of the list. */
-export async function* listPages(list: ListRequest): AsyncGenerator<readonly KubernetesObject[], string> {
-  const pages = new Pages(`GET ${list.path}`);
-  for (let next = ''; ; ) {
-    const { version, continues, first } = yield* listPage(list, next);
-    if (continues === '') return version;
-    pages.goOn(continues, first);
-    next = continues;
-  }
+export interface ListPage {
+  readonly objects: readonly KubernetesObject[];
+  /** Of its text. */
+  readonly bytes: number;
 }
 
-interface PageEnd {
+interface ReadPage extends ListPage {
+  /** Of the list. */
   readonly version: string;
-  /** The key of its first object. */
-  readonly first: string | undefined;
   /** The token of the next page; empty for the last. */
   readonly continues: string;
 }
 
-async function* listPage(
-  { server, path, query, pageSize, reading, clock, signal }: ListRequest,
-  next: string,
-): AsyncGenerator<readonly KubernetesObject[], PageEnd> {
+/** Items of the first page, before it is known how large they are, and of any page. */
+const firstItems = 100;
+const mostItems = 500;
+/** Bytes that a page should have: parsing takes about 10 ms. */
+const wantedBytes = 1024 * 1024;
+/** Bytes beyond which a page is dropped and requested again with fewer items. */
+const mostBytes = 4 * wantedBytes;
+/** The most empty pages in a row. A selective query over many objects returns some. */
+const mostEmpty = 100;
+
+const unpack = promisify(gunzip);
+
+/** Yields one page at a time. Returns the version of the list. */
+export async function* listPages(list: ListRequest): AsyncGenerator<ListPage, string> {
+  const { path, pageScale } = list;
+  let items = firstItems * pageScale;
+  let empty = 0;
+  for (let next = ''; ; ) {
+    let page: ReadPage;
+    try {
+      page = await readPage(list, next, items);
+    } catch (error) {
+      if (error instanceof TooLarge && items > 1) {
+        items = Math.ceil(items / 10);
+        continue;
+      }
+      throw malformed(error, path);
+    }
+    const { objects, bytes, version, continues } = page;
+    if (objects.length > 0) yield page;
+    if (continues === '') return version;
+    empty = objects.length === 0 ? empty + 1 : 0;
+    if (empty === mostEmpty) throw malformed(new MalformedResponse(`${mostEmpty} pages in a row are empty`), path);
+    next = continues;
+    items = Math.min(mostItems, Math.floor((objects.length * wantedBytes) / bytes) || 1) * pageScale;
+  }
+}
+
+async function readPage(list: ListRequest, next: string, items: number): Promise<ReadPage> {
+  const { server, path, query, pageScale, reading, clock, signal } = list;
   const parameters = new URLSearchParams(query);
-  if (pageSize > 0) parameters.set('limit', String(pageSize));
+  parameters.set('limit', String(items));
   if (next !== '') parameters.set('continue', next);
   const what = `GET ${path}`;
-  const text = parameters.toString();
+  const limit = items === 1 ? longestObject : Math.min(longestObject, mostBytes * pageScale);
   const deadline = new Deadline(clock, signal);
-  const patience = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
+  const wait = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
   try {
-    patience();
-    const response = await server.get(`${path}${text === '' ? '' : `?${text}`}`, {
-      signal: deadline.signal,
-      gzip: true,
-    });
+    wait();
+    const response = await server.stream(`${path}?${parameters}`, { signal: deadline.signal, gzip: true });
     if (response.statusCode !== 200)
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
-    const splitter = new ItemSplitter();
-    let first: string | undefined;
-    for await (const pieces of chunksOf(
-      bodyOf(unzipped(response, server.packingOf(response.headers))),
-      deadline,
-      patience,
-    )) {
-      const objects = await inSlice(() => pieces.flatMap((piece) => readItems(splitter, piece, reading)));
-      const [object] = objects;
-      if (!object) continue;
-      first ??= keyOf(object);
-      yield objects;
+    const packing = server.packingOf(response.headers);
+    checkPacking(packing, 'gzip');
+    const body = new ByteBuffer(limit);
+    for (let pieces = await response.body.next(); pieces; pieces = await response.body.next()) {
+      deadline.clear();
+      for (const piece of pieces) body.add(piece);
+      wait();
     }
-    return { ...readEnvelope(splitter.end()), first };
+    const bytes = packing === '' ? body.take() : await unpack(body.take(), { maxOutputLength: limit });
+    return await inTurn(server, bytes.length, () => parsePage(bytes, reading));
   } catch (error) {
-    if (isOfZlib(error))
-      throw new MalformedResponse(`${what}: the answer: it cannot be unpacked (gzip): ${error.message}`);
-    throw error instanceof MalformedResponse ? new MalformedResponse(`${what}: the answer: ${error.message}`) : error;
+    if (!isZlibError(error)) throw error;
+    if (error.code === 'ERR_BUFFER_TOO_LARGE') throw new TooLarge();
+    throw new MalformedResponse(`it cannot be unpacked (gzip): ${error.message}`);
   } finally {
     deadline.end();
   }
 }
 
-/** What an API server cannot read of a first page is, where there are selectors, one of them: nothing else of it is the caller's. */
+function malformed(error: unknown, path: string): unknown {
+  return error instanceof MalformedResponse
+    ? new MalformedResponse(`GET ${path}: the answer: ${error.message}`)
+    : error;
+}
+
+/** If an API server rejects the request for a first page as malformed, a selector is wrong: the caller gave nothing else. */
 function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetError {
   const { statusCode, reason, message } = refusal;
   const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
@@ -97,32 +124,18 @@ function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetE
   });
 }
 
-/** Throws `MalformedResponse` where it is packed in another way. */
-function unzipped({ body }: ApiResponse, packing: string): Readable {
-  checkPacking(packing, 'gzip');
-  if (packing === '') return body;
-  const plain = createGunzip({ chunkSize: 65_536 });
-  plain.once('close', () => body.destroy());
-  return body.once('error', (error) => plain.destroy(error)).pipe(plain);
+function isZlibError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER_TOO_LARGE$)/.test(String(error.code));
 }
 
-function isOfZlib(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
-}
-
-function readItems(splitter: ItemSplitter, piece: Buffer, reading: ObjectReading): readonly KubernetesObject[] {
-  const text = splitter.push(piece);
-  if (text === undefined) return [];
-  // The splitter gives the text of an array.
-  const items = parseBounded(text, 'it is not JSON') as readonly unknown[];
-  return items.map((item) => readObject(item, reading));
-}
-
-function readEnvelope(text: string): Omit<PageEnd, 'first'> {
-  const metadata: unknown = Object(parseBounded(text, 'it is not JSON')).metadata;
+function parsePage(bytes: Buffer, reading: ObjectReading): ReadPage {
+  const { metadata, items } = Object(parseBounded(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {
     throw new MalformedResponse('it is no list: it has no metadata.resourceVersion');
   }
-  return { version: resourceVersion, continues };
+  // Go writes an empty list as null.
+  if (!Array.isArray(items ?? [])) throw new MalformedResponse('it is no list: its items are no list');
+  const objects = ((items ?? []) as readonly unknown[]).map((item) => readObject(item, reading)); // looked at above
+  return { objects, bytes: bytes.length, version: resourceVersion, continues };
 }

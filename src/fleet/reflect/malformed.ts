@@ -1,10 +1,10 @@
-/** What may come of an API server: it is somebody else's, and one thread reads for all clusters. */
+/** Limits on what an API server may send: it is not trusted, and one thread reads for all clusters. */
 
 /** Bytes of one object: etcd takes 1.5 MiB by default, and JSON has six bytes for one that it escapes (Go does so with `<`). */
 export const longestObject = 10 * 1024 * 1024;
-/** A text that is shorter is parsed in a few milliseconds, whatever it holds. */
+/** Any shorter text is parsed in a few milliseconds. */
 const shortText = 128 * 1024;
-/** The most values in one text, and the deepest: real objects have a value in some twenty bytes, and JSON.parse takes its time for each. */
+/** The most values in one text, and the deepest nesting. Real objects have one value in about twenty bytes; JSON.parse takes time for each. */
 const mostValues = 250_000;
 const deepest = 1_000;
 
@@ -13,21 +13,27 @@ export class MalformedResponse extends Error {
   override readonly name = 'MalformedResponse';
 }
 
-/** Refuses one object, or the line of a watch that has it, for its size. */
-export function checkSize(bytes: number): void {
-  if (bytes <= longestObject) return;
-  throw new MalformedResponse(
-    `one of its objects is larger than ${longestObject / 1024 / 1024} MiB, which no API server stores`,
-  );
+/** Parsing would take too long. A page can be requested with fewer objects. */
+export class TooLarge extends MalformedResponse {
+  constructor(
+    message = `one of its objects is larger than ${longestObject / 1024 / 1024} MiB, which no API server stores`,
+  ) {
+    super(message);
+  }
 }
 
-/** Refuses a body that is packed in another way than this: API servers pack what they are asked to pack, and no watch. */
+/** Refuses a body in another encoding than this. API servers compress on request only, and never a watch. */
 export function checkPacking(packing: string, asked = ''): void {
   if (packing !== '' && packing !== asked)
-    throw new MalformedResponse(`it is packed (${packing}), and nobody asked for that: see what stands between`);
+    throw new MalformedResponse(
+      `it is compressed (${packing}), which this client did not request: check the proxies and gateways in between`,
+    );
 }
 
-/** Parses JSON that would not hold up the other clusters. Throws `MalformedResponse` with `message` where it is none. */
+/**
+ * Parses JSON, within limits that protect the other clusters.
+ * @throws {MalformedResponse} with `message` if the text is not JSON
+ */
 export function parseBounded(text: string, message: string): unknown {
   if (text.length > shortText) checkShape(text);
   try {
@@ -56,8 +62,8 @@ function checkShape(text: string): void {
       case 0x2c:
         values += 1;
     }
-    if (depth > deepest) throw new MalformedResponse(`it is nested deeper than ${deepest} levels`);
-    if (values > mostValues) throw new MalformedResponse(`it has more than ${mostValues} values in a few MiB`);
+    if (depth > deepest) throw new TooLarge(`it is nested deeper than ${deepest} levels`);
+    if (values > mostValues) throw new TooLarge(`it has more than ${mostValues} values in a few MiB`);
   }
 }
 

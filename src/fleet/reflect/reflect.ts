@@ -1,13 +1,14 @@
-/** The reflector alone, for any KubeConfig. */
+/** The public function `reflect`: a reflector without a cache. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { checkArgument, isSignal } from '../../argument.ts';
-import type { Logger } from '../../logger.ts';
-import { parseOptionsWith, sharedOptions } from '../../option-schemas.ts';
+import { checkArgument, isSignal } from '../../errors/check-argument.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { parseOptionsWith, sharedOptions } from '../../options/option-schemas.ts';
+import type { RestConfig } from '../../rest/rest-config.ts';
 import { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
-import { shownServer } from '../guard.ts';
+import { restConfigOf } from '../hub-config.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { clock, functionOf, isKubeConfig, kubeConfigWords, resourceShape } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
@@ -15,13 +16,16 @@ import { type ReflectedResource, Reflector, type ReflectorRestart } from './refl
 
 /** Options of `reflect`. */
 export interface ReflectOptions extends ReflectedResource {
-  /** Ends it. */
+  /** Ends the iteration. */
   readonly signal?: AbortSignal;
-  /** Told of each failure, and of how long it waits. */
+  /** Called at each failure, with the time until the next attempt. */
   readonly onRestart?: (restart: ReflectorRestart) => void;
-  /** Default: warnings go to stderr. */
+  /**
+   * Receives log lines.
+   * @default warnings go to stderr
+   */
   readonly logger?: Logger;
-  /** For tests. */
+  /** @internal For tests. */
   readonly clock?: Clock;
 }
 
@@ -34,11 +38,11 @@ const schema = z.strictObject({
 });
 
 /**
- * Lists and watches one resource, for ever: `Init`, an `InitApply` for each object, `InitDone`, then `Apply` and `Delete`; after
- * an expired version the same again. Every failure is waited out. Ends when `signal` aborts or the loop is left. Nothing is
- * buffered for who reads slowly: the server waits, and after a while ends the watch, which then goes on. Throws a
- * `ConfigurationError` that names every bad option.
+ * Lists and watches one resource: `Init`, an `InitApply` for each object, `InitDone`, then `Apply` and `Delete`. It lists again when
+ * a version has expired, retries every failure with backoff, and ends when `signal` aborts or you leave the loop. It buffers nothing
+ * for a slow reader: the server waits, and ends the watch after a while, which is then resumed.
  *
+ * @throws {ConfigurationError} that names every bad option
  * @example
  * for await (const event of reflect<Wire<V1Pod>>(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
  */
@@ -47,11 +51,12 @@ export function reflect<T extends KubernetesObject = KubernetesObject>(
   options: ReflectOptions,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
   checkArgument('reflect', 'config', config, isKubeConfig, kubeConfigWords);
-  return reflected<T>(config, parseOptionsWith(schema, options));
+  const settings = parseOptionsWith(schema, options);
+  return reflected<T>(restConfigOf(config, settings.logger), settings);
 }
 
 async function* reflected<T extends KubernetesObject>(
-  config: KubeConfig,
+  config: RestConfig,
   { signal, onRestart, logger, clock, ...resource }: z.output<typeof schema>,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
   const server = new ApiServer(config);
@@ -60,7 +65,7 @@ async function* reflected<T extends KubernetesObject>(
     discovery: new Discovery(server, clock),
     clock,
     logger,
-    fields: { server: shownServer(server.url) },
+    fields: { server: server.url },
     random: Math.random,
   };
   const left = new AbortController();
@@ -68,7 +73,7 @@ async function* reflected<T extends KubernetesObject>(
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const asked = resource as ReflectedResource; // what is absent may also be there as undefined
+    const asked = resource as ReflectedResource; // absent fields may also be undefined
     const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
     for await (const events of reflector.run(left.signal)) yield* events;
   } finally {

@@ -1,40 +1,44 @@
 /**
- * List and watch of one resource on one server, for ever: which requests to make, where to go on after a failure, how long to
- * wait. Groups of events go out; who reads slowly is waited for.
+ * Lists and watches one resource on one server: decides which requests to make, where to resume after a failure, and how long to
+ * wait. Yields groups of events, and waits for a slow reader.
  */
 
-import { type BackoffLimits, backoffMs } from '../../backoff.ts';
-import { reasonOf } from '../../callbacks.ts';
-import type { Logger } from '../../logger.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { backoffMs, watchBackoff } from '../../util/backoff.ts';
+import { codeFieldOf } from '../../util/errno.ts';
 import type { ApiServer } from '../api-server.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { type Discovery, type Kind, listPath } from '../discovery.ts';
 import { debug, guard, type LogFields, warn } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { isOlder, type ObjectReading, type ReflectorEvent } from './events.ts';
-import { listPages } from './list.ts';
+import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
 import { NoStreamingList, watchEvents } from './watch.ts';
 
-/** What is reflected. */
+/** The resource to list and watch. */
 export interface ReflectedResource extends Kind {
-  /** Default: all. */
+  /** @default all */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Keep `metadata.managedFields`, which nobody reads and which is a third of many objects. Default: false. */
+  /**
+   * Keep `metadata.managedFields`, which is a third of many objects and which controllers rarely read.
+   * @default false
+   */
   readonly keepManagedFields?: boolean;
 }
 
-/** Told of each failure. */
+/** A failure, and when the reflector tries again. */
 export interface ReflectorRestart {
   readonly reason: RestartReason;
   readonly error: Error;
-  /** Milliseconds until it goes on. */
+  /** Milliseconds until the next attempt. */
   readonly afterMs: number;
 }
 
-/** Of one server, shared by all of its reflectors. */
+/** Shared by all reflectors of one server. */
 export interface ReflectorContext {
   readonly server: ApiServer;
   readonly discovery: Discovery;
@@ -43,27 +47,32 @@ export interface ReflectorContext {
   readonly fields: LogFields;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** What to do about a failure, for its message. */
+  /** Returns the next step after a failure, for its message. */
   readonly advice?: (restart: Restart) => string;
 }
 
-/** What a reflector reports beside its events. */
+/** What a reflector reports besides its events. */
 export interface ReflectorListener {
-  /** The server answers. */
+  /** A watch resumed from the last known version. */
   opened?(): void;
   restarts?(restart: ReflectorRestart): void;
-  /** There is a new list because what the server said was wrong: it may use versions again that it has used before. */
+  /** The reflector lists again because of a wrong answer: the server may reuse versions from before. */
   doubtful?(): void;
+  /** Objects of a list have arrived. Throwing fails the list. */
+  listed?(objects: number, bytes: number): void;
+  /** A list is slow, and continues. */
+  slow?(message: string): void;
 }
 
-const limits: BackoffLimits = { firstMs: 800, longestMs: 30_000, jitter: 1 };
-/** Milliseconds after which what was opened counts as well, and earlier failures are forgotten. */
+/** Milliseconds after which an open watch counts as healthy, and earlier failures are forgotten. */
 const healthyMs = 10_000;
-/** A watch that ends sooner is a failure, in milliseconds: it must not be opened again and again. */
+/** Milliseconds. A watch that ends sooner is a failure, so that it is reopened with backoff. */
 const shortMs = 1_000;
-/** A list whose pages take longer than the server keeps them gets larger pages. */
+/** Milliseconds after which an unfinished list is reported. */
+const slowMs = 60_000;
+/** If a list expires before its last page, pages grow by `growth`, up to this factor. */
 const growth = 4;
-const largestPage = 8_000;
+const largestScale = 16;
 
 export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
@@ -71,12 +80,13 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #listener: ReflectorListener;
   readonly #reading: ObjectReading;
   readonly #query: Readonly<Record<string, string>>;
-  /** Where the watch goes on; `undefined` where there has to be a list. */
+  /** The version to resume the watch at; `undefined` if a list is needed. */
   #version: string | undefined;
   #streamingList = true;
-  #pageSize = 500;
+  #pageScale = 1;
   #openedAt: number | undefined;
   #failures = 0;
+  #cancelSlow = () => {};
   readonly #warned = new Set<RestartReason>();
 
   constructor(resource: ReflectedResource, context: ReflectorContext, listener: ReflectorListener = {}) {
@@ -88,10 +98,12 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     this.#query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
   }
 
-  /** Goes on until `signal` aborts, and then ends. */
+  /** Runs until `signal` aborts. */
   async *run(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
     while (!signal.aborted) {
       this.#openedAt = undefined;
+      this.#cancelSlow =
+        this.#version === undefined ? this.#context.clock.after(slowMs, () => this.#reportSlow()) : () => {};
       let restart: Restart;
       try {
         yield* this.#attempt(signal);
@@ -107,30 +119,34 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         }
         this.#settle();
         restart = restartFor(error);
+      } finally {
+        this.#cancelSlow();
       }
       await this.#pause(restart, signal);
     }
   }
 
-  /** One list where one is needed, and one watch. */
+  /** Lists if needed, then watches once. */
   async *#attempt(signal: AbortSignal): AsyncGenerator<readonly ReflectorEvent<T>[], void> {
     const { server, discovery, clock, random } = this.#context;
     const { namespace } = this.#resource;
     const path = listPath(this.#resource, await discovery.find(this.#resource, signal), namespace);
     const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
-      this.#version = yield* this.#list(listPages({ ...request, pageSize: this.#pageSize }));
+      this.#version = yield* this.#list(listPages({ ...request, pageScale: this.#pageScale }));
     }
     const timeoutSeconds = Math.round(300 + 300 * random());
+    let listing = this.#version === undefined;
     const opened = () => {
       this.#openedAt = clock.uptime();
-      guard(this.#context.logger, this.#fields, 'opened', () => this.#listener.opened?.());
+      if (!listing) guard(this.#context.logger, this.#fields, 'opened', () => this.#listener.opened?.());
     };
-    let listing = this.#version === undefined;
     let begun = !listing;
-    for await (const events of watchEvents({ ...request, version: this.#version, timeoutSeconds, opened })) {
-      const out: ReflectorEvent<T>[] = begun ? [] : [{ type: 'Init' }];
+    for await (const { events, bytes } of watchEvents({ ...request, version: this.#version, timeoutSeconds, opened })) {
+      if (!begun) yield [{ type: 'Init' }];
       begun = true;
+      if (listing) this.#listener.listed?.(events.length, bytes);
+      const out: ReflectorEvent<T>[] = [];
       for (const event of events) {
         switch (event.type) {
           case 'ERROR':
@@ -139,6 +155,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
           case 'BOOKMARK':
             if (listing && event.endsInitialEvents) {
               listing = false;
+              this.#cancelSlow();
               out.push({ type: 'InitDone' });
             }
             if (!listing) this.#goOnFrom(event.version);
@@ -158,19 +175,19 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   /** A list in pages as events. Returns its version. */
-  async *#list(
-    pages: AsyncGenerator<readonly KubernetesObject[], string>,
-  ): AsyncGenerator<readonly ReflectorEvent<T>[], string> {
+  async *#list(pages: AsyncGenerator<ListPage, string>): AsyncGenerator<readonly ReflectorEvent<T>[], string> {
     let begun = false;
     for (;;) {
       const { done, value } = await pages.next();
       if (!begun) yield [{ type: 'Init' }];
       begun = true;
       if (done) {
+        this.#cancelSlow();
         yield [{ type: 'InitDone' }];
         return value;
       }
-      yield value.map((object) => ({ type: 'InitApply', object: object as T })); // the caller says what the kind is
+      this.#listener.listed?.(value.objects.length, value.bytes);
+      yield value.objects.map((object) => ({ type: 'InitApply', object: object as T })); // the caller says what the kind is
     }
   }
 
@@ -180,7 +197,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         message: `version ${version} came after ${this.#version}: the server's data were restored`,
       });
     }
-    // An object without a version leads nowhere: there has to be a list.
+    // Without a version the watch cannot be resumed: list again.
     this.#version = version === '' ? undefined : version;
   }
 
@@ -188,7 +205,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     return this.#openedAt === undefined ? 0 : this.#context.clock.uptime() - this.#openedAt;
   }
 
-  /** What has gone well for a while wipes out the failures before it. */
+  /** A healthy watch clears the failures before it. */
   #settle(): void {
     if (this.#lived() < healthyMs) return;
     this.#failures = 0;
@@ -200,25 +217,31 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
-    if (relist && reason !== 'expired') guard(logger, this.#fields, 'doubtful', () => this.#listener.doubtful?.());
+    if (relist && reason !== 'expired' && reason !== 'too_large')
+      guard(logger, this.#fields, 'doubtful', () => this.#listener.doubtful?.());
     if (reason === 'not_found') discovery.forget(this.#resource.apiVersion);
-    if (listing && reason === 'expired') {
-      this.#pageSize = this.#pageSize * growth > largestPage ? 0 : this.#pageSize * growth;
-    }
-    // A streaming list that stops, or is ended by somebody on the way, may be one that the server does not know.
+    if (listing && reason === 'expired') this.#pageScale = Math.min(largestScale, this.#pageScale * growth);
+    // The server, or a proxy, may not support a streaming list that stops or is closed.
     const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
     if (listing && stopped && this.#openedAt !== undefined) this.#streamingList = false;
     this.#failures += 1;
     const first = reason === 'expired' && this.#failures === 1;
-    const afterMs = first ? 0 : Math.max(atLeastMs, backoffMs(this.#failures, limits, random));
+    const afterMs = first ? 0 : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
     const advice = this.#context.advice?.(restart);
     const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
-    // An old version is everyday's business; other trouble is told once until it has passed.
-    if (first || this.#warned.has(reason)) debug(logger, this.#fields, message);
-    else warn(logger, this.#fields, message);
+    // An expired version is routine; any other reason is warned about once until the watch goes on.
+    const fields = { ...this.#fields, ...codeFieldOf(error) };
+    if (first || this.#warned.has(reason)) debug(logger, fields, message);
+    else warn(logger, fields, message);
     this.#warned.add(reason);
     guard(logger, this.#fields, 'onRestart', () => this.#listener.restarts?.({ reason, error, afterMs }));
     if (afterMs > 0) await sleep(clock, afterMs, signal).catch(() => undefined);
+  }
+
+  #reportSlow(): void {
+    const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: see whether its server, or the way there, is slow`;
+    warn(this.#context.logger, this.#fields, message);
+    guard(this.#context.logger, this.#fields, 'slow', () => this.#listener.slow?.(message));
   }
 
   #name(): string {

@@ -1,6 +1,6 @@
-/** Why a reflector has to begin again, and what that takes. Pure. */
-import { CredentialsError, FleetError, PluginError } from '../../errors.ts';
-import { printable } from '../../printable.ts';
+/** Why a reflector has to restart, and how. Pure. */
+import { CredentialsError, FleetError, PluginError } from '../../errors/index.ts';
+import { printable } from '../../util/printable.ts';
 import { readStatus, type Shown } from '../api-status.ts';
 import { MalformedResponse } from './malformed.ts';
 
@@ -17,6 +17,7 @@ export type RestartReason =
   | 'throttled'
   | 'server_error'
   | 'malformed'
+  | 'too_large'
   | 'provider_changed'
   | 'other';
 
@@ -24,13 +25,13 @@ export type RestartReason =
 export interface Restart {
   readonly reason: RestartReason;
   readonly error: Error;
-  /** What was known is of no use for going on: there has to be a new list. */
+  /** The known version cannot be resumed: list again. */
   readonly relist: boolean;
   /** Milliseconds that the server, or the plugin's backoff, asks for. */
   readonly atLeastMs: number;
 }
 
-/** The server has said in a watch that it cannot go on. */
+/** The server ended the watch with an error event. */
 export class WatchEnded extends Error {
   override readonly name = 'WatchEnded';
   readonly statusCode: number;
@@ -42,12 +43,12 @@ export class WatchEnded extends Error {
   }
 }
 
-/** A watch that ended before it was of use. */
+/** The watch ended too soon to be useful. */
 export class WatchClosed extends Error {
   override readonly name = 'WatchClosed';
 }
 
-/** No `Retry-After` holds longer, in milliseconds. */
+/** The longest `Retry-After` that is honoured, in milliseconds. */
 const longestAskedMs = 600_000;
 
 export function restartFor(caught: unknown): Restart {
@@ -55,12 +56,12 @@ export function restartFor(caught: unknown): Restart {
   const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
   const statusCode = error instanceof FleetError || error instanceof WatchEnded ? error.statusCode : undefined;
   const reason = reasonFor(error, statusCode);
-  // After any error within a watch its version is doubtful; a version from a future that was restored away never comes.
+  // An error event makes the version doubtful. A version that a restored backup does not have never comes.
   const doubtful = error instanceof WatchEnded || /too large resource version/i.test(error.message);
   return {
     reason,
     error,
-    relist: doubtful || reason === 'expired' || reason === 'malformed' || reason === 'not_found',
+    relist: doubtful || ['expired', 'malformed', 'not_found', 'too_large'].includes(reason),
     atLeastMs: Math.min(asked, longestAskedMs),
   };
 }
@@ -75,6 +76,7 @@ function reasonFor(error: Error, statusCode: number | undefined): RestartReason 
     if (error.code === 'API_TIMEOUT') return 'timeout';
     if (error.code === 'KIND_NOT_SERVED') return 'not_found';
     if (error.code === 'API_RESPONSE_INVALID') return 'malformed';
+    if (error.code === 'LIST_TOO_LARGE') return 'too_large';
     if (error.code === 'PROVIDER_CHANGED') return 'provider_changed';
   }
   return 'connection';

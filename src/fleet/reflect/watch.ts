@@ -1,20 +1,19 @@
-/** One watch: from a version on, or with everything that is there first. */
+/** One watch: from a version on, or a streaming list first. */
 import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { chunksOf } from './chunks.ts';
 import { type ObjectReading, readWatchEvent, type WatchEvent } from './events.ts';
-import { Lines } from './lines.ts';
+import { Lines, linesOf } from './lines.ts';
 import { checkPacking, MalformedResponse } from './malformed.ts';
-import { inSlice } from './slices.ts';
+import { inTurn } from './turns.ts';
 
 export interface WatchRequest {
   readonly server: ApiServer;
   readonly path: string;
   /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
-  /** Where to go on; `undefined` for a streaming list. */
+  /** The version to start after; `undefined` for a streaming list. */
   readonly version: string | undefined;
-  /** Seconds until the server ends it. */
+  /** Seconds until the server ends the watch. */
   readonly timeoutSeconds: number;
   readonly reading: ObjectReading;
   readonly clock: Clock;
@@ -23,16 +22,29 @@ export interface WatchRequest {
   opened(): void;
 }
 
-/** Milliseconds that a server may be late in ending a watch. */
+/** Milliseconds that a server may be late to end a watch. */
 const graceMs = 30_000;
 /** Milliseconds between two pieces of a streaming list. */
 const longestGapMs = 30_000;
 
-/** The server does not know streaming lists. */
+/**
+ * Milliseconds of silence after which a watch with bookmarks is reopened: API servers send one every 60 to 75 s. Nothing else
+ * reveals a connection that died behind a proxy.
+ */
+const longestSilenceMs = 90_000;
+
+/** The server does not support streaming lists. */
 export class NoStreamingList extends Error {}
 
-/** Gives out events in groups until the server ends the watch. */
-export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly WatchEvent[], void> {
+/** Events that arrived together. */
+export interface WatchEvents {
+  readonly events: readonly WatchEvent[];
+  /** Of their text. */
+  readonly bytes: number;
+}
+
+/** Yields events in groups until the server ends the watch. */
+export async function* watchEvents(watch: WatchRequest): AsyncGenerator<WatchEvents, void> {
   const { server, path, version, timeoutSeconds, reading, clock, signal } = watch;
   const parameters = new URLSearchParams(watch.query);
   parameters.set('watch', 'true');
@@ -47,38 +59,42 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<readonly
   const what = `watch ${path}`;
   const endsAt = clock.uptime() + timeoutSeconds * 1_000 + graceMs;
   let listing = version === undefined;
+  let getsBookmarks = false;
   const deadline = new Deadline(clock, signal);
   try {
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
-    const response = await server.stream(`${path}?${parameters}`, deadline.signal);
+    const response = await server.stream(`${path}?${parameters}`, deadline);
     if (response.statusCode !== 200) {
-      const body = piecesOf(chunksOf(response.body, deadline));
-      const refusal = await server.refusalOf({ ...response, body }, what);
+      const refusal = await server.refusalOf(response, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)
         ? new NoStreamingList(refusal.message)
         : refusal;
     }
     checkPacking(server.packingOf(response.headers));
     watch.opened();
-    const patience = () => {
+    const wait = () => {
+      const leftMs = endsAt - clock.uptime();
       if (listing) deadline.set(longestGapMs, `${what}: the streaming list stopped for ${longestGapMs / 1_000} s`);
-      else deadline.set(endsAt - clock.uptime(), `${what}: the server did not end it in time`);
+      else if (getsBookmarks && longestSilenceMs < leftMs)
+        deadline.set(longestSilenceMs, `${what}: nothing came for ${longestSilenceMs / 1_000} s, not even a bookmark`);
+      else deadline.set(leftMs, `${what}: the server did not end it in time`);
     };
     const lines = new Lines();
-    for await (const pieces of chunksOf(response.body, deadline, patience)) {
-      const events = await inSlice(() => lines.push(pieces).map((line) => readWatchEvent(line, reading)));
-      if (events.length === 0) continue;
+    wait();
+    for (let pieces = await response.body.next(); pieces; pieces = await response.body.next()) {
+      // The deadline is for the server, not for a slow reader.
+      deadline.clear();
+      const ended = lines.push(pieces);
+      const bytes = ended.length;
+      const events = await inTurn(server, bytes, () => linesOf(ended).map((line) => readWatchEvent(line, reading)));
+      getsBookmarks ||= events.some((event) => event.type === 'BOOKMARK' && !event.endsInitialEvents);
       if (listing) listing = !events.some((event) => event.type === 'BOOKMARK' && event.endsInitialEvents);
-      yield events;
+      if (events.length > 0) yield { events, bytes };
+      wait();
     }
   } catch (error) {
     throw error instanceof MalformedResponse ? new MalformedResponse(`${what}: the answer: ${error.message}`) : error;
   } finally {
     deadline.end();
   }
-}
-
-/** One after the other. */
-async function* piecesOf(groups: AsyncIterable<readonly Buffer[]>): AsyncGenerator<Buffer, void> {
-  for await (const pieces of groups) yield* pieces;
 }

@@ -1,10 +1,11 @@
 /** The Leases of one fleet on the hub: read at once, and watched. */
-import { FleetError } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import { type ApiServer, textOf } from '../api-server.ts';
+
+import { FleetError } from '../../errors/index.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { readBeginning } from '../../util/read-beginning.ts';
+import type { ApiServer } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import { Discovery } from '../discovery.ts';
-import { shownServer } from '../guard.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';
 import { ApiLeases, type Leases } from '../lease/leases.ts';
@@ -21,7 +22,7 @@ export interface LeaseListener {
 export interface LeaseSource extends Leases {
   /** What is there at this moment, nothing older. */
   list(signal: AbortSignal): Promise<readonly Lease[]>;
-  /** Tells of what is there and of each change, the changes of one Lease in their order, until the signal aborts. */
+  /** Reports what is there and each change, the changes of one Lease in their order, until the signal aborts. */
   watch(listener: LeaseListener, signal: AbortSignal): void;
 }
 
@@ -52,7 +53,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const response = await this.#server.get(`${this.path()}?${query}`, { signal });
     const what = `list Leases in ${this.namespace}`;
     if (response.statusCode !== 200) throw await this.refusal(response, what);
-    const text = await textOf(response.body, longestList);
+    const text = (await readBeginning(response.body, longestList)).toString();
     try {
       const { items } = JSON.parse(text);
       return items.map((item: unknown) => readObject(item, { ...leaseKind, keepManagedFields: false }));
@@ -65,12 +66,15 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const { namespace, selector, clock, logger, observer } = this.#options;
     const server = this.#server;
     const discovery = new Discovery(server, clock);
-    const context = { server, discovery, clock, logger, fields: { hub: shownServer(server.url) }, random: Math.random };
+    const context = { server, discovery, clock, logger, fields: { hub: server.url }, random: Math.random };
     const informer = new Informer<Lease>(
       { ...leaseKind, namespace, labelSelector: selector },
       { ...context, advice: ({ reason }) => (reason === 'forbidden' ? this.advice : '') },
       signal,
-      ({ reason, afterMs }) => emit(observer, 'restart', { cluster: undefined, ...leaseKind, reason, afterMs }),
+      {
+        restarted: ({ reason, afterMs }) =>
+          emit(observer, 'restart', { cluster: undefined, ...leaseKind, reason, afterMs }),
+      },
     );
     informer.subscribe(({ before, after, gone }) => {
       if (after) listener.applied(after);

@@ -22,7 +22,7 @@ export function fleetOf({ metadata }: Lease): string | undefined {
   return metadata.labels?.[fleetLabel];
 }
 
-export function labelsOf(fleet: string, role: 'shard' | 'peer'): Readonly<Record<string, string>> {
+export function labelsOf(fleet: string, role: 'shard' | 'replica'): Readonly<Record<string, string>> {
   return { [fleetLabel]: fleet, [roleLabel]: role };
 }
 
@@ -31,47 +31,40 @@ export function shardLeaseName(fleet: string, shard: number): string {
 }
 
 /** An identity may be longer than a name, and have other characters. */
-export function peerLeaseName(fleet: string, identity: string): string {
-  return `${fleet}-peer-${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`;
+export function replicaLeaseName(fleet: string, identity: string): string {
+  return `${fleet}-replica-${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`;
 }
 
-/** What a replica tells the others of itself. */
-export interface PeerFacts {
+/** What a replica writes about itself in its Lease. */
+export interface ReplicaFacts {
   readonly identity: string;
-  /** How many shards it believes in. */
+  /** How many shards the fleet has, as this replica is configured. */
   readonly shards: number;
-  /** 0 while it does not want any. */
-  readonly weight: number;
+  /** 0 while it wants none. */
+  readonly weight: 0 | 1;
 }
 
-export function peerAnnotations({ identity, shards, weight }: PeerFacts): Readonly<Record<string, string>> {
+export function replicaAnnotations({ identity, shards, weight }: ReplicaFacts): Readonly<Record<string, string>> {
   return { [identityAnnotation]: identity, [shardsAnnotation]: String(shards), [weightAnnotation]: String(weight) };
 }
 
-/** Looks at the name too: somebody may have changed the label of a shard's Lease. */
-export function isPeer({ metadata: { name, labels } }: Lease): boolean {
-  return labels?.[roleLabel] === 'peer' && /-peer-[0-9a-z]+$/.test(name);
+/** Looks at the name too: the label of a shard's Lease may have been edited. */
+export function isReplica({ metadata: { name, labels } }: Lease): boolean {
+  return labels?.[roleLabel] === 'replica' && /-replica-[0-9a-z]+$/.test(name);
 }
 
-/** Whether it says how many shards its replica believes in. Somebody may have edited it by hand. */
-export function saysShards({ metadata }: Lease): boolean {
-  return /^[1-9]\d{0,5}$/.test(metadata.annotations?.[shardsAnnotation] ?? '');
+/** `undefined` where an annotation is missing or makes no sense, after an edit by hand. */
+export function replicaFacts({ metadata: { annotations = {} } }: Lease): ReplicaFacts | undefined {
+  const {
+    [identityAnnotation]: identity,
+    [shardsAnnotation]: shards = '',
+    [weightAnnotation]: weight = '',
+  } = annotations;
+  if (identity === undefined || !/^[1-9]\d{0,5}$/.test(shards) || !/^[01]$/.test(weight)) return undefined;
+  return { identity, shards: Number(shards), weight: weight === '1' ? 1 : 0 };
 }
 
-/** Somebody may have edited it by hand: what is no number counts as nothing. */
-export function peerFacts({ metadata }: Lease): PeerFacts {
-  const annotations = metadata.annotations ?? {};
-  const weight = Number(annotations[weightAnnotation]);
-  return {
-    identity: annotations[identityAnnotation] ?? metadata.name,
-    shards: Number(annotations[shardsAnnotation]),
-    weight: weight > 0 && weight <= maxWeight ? weight : 0,
-  };
-}
-
-export const maxWeight = 1_000;
-
-/** The shard of a Lease; `undefined` for what is none of them. */
+/** The shard of a Lease; `undefined` for any other Lease. */
 export function shardOfLease(fleet: string, { metadata: { name, labels } }: Lease): number | undefined {
   const start = shardLeaseName(fleet, 0).slice(0, -1);
   if (labels?.[roleLabel] !== 'shard' || !name.startsWith(start)) return undefined;
@@ -79,12 +72,15 @@ export function shardOfLease(fleet: string, { metadata: { name, labels } }: Leas
   return /^(0|[1-9]\d{0,5})$/.test(text) ? Number(text) : undefined;
 }
 
-/** What a process writes as the holder. It differs for two processes that have the same identity. */
-export function holderName(identity: string, nonce: string): string {
-  return `${identity}_${nonce}`;
+/**
+ * The holder that a replica writes in Leases: its identity and its session. Each process has another nonce, and a process that
+ * has lost its own Lease begins another session.
+ */
+export function sessionName(identity: string, nonce: string, count: number): string {
+  return `${identity}_${nonce}-${count}`;
 }
 
-/** The identity in what `holderName` made. */
-export function identityOf(holder: string): string {
-  return holder.replace(/_[0-9a-f]+$/, '');
+/** The identity in a session's name. */
+export function identityOf(session: string): string {
+  return session.replace(/_[0-9a-f]+-\d+$/, '');
 }

@@ -1,14 +1,13 @@
-/** How a fleet is told to share its clusters with other replicas. */
+/** Options of a fleet that shares its clusters with other replicas. */
 import { z } from 'zod';
-import { isFunction } from '../../argument.ts';
-import { isLabel } from '../../kubernetes-names.ts';
+import type { RestConfig } from '../../rest/rest-config.ts';
+import { isLabel } from '../../util/kubernetes-names.ts';
 import { ApiServer } from '../api-server.ts';
-import { ask } from '../guard.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import { type fleetShape, namespace, text } from '../option-schemas.ts';
 import { HubLeases } from './lease-source.ts';
-import { leaseSelector, maxWeight } from './names.ts';
+import { leaseSelector } from './names.ts';
 import { Sharding } from './sharding.ts';
 import { longestLeaseMs } from './timing.ts';
 
@@ -20,15 +19,14 @@ export interface FleetShardingOptions {
   readonly name: string;
   /** Names this replica in Leases, logs and listings; each has its own. Default: `POD_NAME`, or the host's name. */
   readonly identity?: string;
-  /** Its share compared with that of others, from 0 (none) to 1,000. A function is asked at each renewal. Default: 1. */
-  readonly weight?: number | (() => number);
+  /** 0: this replica takes no shards, and the others share all. Default: 1. */
+  readonly weight?: 0 | 1;
   /** How many parts the fleet has, the same for all replicas, and for ever. Default: 64. */
   readonly shards?: number;
-  /** Milliseconds, whole seconds, after which a replica that is dead is replaced; 600_000 at most. Default: 30_000. */
+  /** Milliseconds, whole seconds, after which a dead replica is replaced; 600_000 at most. Default: 30_000. */
   readonly leaseDurationMs?: number;
 }
 
-const isWeight = (value: unknown) => typeof value === 'number' && value >= 0 && value <= maxWeight;
 const whole = 'must be whole seconds in milliseconds, from 3_000 to 600_000: 30_000 for 30 s';
 const isDuration = (value: unknown) =>
   typeof value === 'number' && value % 1_000 === 0 && value >= 3_000 && value <= longestLeaseMs;
@@ -44,11 +42,7 @@ export const shardingSchema = z
       identity: text('a text that no other replica has')
         .max(200, { error: 'has 200 characters at most' })
         .default(processName),
-      weight: z
-        .custom<number | (() => number)>((value) => isWeight(value) || isFunction(value), {
-          error: `must be a number from 0 to ${maxWeight}, or a function that returns one`,
-        })
-        .default(1),
+      weight: z.union([z.literal(0), z.literal(1)], { error: 'must be 0 or 1' }).default(1),
       shards: z
         .int({ error: 'must be a whole number from 1 to 4096' })
         .min(1, { error: 'must be a whole number from 1 to 4096' })
@@ -61,7 +55,8 @@ export const shardingSchema = z
   .optional();
 
 /** What it takes of a fleet's options. */
-interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
+interface ShardedSettings extends Omit<z.output<z.ZodObject<typeof fleetShape>>, 'hub'> {
+  readonly hub: RestConfig;
   readonly sharding?: z.output<typeof shardingSchema>;
 }
 
@@ -77,7 +72,6 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
     logger,
     observer,
   });
-  let last = 1;
   const ownership = new Sharding({
     leases,
     name,
@@ -88,16 +82,8 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
     logger,
     observer,
     random: Math.random,
-    weight: () => {
-      last = typeof weight === 'number' ? weight : (ask(logger, { fleet: name }, 'weight', weight, readWeight) ?? last);
-      return last;
-    },
+    weight,
   });
-  metrics?.shares({ owned: () => ownership.owned, peers: () => ownership.peers });
+  metrics?.shares({ owned: () => ownership.owned, replicas: () => ownership.replicas });
   return ownership;
-}
-
-function readWeight(value: unknown): number {
-  if (isWeight(value)) return Number(value);
-  throw new TypeError(`it returned ${String(value)}: it must be a number from 0 to ${maxWeight}`);
 }

@@ -1,11 +1,11 @@
-/** What a shared fleet tells of its shards and Leases: events, and lines of a log. */
-import { reasonOf } from '../../callbacks.ts';
-import type { Logger } from '../../logger.ts';
+/** What a shared fleet reports of its shards and Leases: events, and lines of a log. */
+import { reasonOf } from '../../observability/callbacks.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import { debug, warn } from '../guard.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
 import { identityOf } from './names.ts';
-import type { Shard } from './shard.ts';
+import type { Shard, Taken } from './shard.ts';
 import { timingOf } from './timing.ts';
 
 export interface ReportOptions {
@@ -31,9 +31,9 @@ export class ShardingReport {
   }
 
   /** A shard has become this replica's. */
-  began({ index, lock, takenFrom: { holder, seenAt } }: Shard): void {
+  began({ index }: Shard, { session, seenAt }: Taken): void {
     const { clock, identity, name, observer } = this.#options;
-    const from = holder === undefined || holder === lock.identity ? undefined : identityOf(holder);
+    const from = session === undefined ? undefined : identityOf(session);
     emit(observer, 'shard', {
       fleet: name,
       shard: index,
@@ -46,19 +46,20 @@ export class ShardingReport {
   }
 
   /** A shard is not this replica's any more. */
-  ended({ index, lock }: Shard, change: 'handed_over' | 'lost'): void {
+  ended({ index, liveHolder }: Shard, change: 'handed_over' | 'lost'): void {
     const { identity, name, observer } = this.#options;
     emit(observer, 'shard', { fleet: name, shard: index, change, owner: identity });
     if (change === 'handed_over') this.#say(debug, `shard ${index} is handed over`);
-    else if (lock.holder !== lock.identity && lock.holder !== undefined)
-      this.#say(warn, `shard ${index} is lost: ${identityOf(lock.holder)} has it`);
-    else this.#say(debug, `shard ${index} is lost: its Lease could not be renewed in time`);
+    else if (liveHolder !== undefined && identityOf(liveHolder) !== identity)
+      this.#say(warn, `shard ${index} is lost: ${identityOf(liveHolder)} owns it`);
+    else
+      this.#say(
+        debug,
+        `shard ${index} is lost: the Lease of this replica was not renewed in time, or that of the shard is gone`,
+      );
   }
 
-  /**
-   * A request for a Lease failed. Warns once for all Leases. The trouble is over when no request has failed for a whole
-   * duration: retries come sooner.
-   */
+  /** A request for a Lease failed. Warns of the first one, and again after a whole duration without failures. */
   failed(lease: LeaseFailed['lease'], error: unknown): void {
     const { clock, name, observer } = this.#options;
     const { durationMs, deadlineMs } = timingOf(this.#options.leaseDurationMs);
@@ -67,7 +68,7 @@ export class ShardingReport {
     this.#failedAt = now;
     const message = reasonOf(error);
     emit(observer, 'lease-failure', { fleet: name, lease, message });
-    const consequence = `its shards are let go after ${deadlineMs / 1_000} s`;
+    const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
     const line = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${message}`;
     this.#say(isNew ? warn : debug, line);
   }

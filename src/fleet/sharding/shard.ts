@@ -1,36 +1,50 @@
 /**
- * One shard, as one replica has to do with it: takes its Lease, renews it, gives it away. One thing is done at a time, and what
- * should be is looked at again after each.
+ * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
+ * request is under way at a time, and what should be is looked at again after each.
  */
+import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import type { LeaseLock, Taken } from '../lease/lease-lock.ts';
-import type { Term } from '../membership/ownership.ts';
-import { Wait } from '../wait.ts';
-import { Attempts } from './attempts.ts';
-import type { Timing } from './timing.ts';
+import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from '../lease/lease.ts';
+import { LeaseView } from '../lease/lease-view.ts';
+import type { Leases } from '../lease/leases.ts';
+import type { Fence } from '../membership/ownership.ts';
+import type { ReplicaLease } from './replica-lease.ts';
+import type { Replicas } from './replicas.ts';
+import type { ShardingReport } from './report.ts';
+import { millisecondsTo, spread, type Timing } from './timing.ts';
 
-/** What shards are told of their replica, and tell it. */
+/** What shards ask of their replica, and report to it. */
 export interface ShardContext {
+  readonly leases: Leases;
+  readonly labels: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly timing: Timing;
   readonly random: () => number;
-  /** This replica may own shards at all, at this moment. */
-  mayOwn(): boolean;
+  /** This replica: its session owns shards while it is valid. */
+  readonly own: ReplicaLease;
+  readonly replicas: Replicas;
+  readonly report: ShardingReport;
   /** Whether it should own this one, which it then may; `undefined` while it does not know. */
   wants(shard: number): boolean | undefined;
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
-  /** Who owns it may have changed. */
+  /** The fleet starts for the first time: a Lease that was never seen is not another replica's. */
+  isNewFleet(): boolean;
+  /** Makes sure that a session is over, and can never be valid again. `false` where it lives. */
+  fence(session: string): Promise<boolean>;
+  /** The owner may be another one. */
   changed(shard: Shard): void;
-  /** It has become this replica's, which nobody knows yet. */
-  began(shard: Shard): void;
-  /** It was this replica's: given away on purpose, or lost. */
-  ended(shard: Shard, how: 'handed_over' | 'lost'): void;
-  failed(error: unknown): void;
+}
+
+export interface Taken {
+  /** The session that had it until it ended; `undefined` where it was free. */
+  readonly session?: string | undefined;
+  /** The clock's uptime in which the last sign of the owner was seen, or in which it was released. */
+  readonly seenAt?: number | undefined;
 }
 
 /** The time in which a shard is this replica's. */
-class ShardTerm implements Term {
+class ShardTerm implements Fence {
   readonly #controller = new AbortController();
   readonly #holds: () => boolean;
 
@@ -54,27 +68,29 @@ class ShardTerm implements Term {
 
 export class Shard {
   readonly index: number;
-  readonly lock: LeaseLock;
+  readonly leaseName: string;
+  readonly view: LeaseView;
   readonly #context: ShardContext;
-  readonly #wait: Wait;
-  readonly #attempts: Attempts;
   #term: ShardTerm | undefined;
-  #cancelDeadline = () => {};
-  /** When its last term ended, and with which taking of the Lease that was. */
-  #ended: { readonly taking: Taken; readonly at: number } | undefined;
+  /** The object in which the current session was written as its owner, and the session. */
+  #taken: { readonly uid: string | undefined; readonly session: string } | undefined;
+  #from: Taken = {};
   #isAsking = false;
+  /** It was not tried to create its Lease. */
+  #isUntried = true;
   #isStopped = false;
+  #retryAt = Number.NEGATIVE_INFINITY;
+  #cancelTimer = () => {};
 
-  constructor(index: number, context: ShardContext, lockFor: (changed: () => void) => LeaseLock) {
+  constructor(index: number, leaseName: string, context: ShardContext) {
     this.index = index;
+    this.leaseName = leaseName;
+    this.view = new LeaseView(context.clock, context.timing.durationMs);
     this.#context = context;
-    this.#wait = new Wait(context.clock);
-    this.#attempts = new Attempts(context);
-    this.lock = lockFor(() => this.look());
   }
 
-  /** `undefined` where it is not this replica's, or will be given away. */
-  get term(): Term | undefined {
+  /** `undefined` where it is not this replica's, or will be released. */
+  get term(): Fence | undefined {
     return this.#term && !this.#term.isOver && this.#context.wants(this.index) ? this.#term : undefined;
   }
 
@@ -88,108 +104,191 @@ export class Shard {
     return this.#term?.isOver === true;
   }
 
-  /** Whom it was taken from. This process itself, where a term ended and nobody else has taken the Lease since. */
-  get takenFrom(): Taken {
-    const { takenFrom, identity } = this.lock;
-    return this.#ended?.taking === takenFrom ? { holder: identity, seenAt: this.#ended.at } : takenFrom;
+  /** Its Lease names this session, which wrote it. Where the session is valid, the shard is this replica's. */
+  get isTaken(): boolean {
+    const { lease, holder } = this.view;
+    const taken = this.#taken;
+    return (
+      taken !== undefined &&
+      taken.session === this.#context.own.session &&
+      holder === taken.session &&
+      (lease === undefined || lease.metadata.uid === taken.uid)
+    );
   }
 
-  /** Nothing is left to give away. */
+  /** The session that may own it at this moment, this replica's included. */
+  get liveHolder(): string | undefined {
+    const { lease, holder } = this.view;
+    return lease && holder !== undefined && this.#context.replicas.isLive(holder) ? holder : undefined;
+  }
+
+  /** Nothing is left to release. */
   get isGone(): boolean {
-    const { lock } = this;
-    return !this.#isAsking && !lock.isHeld && lock.holder !== lock.identity && this.#context.isIdle(this.index);
+    const { isIdle, own } = this.#context;
+    return !this.#isAsking && this.view.holder !== own.session && isIdle(this.index);
+  }
+
+  /** Its Lease was never there, as far as is known: the fleet starts for the first time. A second attempt may come too late. */
+  get isNew(): boolean {
+    return this.#isUntried && !this.view.wasSeen && this.#context.isNewFleet();
   }
 
   /** Something that it looks at may have changed. A term that is over ends before this returns. */
   readonly look = (): void => {
     if (this.#term?.isOver) this.#end('lost');
+    this.#begin();
     this.#context.changed(this);
-    this.#wait.poke();
+    this.#act();
   };
-
-  /** Goes on until `stop`. */
-  async run(): Promise<void> {
-    while (!this.#isStopped) {
-      this.#begin();
-      const next = this.#next();
-      if (typeof next === 'number') await this.#wait.for(next);
-      else await this.#ask(next);
-    }
-  }
 
   stop(): void {
     this.#isStopped = true;
+    this.#cancelTimer();
     this.#end('lost');
-    this.#cancelDeadline();
-    this.#wait.poke();
   }
 
-  /** What is to be done now, or the milliseconds until there may be something. */
-  #next(): 'hold' | 'release' | number {
-    const { clock, wants, isIdle } = this.#context;
-    const { lock } = this;
-    const wanted = wants(this.index);
-    const untilTry = this.#attempts.at - clock.uptime();
-    if (!wanted && lock.isHeld && isIdle(this.index)) return 'release';
-    // The server may not know yet that it was given away. While `wanted` is not known, this replica may still want it again.
-    if (wanted === false && lock.holder === lock.identity && isIdle(this.index))
-      return untilTry <= 0 ? 'release' : untilTry;
-    if (!lock.isHeld && !wanted) return Number.POSITIVE_INFINITY;
-    if (!lock.isHeld && !lock.mayTake) return lock.view.expiresAt - clock.uptime();
-    return untilTry <= 0 ? 'hold' : untilTry;
-  }
-
-  async #ask(what: 'hold' | 'release'): Promise<void> {
-    this.#isAsking = true;
+  /**
+   * Its Lease is not in a list of all: it has lost its labels, or was deleted by hand. Writes the labels again. A Lease that is gone
+   * is written again where it is this replica's; where that fails, the shard is given up before others may take it.
+   */
+  async repair(signal: AbortSignal): Promise<void> {
+    let isTaken = false;
     try {
-      if (what === 'hold') await this.#hold();
-      else await this.#release();
-    } catch (error) {
-      this.#attempts.failed();
-      this.#context.failed(error);
+      const lease = await this.#read(signal);
+      if (lease) await this.#put(lease, lease.spec ?? {}, signal);
+      isTaken =
+        this.isTaken && (lease !== undefined || (await this.#write(undefined, this.#heldSpec(undefined), signal)));
     } finally {
-      this.#isAsking = false;
+      if (!isTaken) this.#taken = undefined;
+      this.look();
     }
-    // Somebody may wait until it asks no more.
-    this.#context.changed(this);
-  }
-
-  async #hold(): Promise<void> {
-    const { clock } = this.#context;
-    const { heldUntil } = this.lock;
-    const held = await this.lock.hold();
-    // Somebody else may have had it in the meantime.
-    if (clock.uptime() >= heldUntil) this.#end('lost');
-    if (held) this.#attempts.renewed();
-    else this.#attempts.failed();
-    if (!held || this.#isStopped) return;
-    this.#cancelDeadline();
-    this.#cancelDeadline = clock.after(this.lock.heldUntil - clock.uptime(), this.look);
-  }
-
-  async #release(): Promise<void> {
-    if (this.#term) this.#end('handed_over');
-    this.#cancelDeadline();
-    await this.lock.release();
-    this.#attempts.reset();
   }
 
   #begin(): void {
-    const { wants, mayOwn } = this.#context;
-    if (this.#term || !this.lock.isHeld || !wants(this.index)) return;
-    // Work may end late, and replicas with another number of shards may begin when this replica's own Lease has expired.
-    this.#term = new ShardTerm(() => this.lock.isHeld && mayOwn());
-    this.#context.began(this);
-    this.#context.changed(this);
+    const { wants, own, report } = this.#context;
+    if (this.#term || this.#isStopped || !this.isTaken || !own.isValid || !wants(this.index)) return;
+    this.#term = new ShardTerm(() => own.isValid && this.isTaken);
+    report.began(this, this.#from);
   }
 
   #end(how: 'handed_over' | 'lost'): void {
     const term = this.#term;
     if (!term) return;
     this.#term = undefined;
-    this.#ended = { taking: this.lock.takenFrom, at: this.#context.clock.uptime() };
+    this.#from = { seenAt: this.#context.clock.uptime() };
     term.end();
-    this.#context.ended(this, how);
+    this.#context.report.ended(this, how);
     this.#context.changed(this);
+  }
+
+  /** What is to be done now, if anything. */
+  #next(): 'release' | 'take' | 'nothing' {
+    const { wants, own, isIdle, replicas } = this.#context;
+    const { lease, holder, isKnown, isLive: mayBeHeld } = this.view;
+    const wanted = wants(this.index);
+    if (!own.isValid || wanted === undefined) return 'nothing';
+    if (!wanted && lease && holder === own.session) return isIdle(this.index) ? 'release' : 'nothing';
+    if (!lease) {
+      if (this.isNew) return 'take';
+      return wanted && isKnown && !mayBeHeld && !this.isTaken ? 'take' : 'nothing';
+    }
+    if (!wanted || this.isTaken) return 'nothing';
+    return holder === undefined || holder === own.session || !replicas.isLive(holder) ? 'take' : 'nothing';
+  }
+
+  #act(): void {
+    if (this.#isAsking || this.#isStopped) return;
+    const next = this.#next();
+    this.#cancelTimer();
+    if (next === 'nothing') {
+      // Its Lease is gone, and others may own it for a while.
+      if (!this.view.lease && this.view.isLive) this.#lookAt(this.view.expiresAt);
+      return;
+    }
+    if (this.#retryAt > this.#context.clock.uptime()) this.#lookAt(this.#retryAt);
+    else void this.#ask(next);
+  }
+
+  #lookAt(time: number): void {
+    const { clock } = this.#context;
+    this.#cancelTimer = clock.after(millisecondsTo(time, clock), this.look);
+  }
+
+  async #ask(what: 'release' | 'take'): Promise<void> {
+    const { clock, timing, random, report } = this.#context;
+    this.#isAsking = true;
+    let isDone = false;
+    try {
+      const message = `Lease ${this.leaseName}: no answer for ${timing.requestTimeoutMs / 1_000} s`;
+      isDone = await within(clock, timing.requestTimeoutMs, message, (signal) =>
+        what === 'take' ? this.#take(signal) : this.#release(signal),
+      );
+    } catch (error) {
+      report.failed('shard', error);
+    }
+    this.#retryAt = isDone ? Number.NEGATIVE_INFINITY : clock.uptime() + spread(timing.shardRetryMs, random);
+    this.#isAsking = false;
+    this.look();
+  }
+
+  async #take(signal: AbortSignal): Promise<boolean> {
+    const { clock, wants, own, replicas, fence } = this.#context;
+    const { isNew } = this;
+    this.#isUntried = false;
+    const { lease, holder, seenAt: releasedAt } = this.view;
+    const from = {
+      session: lease ? holder : undefined,
+      seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
+    };
+    if (lease && holder !== undefined && holder !== own.session && !(await fence(holder))) return false;
+    if (!own.isValid) return true;
+    const spec = isNew && !wants(this.index) ? releasedSpec(undefined, clock) : this.#heldSpec(lease);
+    if (!(await this.#write(lease, spec, signal))) {
+      await this.#read(signal);
+      return true;
+    }
+    if (holder !== own.session) this.#from = isNew ? {} : from;
+    return true;
+  }
+
+  async #release(signal: AbortSignal): Promise<boolean> {
+    if (this.#term) this.#end('handed_over');
+    // Also where no answer comes: others may own it from now on, until it is taken again.
+    this.#taken = undefined;
+    const { lease } = this.view;
+    if (await this.#write(lease, releasedSpec(lease, this.#context.clock), signal)) return true;
+    await this.#read(signal);
+    throw new Error(`Lease ${this.leaseName}: another process changed it at the same time`);
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const lease = await this.#context.leases.get(this.leaseName, signal);
+    if (lease) this.view.observe(lease);
+    else this.view.acceptAbsence();
+    return lease;
+  }
+
+  #heldSpec(lease: Lease | undefined): LeaseSpec {
+    const { clock, timing, own } = this.#context;
+    return heldSpec(lease, own.session, { clock, durationMs: timing.durationMs });
+  }
+
+  /** Whether the server has it like this now. It has not where the Lease is another one than `lease`. */
+  async #write(lease: Lease | undefined, spec: LeaseSpec, signal: AbortSignal): Promise<boolean> {
+    const written = await this.#put(lease, spec, signal);
+    if (!written) return false;
+    const { holderIdentity: holder } = spec;
+    this.#taken = holder ? { uid: written.metadata.uid, session: holder } : undefined;
+    return true;
+  }
+
+  async #put(lease: Lease | undefined, spec: LeaseSpec, signal: AbortSignal): Promise<Lease | undefined> {
+    const { leases, labels } = this.#context;
+    const known = lease?.metadata;
+    const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
+    const object = { ...leaseKind, metadata, spec };
+    const written = await (known ? leases.update(object, signal) : leases.create(object, signal));
+    if (written) this.view.observe(written);
+    return written;
   }
 }

@@ -1,34 +1,25 @@
 /**
- * A fleet that replicas share. Leases on the hub come in, and this replica's clusters go out. A cluster belongs to
- * one of a fixed number of shards, and a shard belongs to the holder of its Lease. This module must not know what a cluster is.
+ * A fleet that replicas share. Leases on the hub come in, and this replica's clusters go out. A cluster belongs to one of a fixed
+ * number of shards. A shard belongs to the session that its Lease names, for as long as the replica of this session renews its
+ * own Lease. This module must not know what a cluster is.
  */
 import { randomBytes } from 'node:crypto';
-import type { Logger } from '../../logger.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import type { Lease } from '../lease/lease.ts';
-import { LeaseLock } from '../lease/lease-lock.ts';
+import { holderOf, type Lease, leaseKind, releasedSpec } from '../lease/lease.ts';
 import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
-import { assignShards, type Candidate } from './assignment.ts';
+import { assignShards } from './assignment.ts';
 import { shardOf } from './hash.ts';
 import type { LeaseSource } from './lease-source.ts';
-import {
-  holderName,
-  identityOf,
-  isPeer,
-  labelsOf,
-  peerAnnotations,
-  peerLeaseName,
-  shardLeaseName,
-  shardOfLease,
-} from './names.ts';
+import { identityOf, isReplica, labelsOf, replicaLeaseName, shardLeaseName, shardOfLease } from './names.ts';
 import { OwnershipChanges } from './ownership-changes.ts';
-import { Peers } from './peers.ts';
-import { Registration } from './registration.ts';
+import { ReplicaLease } from './replica-lease.ts';
+import { Replicas } from './replicas.ts';
 import { ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
-import { believedMs, type Timing, timingOf } from './timing.ts';
+import { millisecondsTo, type Timing, timingOf } from './timing.ts';
 
 export interface ShardingOptions {
   readonly leases: LeaseSource;
@@ -36,91 +27,68 @@ export interface ShardingOptions {
   readonly name: string;
   readonly identity: string;
   readonly shards: number;
+  /** 0: it owns no shards. */
+  readonly weight: 0 | 1;
   readonly leaseDurationMs: number;
-  weight(): number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** Tells this process from others that have the same identity. */
+  /** Distinguishes this process from others that have the same identity. */
   readonly nonce?: string;
 }
 
 export class Sharding implements Ownership {
   readonly #options: ShardingOptions;
   readonly #timing: Timing;
-  readonly #holder: string;
   readonly #shards: readonly Shard[];
-  readonly #peers: Peers;
-  readonly #registration: Registration;
+  readonly #replicas: Replicas;
+  readonly #own: ReplicaLease;
   readonly #report: ShardingReport;
   readonly #changes: OwnershipChanges;
   /** By shard, the keys that are worked on. */
   readonly #inUse = new Map<number, Set<string>>();
+  /** By session, its fencing that is under way. */
+  readonly #fencing = new Map<string, Promise<boolean>>();
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
+  /** Whether the fleet starts for the first time; `undefined` before the Leases were read. */
+  #isNewFleet: boolean | undefined;
   #cancelExpiry = () => {};
   readonly #stop = new AbortController();
 
   constructor(options: ShardingOptions) {
-    const { clock, name, identity, shards, random, nonce = randomBytes(4).toString('hex') } = options;
+    const { leases, clock, name, identity, shards, weight, random } = options;
+    const { nonce = randomBytes(4).toString('hex') } = options;
     this.#options = options;
-    this.#timing = timingOf(options.leaseDurationMs);
-    this.#holder = holderName(identity, nonce);
-    this.#peers = new Peers(clock, this.#timing.durationMs);
+    const timing = timingOf(options.leaseDurationMs);
+    this.#timing = timing;
+    const leaseName = replicaLeaseName(name, identity);
+    this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, shards, own: leaseName });
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
-    const common = { clock, timing: this.#timing, random };
-    this.#registration = new Registration(
-      {
-        ...common,
-        identity,
-        shards,
-        peers: this.#peers,
-        weight: () => options.weight(),
-        read: () => this.#read(),
-        isGone: () => this.#shards.every(({ isGone }) => isGone),
-        changed: () => this.#assign(),
-        duplicated: (holder) => this.#report.duplicated(holder),
-        failed: (error) => this.#report.failed('peer', error),
-        renewed: () => this.#forget(this.#peers.deadFor(this.#timing.durationMs)),
-      },
-      (facts, changed) =>
-        new LeaseLock({
-          ...this.#lockOptions,
-          name: peerLeaseName(name, identity),
-          labels: labelsOf(name, 'peer'),
-          annotations: () => peerAnnotations(facts()),
-          changed,
-        }),
-    );
+    const common = { leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
+    this.#own = new ReplicaLease({
+      ...common,
+      ...{ name, leaseName, identity, nonce, shards, weight },
+      read: (signal) => this.#read(signal),
+      sessions: () => this.#sessions,
+      isGone: () => this.#shards.every(({ isGone }) => isGone),
+      changed: () => this.#changed(),
+    });
     const context: ShardContext = {
       ...common,
-      mayOwn: () => this.#registration.isValid,
+      own: this.#own,
+      labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
       isIdle: (shard) => !this.#inUse.get(shard)?.size,
-      changed: (shard) => this.#changed(shard),
-      began: (shard) => this.#report.began(shard),
-      ended: (shard, change) => this.#report.ended(shard, change),
-      failed: (error) => this.#report.failed('shard', error),
+      isNewFleet: () => this.#isNewFleet === true,
+      fence: (session) => this.#fence(session),
+      changed: (shard) => this.#shardChanged(shard),
     };
-    this.#shards = Array.from(
-      { length: shards },
-      (_, index) =>
-        new Shard(
-          index,
-          context,
-          (changed) =>
-            new LeaseLock({
-              ...this.#lockOptions,
-              name: shardLeaseName(name, index),
-              labels: labelsOf(name, 'shard'),
-              changed,
-            }),
-        ),
-    );
+    this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
   }
 
   /** How many shards are this replica's. */
@@ -128,16 +96,14 @@ export class Sharding implements Ownership {
     return this.#shards.filter(({ isOwned }) => isOwned).length;
   }
 
-  /** How many replicas live, this one included where it has joined. */
-  get peers(): number {
-    return this.#peers.size + (this.#registration.isValid ? 1 : 0);
+  /** How many replicas live, this one included where its session is valid. */
+  get replicas(): number {
+    return this.#replicas.size + (this.#own.isValid ? 1 : 0);
   }
 
   get isSettled(): boolean {
-    if (!this.#registration.isValid) return false;
-    return this.#shards.every(
-      (shard) => shard.isOwned || !this.#wants(shard.index) || (shard.lock.view.isKnown && !shard.lock.mayTake),
-    );
+    if (!this.#own.isValid) return false;
+    return this.#shards.every((shard) => shard.isOwned || !this.#wants(shard.index) || shard.liveHolder !== undefined);
   }
 
   ownerOf(key: string): Owner {
@@ -157,7 +123,7 @@ export class Sharding implements Ownership {
     const keys = this.#inUse.get(index);
     if (!keys?.delete(key) || keys.size > 0) return;
     this.#shards[index]?.look();
-    this.#registration.look();
+    this.#own.look();
   }
 
   async run(listener: OwnershipListener, signal: AbortSignal): Promise<void> {
@@ -167,32 +133,29 @@ export class Sharding implements Ownership {
       this.#stop.signal,
     );
     const leave = () => {
-      this.#registration.leave();
-      this.#assign();
+      this.#own.leave();
+      this.#changed();
     };
     if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
-    const loops = this.#shards.map((shard) => shard.run());
     try {
-      await this.#registration.run();
+      await this.#own.run();
     } finally {
       signal.removeEventListener('abort', leave);
-      for (const shard of this.#shards) shard.stop();
-      this.#cancelExpiry();
       this.#stop.abort();
-      await Promise.all(loops);
+      this.#cancelExpiry();
+      for (const shard of this.#shards) shard.stop();
     }
   }
 
   #ownerOf(shard: Shard): Owner {
-    const { index, term } = shard;
-    if (term) return { mine: true, term };
-    const { view, identity: self } = shard.lock;
-    if (view.holder !== undefined && view.holder !== self && view.isLive) {
-      const owner = identityOf(view.holder);
+    const { index, term, liveHolder } = shard;
+    if (term) return { mine: true, fence: term };
+    if (liveHolder !== undefined && liveHolder !== this.#own.session) {
+      const owner = identityOf(liveHolder);
       return { mine: false, reason: 'OWNED_BY_OTHER', message: `${owner} owns its shard ${index}`, owner };
     }
-    // That others should have it, or this replica, is not known while it cannot renew its Leases.
+    // The next owner is not known while this replica cannot renew its Lease.
     if (shard.isLost) return { mine: false, ...shardLost };
     const wanted = this.#wanted[index];
     if (shard.isOwned && wanted !== undefined) {
@@ -201,102 +164,158 @@ export class Sharding implements Ownership {
     return {
       mine: false,
       reason: 'NO_OWNER',
-      message: `nobody owns its shard ${index} at the moment: ${this.#whyNobody(wanted)}`,
+      message: `its shard ${index} has no owner at the moment: ${this.#whyNoOwner(wanted)}`,
     };
   }
 
   #wants(shard: number): boolean | undefined {
-    if (this.#registration.isLeaving) return false;
-    return this.#registration.isValid ? this.#wanted[shard] === this.#options.identity : undefined;
+    if (this.#own.isLeaving) return false;
+    return this.#own.isValid ? this.#wanted[shard] === this.#options.identity : undefined;
   }
 
+  /** A watch shows a Lease. */
   #applied(lease: Lease): void {
-    const { name } = this.#options;
-    if (isPeer(lease)) {
-      if (lease.metadata.name === this.#registration.lock.name) {
-        this.#registration.lock.observe(lease);
-        return;
-      }
-      // Only news: a replica that has not joined reads all Leases at each look, and its own reads must not start the next one.
-      if (!this.#peers.applied(lease)) return;
-      this.#registration.look();
-      this.#assign();
-    } else {
-      this.#shards[shardOfLease(name, lease) ?? -1]?.lock.observe(lease);
+    if (!this.#observe(lease)) return;
+    if (!isReplica(lease)) return;
+    if (lease.metadata.name === this.#own.leaseName) this.#own.observe(lease);
+    // A replica with another number of shards lives: this one may have waited to see that.
+    if (!this.#own.isValid && this.#replicas.differing?.wasRenewed) this.#own.renewNow();
+    this.#changed();
+  }
+
+  #deleted(last: Lease): void {
+    if (isReplica(last)) {
+      this.#replicas.deleted(last);
+      // Its own: it writes it again. Another one: this replica may have waited for it.
+      if (last.metadata.name === this.#own.leaseName || !this.#own.isValid) this.#own.renewNow();
+      this.#changed();
+      return;
     }
+    const shard = this.#shardOf(last);
+    if (!shard?.view.observeDeleted(last)) return;
+    if (shard.isTaken) this.#own.renewNow();
+    shard.look();
   }
 
-  #deleted(lease: Lease): void {
-    const { name } = this.#options;
-    if (isPeer(lease)) {
-      if (lease.metadata.name === this.#registration.lock.name) this.#registration.lock.observeDeleted(lease);
-      else this.#peers.deleted(lease);
-      this.#registration.look();
-      this.#assign();
-    } else {
-      this.#shards[shardOfLease(name, lease) ?? -1]?.lock.observeDeleted(lease);
-    }
+  /** Returns whether that is news. */
+  #observe(lease: Lease): boolean {
+    if (isReplica(lease)) return this.#replicas.applied(lease);
+    const shard = this.#shardOf(lease);
+    if (!shard?.view.observe(lease)) return false;
+    shard.look();
+    return true;
   }
 
-  async #read(): Promise<void> {
-    for (const lease of await this.#ask('list', (signal) => this.#options.leases.list(signal))) this.#applied(lease);
+  #shardOf(lease: Lease): Shard | undefined {
+    return this.#shards[shardOfLease(this.#options.name, lease) ?? -1];
   }
 
-  #ask<T>(what: string, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Reads all Leases, and repairs what is missing. */
+  async #read(signal: AbortSignal): Promise<void> {
+    const before = new Map(this.#shards.map((shard) => [shard, shard.view.lease]));
+    const all = await this.#options.leases.list(signal);
+    for (const lease of all) this.#observe(lease);
+    const listed = new Set(all.map(({ metadata }) => metadata.name));
+    const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
+    this.#isNewFleet ??= missing.length === this.#shards.length && !this.#replicas.anyRenewed;
+    // What was written since is not missing, nor what was never written.
+    const lost = missing.filter((shard) => shard.view.lease === before.get(shard) && !shard.isNew);
+    await Promise.all(lost.map((shard) => shard.repair(signal)));
+    const sessions = this.#sessions;
+    // The Lease of a replica may only have lost its labels.
+    for (const session of sessions) if (this.#replicas.isUnseen(session)) await this.#lookUp(session, signal);
+    await this.#deleteDead(sessions, signal).catch((error: unknown) => this.#report.failed('replica', error));
+  }
+
+  /** The first of the replicas that live deletes the Leases of those that are dead, when no shard is theirs any more. */
+  async #deleteDead(sessions: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const { name, identity, leases } = this.#options;
+    if (!this.#own.isValid || this.#replicas.candidates.some((other) => other < identity)) return;
+    const needed = new Set([...sessions].map((session) => replicaLeaseName(name, identityOf(session))));
+    for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await leases.delete(lease, signal);
+  }
+
+  /** All that the Leases of shards name. */
+  get #sessions(): ReadonlySet<string> {
+    return new Set(this.#shards.flatMap(({ view: { holder } }) => holder ?? []));
+  }
+
+  /**
+   * Makes sure that a session is over. Its replica's Lease has not changed for its duration, and is written with this version as
+   * the condition: from then on the replica cannot renew it any more. Nothing is written where it names another session.
+   */
+  #fence(session: string): Promise<boolean> {
+    const underWay = this.#fencing.get(session);
+    if (underWay) return underWay;
     const { requestTimeoutMs } = this.#timing;
-    const message = `${what} of Leases: no answer for ${requestTimeoutMs / 1_000} s`;
-    return within(this.#options.clock, requestTimeoutMs, message, request);
+    const message = `Lease of ${identityOf(session)}: no answer for ${requestTimeoutMs / 1_000} s`;
+    const fencing = within(this.#options.clock, requestTimeoutMs, message, (signal) =>
+      this.#endSession(session, signal),
+    ).finally(() => this.#fencing.delete(session));
+    this.#fencing.set(session, fencing);
+    return fencing;
   }
 
-  /** Computes who should own each shard. If that has changed, every shard looks again. */
-  #assign(): void {
-    const { clock, identity, shards } = this.#options;
-    const { isValid, weight } = this.#registration;
-    const own: readonly Candidate[] = isValid && weight > 0 ? [{ identity, weight }] : [];
-    const candidates = [...this.#peers.candidates, ...own].toSorted((a, b) => (a.identity < b.identity ? -1 : 1));
+  async #endSession(session: string, signal: AbortSignal): Promise<boolean> {
+    const { leases, clock, name } = this.#options;
+    const view = this.#replicas.viewOfSession(session);
+    const lease = await this.#lookUp(session, signal);
+    if (lease && holderOf(lease) !== session) return true;
+    if (view.isLive || !this.#own.isValid) return false;
+    if (!lease) return true;
+    const labels = { ...lease.metadata.labels, ...labelsOf(name, 'replica') };
+    const object = { ...leaseKind, metadata: { ...lease.metadata, labels }, spec: releasedSpec(lease, clock) };
+    const written = await leases.update(object, signal);
+    if (written) view.observe(written);
+    return written !== undefined;
+  }
+
+  /** Asks the server for the Lease of a session's replica. */
+  async #lookUp(session: string, signal: AbortSignal): Promise<Lease | undefined> {
+    const { leases, name } = this.#options;
+    const view = this.#replicas.viewOfSession(session);
+    const lease = await leases.get(replicaLeaseName(name, identityOf(session)), signal);
+    if (lease) view.accept(lease);
+    else view.acceptAbsence();
+    return lease;
+  }
+
+  /** Computes who should own each shard, and lets every shard look again. */
+  #changed(): void {
+    const { clock, identity, shards, weight } = this.#options;
+    const { isValid, isLeaving } = this.#own;
+    const own = isValid && !isLeaving && weight > 0 ? [identity] : [];
+    const candidates = [...new Set([...this.#replicas.candidates, ...own])].toSorted();
     this.#cancelExpiry();
-    const { nextExpiry } = this.#peers;
+    const { nextExpiry } = this.#replicas;
     if (Number.isFinite(nextExpiry) && !this.#stop.signal.aborted)
-      this.#cancelExpiry = clock.after(nextExpiry - clock.uptime(), () => this.#expire());
+      this.#cancelExpiry = clock.after(millisecondsTo(nextExpiry, clock), () => this.#expire());
     // An identity is any text.
-    const of = JSON.stringify([isValid, this.#registration.isLeaving, candidates]);
-    if (of === this.#wantedOf) return;
-    this.#wantedOf = of;
-    this.#wanted = assignShards(candidates, shards);
+    const of = JSON.stringify(candidates);
+    if (of !== this.#wantedOf) {
+      this.#wantedOf = of;
+      this.#wanted = assignShards(candidates, shards);
+    }
     for (const shard of this.#shards) shard.look();
+    if (isLeaving) this.#own.look();
   }
 
-  #changed(shard: Shard): void {
-    if (this.#registration?.isLeaving) this.#registration.look();
+  /** A replica may be dead. */
+  #expire(): void {
+    this.#changed();
+    // It may wait for this one before it begins.
+    if (!this.#own.isValid) this.#own.renewNow();
+  }
+
+  #shardChanged(shard: Shard): void {
+    if (this.#own?.isLeaving) this.#own.look();
     this.#changes.report(shard.index, this.#ownerOf(shard));
   }
 
-  /** A replica may be dead. The first of those that live deletes its Lease, so that nobody who starts later waits for it. */
-  #expire(): void {
-    this.#assign();
-    // It may wait for this one before it joins.
-    this.#registration.look();
-    const { identity } = this.#options;
-    if (!this.#registration.isValid || this.#peers.candidates.some((peer) => peer.identity < identity)) return;
-    this.#forget(this.#peers.deadFor(0)).catch((error: unknown) => this.#report.failed('peer', error));
-  }
-
-  /** Not what has changed since: a replica may only have been slow. */
-  async #forget(dead: readonly Lease[]): Promise<void> {
-    for (const lease of dead) await this.#ask('deletion', (signal) => this.#options.leases.delete(lease, signal));
-  }
-
-  #whyNobody(wanted: string | undefined): string {
-    const { isValid, isLeaving } = this.#registration;
+  #whyNoOwner(wanted: string | undefined): string {
+    const { isValid, isLeaving } = this.#own;
     if (!isValid && !isLeaving) return 'this replica has not written its own Lease in time, or not yet';
     if (wanted === undefined) return 'no replica wants shards';
     return `${wanted === this.#options.identity ? 'this replica' : wanted} is about to take it`;
-  }
-
-  get #lockOptions() {
-    const { leases, clock } = this.#options;
-    const { durationMs, deadlineMs, requestTimeoutMs } = this.#timing;
-    const lasts = (saidMs: number | undefined) => believedMs(saidMs, durationMs);
-    return { leases, clock, identity: this.#holder, durationMs, lasts, deadlineMs, requestTimeoutMs };
   }
 }

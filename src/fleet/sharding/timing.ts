@@ -1,34 +1,47 @@
-/** All times of sharding. They follow from the duration of a Lease. Pure. */
+/** All times of sharding. They follow from the duration of a replica's Lease. Pure. */
+import type { Clock } from '../clock.ts';
 
-/** No replica has Leases that last longer: this many milliseconds. */
+/** The longest duration of a replica's Lease in milliseconds. */
 export const longestLeaseMs = 600_000;
 
-/**
- * For how many milliseconds others wait for the holder of a Lease, which says a number of them or none. Replicas may have
- * different durations, and nobody may begin before the longest is over. What is shorter than the own duration, or longer than
- * any replica can have, was written by somebody else.
- */
-export function believedMs(said: number | undefined, ownMs: number): number {
-  return Math.min(Math.max(said ?? ownMs, ownMs), longestLeaseMs);
-}
-
 export interface Timing {
-  /** How long others wait after the last sign of an owner. */
+  /** How long others wait after the last change of a replica's Lease. */
   readonly durationMs: number;
-  /** How long after the start of its last successful renewal an owner ends. */
+  /** How long after the start of its last successful renewal a replica stops its work. */
   readonly deadlineMs: number;
   readonly renewMs: number;
+  /** Before a renewal that failed is tried again. */
   readonly retryMs: number;
+  /** Before a failed change of a shard's Lease is tried again. */
+  readonly shardRetryMs: number;
   readonly requestTimeoutMs: number;
+  /** The least time that a renewal gets before the deadline. */
+  readonly shortestMs: number;
 }
 
+/**
+ * A hub that is away for less than a third of the duration changes nothing. It is back 7/12 of the duration after the last
+ * renewal at the latest, when 1/12 is left to the deadline: a renewal that hangs is given up after half of that, and the next
+ * one succeeds.
+ */
 export function timingOf(durationMs: number): Timing {
   return {
     durationMs,
     deadlineMs: (durationMs * 2) / 3,
-    renewMs: durationMs / 3,
-    retryMs: durationMs / 15,
-    // A request that hangs leaves time for another before the deadline.
+    renewMs: durationMs / 4,
+    retryMs: durationMs / 60,
+    shardRetryMs: durationMs / 15,
     requestTimeoutMs: durationMs / 6,
+    shortestMs: durationMs / 30,
   };
+}
+
+/** A little less at random, so that requests that began together spread out. */
+export function spread(ms: number, random: () => number): number {
+  return ms * (0.9 + 0.1 * random());
+}
+
+/** Whole milliseconds to a moment of the clock's uptime: what is less than one would be waited for again and again. */
+export function millisecondsTo(moment: number, clock: Clock): number {
+  return Math.max(0, Math.ceil(moment - clock.uptime()));
 }

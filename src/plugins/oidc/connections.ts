@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { readText } from './files.ts';
 
 /**
- * Trusts only the authorities of a file; without a file every public root and those of the system. Uses the proxies of the
+ * Trusts only the authorities of a file; without a file, all public roots and those of the system. Uses the proxies of the
  * environment. Returns a function that restores everything. Throws if the file cannot be used.
  */
 export function trustAndProxies(caFile: string | undefined): () => void {

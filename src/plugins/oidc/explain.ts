@@ -1,6 +1,6 @@
 /** Turns errors of openid-client into messages that say what to do. They contain nothing that was sent to the issuer. */
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
-import { printable } from '../../printable.ts';
+import { printable } from '../../util/printable.ts';
 
 /** Error codes of a token endpoint, by RFC 6749, RFC 8693 and RFC 8707. */
 const advice: Readonly<Record<string, string>> = {

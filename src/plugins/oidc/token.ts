@@ -1,6 +1,7 @@
 /** A token of an issuer, or of a file, as the status of an ExecCredential. */
 import * as oidc from 'openid-client';
 import { createGlob } from '../../access/glob.ts';
+import { expiryOfJwt, timeOf } from '../../exec/jwt.ts';
 import { hide } from '../../plugin/answer.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
@@ -23,7 +24,7 @@ export function oidcCredentials(args: readonly string[]): (credential: ExecCrede
 
 function tokenOfFile(file: string): CredentialStatus {
   const token = readText('--token-file', file);
-  const endsAt = endOfJwt(token);
+  const endsAt = expiryOfJwt(token);
   if (endsAt === undefined)
     throw new Error(`--token-file ${file} holds no JWT with an exp claim in seconds since 1970`);
   if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
@@ -69,7 +70,7 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
       : await oidc.clientCredentialsGrant(config, parameters);
     const token = wantsIdToken ? answer.id_token : answer.access_token;
     if (!token) throw new Error('the issuer gave no ID token: ask for --scope openid, or leave --id-token out');
-    const ends = [endOfJwt(token), wantsIdToken ? undefined : endAfter(asked, answer.expires_in)];
+    const ends = [expiryOfJwt(token), wantsIdToken ? undefined : endAfter(asked, answer.expires_in)];
     const first = Math.min(...ends.filter((end) => end !== undefined));
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
@@ -126,11 +127,6 @@ function takesBasic({ token_endpoint_auth_methods_supported: methods }: oidc.Ser
   return !methods?.includes('client_secret_post') || methods.includes('client_secret_basic');
 }
 
-/** `undefined` if RFC 3339 cannot express it, for example milliseconds that were given as seconds. */
-function timeOf(ms: number): number | undefined {
-  return ms >= 0 && ms < Date.UTC(10_000, 0) ? ms : undefined;
-}
-
 function endAfter(asked: number, seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : timeOf(asked + seconds * 1_000);
 }
@@ -146,16 +142,4 @@ function readSecret(option: string, file: string): string {
       .replaceAll('%20', '+'),
   );
   return secret;
-}
-
-/** The expiry of a JWT in milliseconds since 1970; `undefined` if it is not a JWT or has none. The API server verifies it. */
-function endOfJwt(token: string): number | undefined {
-  const [, payload = '', signature, more] = token.split('.');
-  if (signature === undefined || more !== undefined) return undefined;
-  try {
-    const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    return typeof exp === 'number' ? timeOf(exp * 1_000) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,12 +2,10 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { abortable } from '../../abortable.ts';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { ResolvedExec } from '../../access/resolve.ts';
 import type { Credential } from '../../exec/exec-credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
-import { printable } from '../../printable.ts';
 import { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import type { Connections } from '../../rest/transport/connections.ts';
 import type { Destination } from '../../rest/transport/destination.ts';
@@ -15,11 +13,14 @@ import { unbracket } from '../../rest/transport/no-proxy.ts';
 import { parseProxy, proxyUrlFor } from '../../rest/transport/proxy.ts';
 import { proxyContext } from '../../rest/transport/trust.ts';
 import { openTunnel } from '../../rest/transport/tunnel.ts';
+import { abortable } from '../../util/abortable.ts';
+import { printable } from '../../util/printable.ts';
 import { type Answer, ClusterClient } from '../cluster-client.ts';
+import { formatDuration } from '../format-duration.ts';
 import type { Profile } from '../profiles.ts';
 import type { Found } from './stages.ts';
 
-/** Why a stage failed, where no error of the library says it. */
+/** Why a stage failed, if no error of the library explains it. */
 export class StageFailure extends Error {
   readonly hint: string | undefined;
 
@@ -32,9 +33,9 @@ export class StageFailure extends Error {
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;
 const dayMs = 86_400_000;
-/** A certificate that ends sooner is warned about, unless it lives shortly and still has a fifth of its life. */
+/** Warns about a certificate that expires sooner, unless it is short-lived and has a fifth of its lifetime left. */
 const soonMs = 14 * dayMs;
-/** The longest text of somebody else in a line, in bytes. */
+/** The most bytes of a text that the cluster or the profile has written. */
 const maxBytes = 512;
 
 export class ClusterProbe {
@@ -61,7 +62,7 @@ export class ClusterProbe {
     const { authorization, keyPair, expiresAt } = this.#credential;
     const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
     const until =
-      expiresAt === undefined ? 'that names no expiry' : `for another ${formatTime(expiresAt - Date.now())}`;
+      expiresAt === undefined ? 'that names no expiry' : `for another ${formatDuration(expiresAt - Date.now())}`;
     return { message: `${found.path} (policy ${policy}) gives ${what} ${until}`, value: undefined };
   }
 
@@ -115,7 +116,7 @@ export class ClusterProbe {
     return { ...describeCertificate(certificate, this.#cluster), value: undefined };
   }
 
-  /** Asks the cluster whom it takes the credential for. Gives what it answers. */
+  /** Asks the cluster for the identity of the credential. */
   async authentication(): Promise<Found<Answer>> {
     const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
@@ -147,7 +148,8 @@ export class ClusterProbe {
       return { message: printable(`${user.username}${groups}`, maxBytes), value: undefined };
     }
     // SelfSubjectReview came with Kubernetes 1.28.
-    if (isNotFound) return { message: 'the cluster cannot tell it', skipped: true, value: undefined };
+    if (isNotFound)
+      return { message: 'the cluster does not support SelfSubjectReview', skipped: true, value: undefined };
     throw new StageFailure(
       `the cluster does not say who it is (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
       'bind the ClusterRole system:basic-user to the identity that the plugin gives',
@@ -175,7 +177,7 @@ export class ClusterProbe {
     return this.#dispatcher.connection();
   }
 
-  /** Errors of Node and of the library, as a controller is told of them. */
+  /** Translates errors of Node and of the library as a controller sees them. */
   async #own<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -215,24 +217,13 @@ function describeCertificate(
   const names = subjectAltName ?? subject;
   const warnings = [
     ...(insecureSkipTlsVerify ? [`nothing is verified: the certificate is for ${names ?? 'no name'}`] : []),
-    ...(endsSoon ? [`the server's certificate ends in ${formatTime(left)}: renew it`] : []),
+    ...(endsSoon ? [`the server's certificate ends in ${formatDuration(left)}: renew it`] : []),
   ].map((warning) => printable(warning, maxBytes));
   const by = nameOf(issuer);
-  return { message: printable(`${name}, certificate by ${by}, ${formatTime(left)} left`, maxBytes), warnings };
+  return { message: printable(`${name}, certificate by ${by}, ${formatDuration(left)} left`, maxBytes), warnings };
 }
 
 /** The common name of a distinguished name, else all of it. */
 function nameOf(distinguished: string | undefined): string {
-  return /^CN=(.*)$/m.exec(distinguished ?? '')?.[1] ?? distinguished?.replaceAll('\n', ', ') ?? 'nobody';
-}
-
-/** `59 m`, `7 h`, `364 d`: the largest unit that is not nothing. */
-function formatTime(ms: number): string {
-  const units = [
-    ['d', dayMs],
-    ['h', 3_600_000],
-    ['m', 60_000],
-  ] as const;
-  const [unit, size] = units.find(([, one]) => ms >= 2 * one) ?? ['s', 1_000];
-  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
+  return /^CN=(.*)$/m.exec(distinguished ?? '')?.[1] ?? distinguished?.replaceAll('\n', ', ') ?? 'an unknown issuer';
 }

@@ -1,18 +1,18 @@
 /**
- * Checks one cluster, stage by stage, on the very parts that a controller uses: the same rules, plugin runs, proxies, TLS and
- * credentials. A ClusterProfile and providers come in, what was found goes out.
+ * Checks one cluster, stage by stage, with the same code as a controller: rules, plugin runs, proxies, TLS and credentials.
  */
-import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
-import { CredentialsError, PluginError, ProfileError } from '../../errors.ts';
+import { profileName, type ResolvedAccess } from '../../access/resolve.ts';
+import { CredentialsError, PluginError, ProfileError } from '../../errors/index.ts';
 import { controlPlaneReadiness } from '../../fleet/membership/readiness.ts';
-import { parseOptions } from '../../options.ts';
-import { printable } from '../../printable.ts';
-import { toDestination } from '../../profile-destination.ts';
+import { parseOptions } from '../../options/options.ts';
+import { toDestination } from '../../providers/profile-destination.ts';
 import { redact } from '../../redaction/redact.ts';
 import { Connections } from '../../rest/transport/connections.ts';
+import { printable } from '../../util/printable.ts';
+import { isOfProvider } from '../format-error.ts';
 import type { Profile } from '../profiles.ts';
 import type { CallProviders } from '../providers.ts';
-import { isOfProvider } from '../told.ts';
+import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
 import { ClusterProbe, StageFailure } from './cluster-probe.ts';
 import type { ClusterReport, Found, Stage, StageName } from './stages.ts';
 
@@ -20,7 +20,7 @@ export interface ProbeOptions {
   /** Milliseconds for one cluster. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Told of each stage that begins. */
+  /** Called when a stage begins. */
   readonly onStage: (profile: string, stage: StageName) => void;
 }
 
@@ -82,8 +82,8 @@ export class Prober {
     const { providers } = this.#providers;
     let refusal: ProfileError | undefined;
     const access = await pass('profile', () => {
-      const found = attempt(() => resolve(profile, providers));
-      // Whether it is the profile or the provider's rules that stand in the way is in the error.
+      const found = tryToResolve(profile, providers);
+      // The error says whether the profile or the provider's rules are at fault.
       if (found instanceof ProfileError && !isOfProvider(found)) throw found;
       if (found instanceof ProfileError) refusal = found;
       return { ...describeProfile(profile), value: found instanceof ProfileError ? undefined : found };
@@ -116,24 +116,15 @@ export class Prober {
     const profile: unknown = Reflect.get(fields, 'profile');
     if (typeof profile !== 'string') return;
     const said = this.#warnings.get(profile) ?? [];
-    said.push(withoutOpening(message, profile));
+    said.push(withoutProfile(message, profile));
     this.#warnings.set(profile, said);
   }
 }
 
 type Pass = <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>) => Promise<T>;
 
-/** A stage has failed: the next ones make no sense. */
+/** A stage failed, so the next ones are skipped. */
 class Stopped extends Error {}
-
-function attempt(work: () => ResolvedAccess): ResolvedAccess | ProfileError {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof ProfileError) return error;
-    throw error;
-  }
-}
 
 function describeProfile(profile: Profile): { readonly message: string; readonly warnings: readonly string[] } {
   const { ready, message, reason } = controlPlaneReadiness({ metadata: emptyMetadata, ...profile, ...kind });
@@ -150,7 +141,7 @@ function describeAccess({ provider, cluster, ignored }: ResolvedAccess) {
   return { message: printable(`${provider}, ${cluster.server}`, maxBytes), warnings };
 }
 
-/** The longest text of somebody else in a line. */
+/** The most bytes of a text that the library did not write. */
 const maxBytes = 1_024;
 
 /** Why a stage failed, without what its heading says already. */
@@ -163,14 +154,7 @@ function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code
     return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code };
   }
   if (error instanceof CredentialsError) {
-    return { message: withoutOpening(error.message, profile), code: error.code };
+    return { message: withoutProfile(error.message, profile), code: error.code };
   }
   return { message: redact(printable(error instanceof Error ? error.message : String(error), maxBytes)) };
-}
-
-/** `ClusterProfile fleet/spoke-1, https://...: ` stands above it. */
-function withoutOpening(message: string, profile: string): string {
-  const opening = `ClusterProfile ${profile}`;
-  if (!message.startsWith(opening)) return message;
-  return message.slice(opening.length).replace(/^(?:, \S+)?: /, '');
 }

@@ -1,4 +1,4 @@
-/** What `check` shows on a terminal while it works: how far it is, and what is under way. Nothing elsewhere. */
+/** The progress of `check` on a terminal: how many clusters are done, and which are in progress. */
 import { createLogUpdate } from 'log-update';
 import type { Terminal } from '../terminal.ts';
 import type { ClusterReport, StageName } from './stages.ts';
@@ -39,7 +39,7 @@ export class Progress {
     this.#show();
   }
 
-  /** Takes it away, and gives the cursor back. */
+  /** Clears the progress, and shows the cursor again. */
   end(): void {
     this.#draw?.clear();
     this.#draw?.done();

@@ -1,5 +1,5 @@
 /** What `check` prints: a block of lines for each cluster, and a summary. */
-import { printable } from '../../printable.ts';
+import { printable } from '../../util/printable.ts';
 import type { Style, Terminal } from '../terminal.ts';
 import { type ClusterReport, failedStage, type Stage, type StageResult, stageNames } from './stages.ts';
 

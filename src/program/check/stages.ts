@@ -1,4 +1,4 @@
-/** What `check` finds out of one cluster. */
+/** The stages of a check, and their results for one cluster. */
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 
 /** In the order in which they are passed. */
@@ -25,9 +25,9 @@ export interface Stage {
   readonly message: string;
   /** Of the library's error. */
   readonly code?: string;
-  /** What to do next, where the message does not say it. */
+  /** The next step, if the message does not have it. */
   readonly hint?: string;
-  /** What is not as it should be, and does not stop it. */
+  /** Problems that do not fail the stage. */
   readonly warnings: readonly string[];
 }
 
@@ -51,20 +51,9 @@ export function failedStage({ stages }: ClusterReport): Stage | undefined {
   return stages.find(({ result }) => result === 'failed');
 }
 
-const codes: Readonly<Record<StageName, ExitCode>> = {
-  profile: exitCodes.profile,
-  provider: exitCodes.provider,
-  plugin: exitCodes.plugin,
-  proxy: exitCodes.proxy,
-  connection: exitCodes.connection,
-  authentication: exitCodes.authentication,
-  identity: exitCodes.identity,
-  version: exitCodes.server,
-};
-
 /** By the first stage, in their order, that any cluster failed at. */
 export function exitCodeOf(reports: readonly ClusterReport[]): ExitCode {
   const failed = new Set(reports.map((report) => failedStage(report)?.stage));
   const first = stageNames.find((name) => failed.has(name));
-  return first === undefined ? exitCodes.ok : codes[first];
+  return first === undefined ? exitCodes.ok : exitCodes[first];
 }

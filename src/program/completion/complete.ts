@@ -1,12 +1,13 @@
 /**
- * What could come next on a command line: the words so far come in, suggestions go out. A shell's script asks for it, and so does
- * kubectl, in the form that cobra's programs have: a line for each suggestion, a tab before what it means, and a directive.
+ * Completes a command line: returns suggestions for its last word. Shell scripts and kubectl call it, in the form of cobra's programs:
+ * a line for each suggestion, with a tab before its description, and a directive.
  */
 import { flagOptions } from '../../access/flags.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Call, type Completes, type OptionSpec, Options, type Verb } from '../verb.ts';
 import { verbs } from '../verbs.ts';
 import { readNames } from './names.ts';
+import { scripts } from './scripts.ts';
 
 interface Suggestion {
   readonly value: string;
@@ -21,22 +22,23 @@ const directives = { files: 0, none: 4 } as const;
 
 /** Prints the suggestions for the last of the words. Shows no errors, since they would disturb the prompt. */
 export async function complete(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<void> {
-  const found = await suggest(joinEquals(words), terminal, signal).catch((): Suggestions => []);
-  const lines = found === 'files' ? [] : found.map(({ value, about = '' }) => `${value}\t${about}\n`);
+  const joined = joinEquals(words);
+  const found = await suggest(joined, terminal, signal).catch((): Suggestions => []);
+  const suggestions = found === 'files' ? [] : found.filter(({ value }) => value.startsWith(joined.at(-1) ?? ''));
+  const lines = suggestions.map(({ value, about = '' }) => `${value}\t${about}\n`);
   await terminal.write(`${lines.join('')}:${found === 'files' ? directives.files : directives.none}\n`);
 }
 
+/** What could stand there, whatever the beginning of the last word is. */
 async function suggest(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<Suggestions> {
   const current = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const verbName = before.find((word) => !word.startsWith('-'));
   const verb = verbs.find(({ name }) => name === verbName);
   if (!verb) {
-    const names = [...verbs.map(({ name, summary }) => ({ value: name, about: summary }))];
-    const isHelp = verbName === 'help';
-    if (verbName !== undefined && !isHelp) return [];
-    const help = isHelp ? [] : [{ value: 'help', about: 'show the help of a verb' }];
-    return startingWith(current, [...names, ...help]);
+    const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
+    if (verbName === 'help') return all;
+    return verbName === undefined ? [...all, { value: 'help', about: 'show the help of a verb' }] : [];
   }
   if (before.includes('--')) return 'files';
   const given = readGiven(before.slice(before.indexOf(verb.name) + 1), verb);
@@ -50,14 +52,14 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     terminal,
     signal,
   };
-  if (given.waiting) return valuesOf(given.waiting, current, '', call);
-  const [, name, start] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
-  if (name !== undefined && start !== undefined) {
+  if (given.waiting) return valuesOf(given.waiting, current, call);
+  const [, name, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
+  if (name !== undefined) {
     const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
-    return spec ? valuesOf(spec, start, `${name}=`, call) : [];
+    const values = spec ? await valuesOf(spec, start, call) : [];
+    return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
   }
-  if (current.startsWith('-')) return startingWith(current, optionsOf(verb));
-  return valuesFor(verb.completes ?? 'nothing', current, '', call);
+  return current.startsWith('-') ? optionsOf(verb) : valuesFor(verb.completes ?? 'nothing', current, call);
 }
 
 /** bash splits `--output=json` into three words. */
@@ -113,36 +115,21 @@ function readGiven(words: readonly string[], verb: Verb): Given {
   return { values, waiting };
 }
 
-function valuesOf(spec: OptionSpec, start: string, prefix: string, call: Call): Promise<Suggestions> | Suggestions {
-  const { choices } = spec;
-  if (choices)
-    return startingWith(
-      start,
-      choices.map((value) => ({ value })),
-      prefix,
-    );
-  return valuesFor(spec.completes ?? 'files', start, prefix, call);
+function valuesOf({ choices, completes = 'files' }: OptionSpec, start: string, call: Call): Promise<Suggestions> {
+  return valuesFor(choices ?? completes, start, call);
 }
 
-async function valuesFor(completes: Completes, start: string, prefix: string, call: Call): Promise<Suggestions> {
-  if (completes === 'nothing') return [];
-  if (completes === 'files') return 'files';
-  if (completes === 'shells')
-    return startingWith(
-      start,
-      ['bash', 'zsh', 'fish'].map((value) => ({ value })),
-      prefix,
-    );
-  const names = await readNames(completes, start, call);
-  return startingWith(
-    start,
-    names.map((value) => ({ value })),
-    prefix,
-  );
+async function valuesFor(what: Completes | readonly string[], start: string, call: Call): Promise<Suggestions> {
+  if (what === 'files') return what;
+  return (await namesFor(what, start, call)).map((value) => ({ value }));
 }
 
-function startingWith(start: string, all: readonly Suggestion[], prefix = ''): readonly Suggestion[] {
-  return all
-    .filter(({ value }) => value.startsWith(start))
-    .map(({ value, ...more }) => ({ value: prefix + value, ...more }));
+async function namesFor(
+  what: Exclude<Completes, 'files'> | readonly string[],
+  start: string,
+  call: Call,
+): Promise<readonly string[]> {
+  if (typeof what !== 'string') return what;
+  if (what === 'nothing') return [];
+  return what === 'shells' ? Object.keys(scripts) : readNames(what, start, call);
 }

@@ -1,4 +1,4 @@
-/** What a shell has to be told, so that it asks this program what could come next. */
+/** Scripts that make a shell ask this program what could come next. */
 
 export type Shell = keyof typeof scripts;
 
@@ -14,7 +14,7 @@ _clusterprofile() {
       *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
     esac
   done < <(clusterprofile __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  # Without suggestions bash offers files, unless it is told not to.
+  # Without suggestions bash offers files by default.
   if [ "$directive" != 0 ]; then compopt +o default 2>/dev/null; fi
 }
 complete -o default -F _clusterprofile clusterprofile

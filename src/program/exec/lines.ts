@@ -1,40 +1,20 @@
-/** Output of several processes on one terminal: each line whole, and with its owner's name in front. */
+/** Output of several processes on one terminal: whole lines, so that they do not mix. */
 import { StringDecoder } from 'node:string_decoder';
 
-/** The most characters of an unfinished line that are kept. */
-const longestLine = 64 * 1024;
-
-/** Cuts chunks of bytes into whole lines, with their ends. A line that is too long to keep comes in pieces. */
-export class LineCutter {
-  readonly #decoder = new StringDecoder('utf8');
-  readonly #breaksLongLines: boolean;
-  #rest = '';
-  /** A piece without an end has come. */
-  #isOpen = false;
-
-  /** With `breaksLongLines` such a piece becomes a line of its own. */
-  constructor({ breaksLongLines }: { readonly breaksLongLines: boolean }) {
-    this.#breaksLongLines = breaksLongLines;
+/** Cuts chunks of bytes into texts of whole lines, each with its line break. The last line gets one. */
+export async function* wholeLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  const decoder = new StringDecoder('utf8');
+  /** The pieces of a line that has not ended. */
+  let pieces: string[] = [];
+  for await (const chunk of chunks) {
+    const text = decoder.write(chunk);
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > 0) {
+      yield pieces.join('') + text.slice(0, end);
+      pieces = [];
+    }
+    pieces.push(text.slice(end));
   }
-
-  /** The lines that a chunk ends, and the piece of a line that is too long. */
-  push(chunk: Buffer): readonly string[] {
-    const parts = `${this.#rest}${this.#decoder.write(chunk)}`.split('\n');
-    this.#rest = parts.pop() ?? '';
-    const lines = parts.map((line) => `${line}\n`);
-    if (lines.length > 0) this.#isOpen = false;
-    if (this.#rest.length <= longestLine) return lines;
-    const long = this.#rest;
-    this.#rest = '';
-    if (this.#breaksLongLines) return [...lines, `${long}\n`];
-    this.#isOpen = true;
-    return [...lines, long];
-  }
-
-  /** What stands after the last line break, with a line break. */
-  end(): readonly string[] {
-    const last = `${this.#rest}${this.#decoder.end()}`;
-    this.#rest = '';
-    return last === '' && !this.#isOpen ? [] : [`${last}\n`];
-  }
+  const last = pieces.join('') + decoder.end();
+  if (last !== '') yield `${last}\n`;
 }

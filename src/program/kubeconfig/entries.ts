@@ -1,7 +1,10 @@
-/** Resolved accesses come in, the entries of a kubeconfig go out, whose users exec `clusterprofile credential`. Pure. */
-import type { ResolvedAccess } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors.ts';
+/** Converts resolved accesses into entries of a kubeconfig, whose users exec `clusterprofile credential`. Pure. */
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { profileName, type ResolvedAccess } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors/index.ts';
 import { toExecCluster } from '../../exec/exec-credential.ts';
+import type { Profile } from '../profiles.ts';
+import { tryToResolve } from '../try-to-resolve.ts';
 
 /** A cluster, a user and a context of one name. */
 export interface KubeconfigEntry {
@@ -25,17 +28,31 @@ export interface CredentialCommand {
 /** Whatever an API server allows, and more. A file may have any name, such as one that `credential` would take for an option. */
 const plainName = /^[\p{L}\p{N}_.][\p{L}\p{N}_.-]*(?:\/[\p{L}\p{N}_.-]+)?$/u;
 
-/** Throws a `ProfileError` for a profile whose name cannot be an argument. */
+const installHint =
+  'npm install -g clusterprofile-credentials, or from a checkout: npm pack && npm install -g ./clusterprofile-credentials-*.tgz';
+
+/** The entry for a ClusterProfile, or why the library refuses it. */
+export function tryToEnter(
+  profile: Profile,
+  providers: readonly ConfiguredProvider[],
+  name: string,
+  command: CredentialCommand,
+): KubeconfigEntry | ProfileError {
+  const called = profileName(profile);
+  if (!plainName.test(called)) {
+    const message = 'has a name that Kubernetes does not allow: write letters, digits, - and . only';
+    return new ProfileError('PROFILE_INVALID', called, 'metadata', message);
+  }
+  const access = tryToResolve(profile, providers);
+  return access instanceof ProfileError ? access : toEntry(name, called, access, command);
+}
+
 export function toEntry(
   name: string,
   profile: string,
   { cluster, exec }: ResolvedAccess,
   { command, before, after, env }: CredentialCommand,
 ): KubeconfigEntry {
-  if (!plainName.test(profile)) {
-    const message = 'has a name that Kubernetes does not allow: write letters, digits, - and . only';
-    throw new ProfileError('PROFILE_INVALID', profile, 'metadata', message);
-  }
   const { config: _, ...fields } = toExecCluster(cluster, undefined);
   const user = {
     exec: {
@@ -43,7 +60,7 @@ export function toEntry(
       command,
       args: [...before, 'credential', profile, ...after],
       ...(env.length === 0 ? {} : { env }),
-      installHint: 'npm install -g clusterprofile-credentials',
+      installHint,
       interactiveMode: exec.interactiveMode,
       // So that no credential is given for a server that the profile does not name any more.
       provideClusterInfo: true,
@@ -72,12 +89,12 @@ export function isEntryOf(profile: string, user: unknown): boolean {
   const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);
   if (!Array.isArray(args)) return false;
   const at = args.indexOf('credential');
-  // A program of somebody else's may have a verb of that name.
+  // Another program may have a verb of that name.
   const program = at === 0 ? command : args[0];
   return /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(textOf(program)) && args[at + 1] === profile && at <= 1;
 }
 
-/** A file may have anything there. */
+/** A file may have any value there. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

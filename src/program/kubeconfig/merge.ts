@@ -1,9 +1,7 @@
-/** A kubeconfig's text and entries come in, the text with the entries goes out: all else stays as it is, comments too. Pure. */
+/** Merges entries into the text of a kubeconfig. Everything else stays as it is, including comments. Pure. */
 import {
   Document,
-  isAlias,
   isMap,
-  isNode,
   isScalar,
   isSeq,
   parseDocument,
@@ -30,42 +28,38 @@ export class MergeProblem extends Error {}
 /** `text` is `undefined` where there is no file yet. Throws a `MergeProblem`. */
 export function mergeKubeconfig(text: string | undefined, entries: readonly KubeconfigEntry[]): Merged {
   const document = readKubeconfig(text ?? '');
-  const content = contentOf(document);
-  const lists = {
-    clusters: listOf(document, content, 'clusters'),
-    users: listOf(document, content, 'users'),
-    contexts: listOf(document, content, 'contexts'),
-  };
+  const clusters = listOf(document, 'clusters');
+  const users = listOf(document, 'users');
+  const contexts = listOf(document, 'contexts');
   const added: string[] = [];
   const updated: string[] = [];
   for (const { name, profile, cluster, user } of entries) {
-    const found = Object.values(lists).map((list) => itemNamed(document, list, name));
-    const isThere = found.some((item) => item !== undefined);
-    const before: unknown = Object(found[1]?.toJS(document)).user;
+    const isThere = [clusters, users, contexts].some(({ byName }) => byName.has(name));
+    const before: unknown = Object(users.byName.get(name)?.toJS(document)).user;
     if (isThere && !isEntryOf(profile, before)) {
       throw new MergeProblem(
         `has an entry ${name} that is not of clusterprofile: rename it (kubectl config rename-context), or remove it`,
       );
     }
     if (isThere) refuseOtherSource(name, sourceOf(before), sourceOf(user));
-    put(document, lists.clusters, name, 'cluster', cluster);
-    put(document, lists.users, name, 'user', user);
-    // The namespace of a context is its user's to choose.
-    if (!found[2]) put(document, lists.contexts, name, 'context', { cluster: name, user: name });
+    put(document, clusters, name, 'cluster', cluster);
+    put(document, users, name, 'user', user);
+    // The user may have chosen a namespace for the context.
+    if (!contexts.byName.has(name)) put(document, contexts, name, 'context', { cluster: name, user: name });
     (isThere ? updated : added).push(name);
   }
   const [only, second] = entries;
-  if (only && !second && !content['current-context'])
+  if (only && !second && !document.get('current-context'))
     document.set('current-context', quoteActive(document.createNode(only.name)));
-  return { text: textOf(document, text ?? ''), added, updated };
+  return { text: document.toString(formOf(text ?? '')), added, updated };
 }
 
 /** The user of a context must not get another cluster of the same name without an error. */
 function refuseOtherSource(name: string, before: readonly string[], now: readonly string[]): void {
   if (before.join('\n') === now.join('\n')) return;
-  const told = (source: readonly string[]) => source.join(' ') || 'the current hub';
+  const named = (source: readonly string[]) => source.join(' ') || 'the current hub';
   throw new MergeProblem(
-    `has an entry ${name} of another source (${told(before)}, and now ${told(now)}): merge into another file, or remove it first ` +
+    `has an entry ${name} of another source (${named(before)}, and now ${named(now)}): merge into another file, or remove it first ` +
       '(kubectl config delete-context, delete-cluster and delete-user)',
   );
 }
@@ -80,6 +74,12 @@ function readKubeconfig(text: string): Document {
     const what = error.code.toLowerCase().replaceAll('_', ' ');
     throw new MergeProblem(`line ${error.linePos?.[0].line ?? 1} is neither JSON nor YAML (${what}): correct it first`);
   }
+  // An entry behind an alias stands in two places.
+  visit(document, {
+    Alias: () => {
+      throw new MergeProblem('has an alias (*) in it: write the values out');
+    },
+  });
   const { contents } = document;
   const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
   if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it has to be an object');
@@ -109,66 +109,31 @@ function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
   };
 }
 
-/** With aliases and `<<` followed. */
-function contentOf(document: Document): Readonly<Record<string, unknown>> {
-  try {
-    return Object(document.toJS());
-  } catch {
-    throw new MergeProblem('holds an alias that cannot be resolved, or too many of them: write the values out');
-  }
+/** A list of the file, and its entries. */
+interface NamedList {
+  readonly items: YAMLSeq;
+  readonly byName: Map<unknown, YAMLMap>;
 }
 
-function textOf(document: Document, before: string): string {
-  try {
-    return document.toString(formOf(before));
-  } catch {
-    throw aliasProblem('an entry of clusterprofile');
-  }
-}
-
-function aliasProblem(where: string): MergeProblem {
-  return new MergeProblem(`has ${where} with an anchor (&), an alias (*) or << in it: write the values out`);
-}
-
-/** A list of the file, made where there is none. */
-function listOf(document: Document, content: Readonly<Record<string, unknown>>, field: string): YAMLSeq {
+/** Makes the list where there is none. */
+function listOf(document: Document, field: string): NamedList {
   const found = document.get(field, true);
   if (isSeq(found)) {
     // An empty one is written as [], and would take its entries into that line.
     if (found.items.length === 0) found.flow = false;
-    return found;
+    return { items: found, byName: new Map(found.items.filter(isMap).map((item) => [item.get('name'), item])) };
   }
-  const isOfAlias = found === undefined && Boolean(content[field]);
-  if (isOfAlias || isAlias(found)) throw aliasProblem(`the list ${field}`);
   const isEmpty = found === undefined || (isScalar(found) && found.value === null);
   if (!isEmpty) throw new MergeProblem(`${field} has to be a list: correct it first`);
-  const list = document.createNode([]);
-  document.set(field, list);
-  return list as YAMLSeq; // of a list
+  const items = document.createNode([]) as YAMLSeq; // of a list
+  document.set(field, items);
+  return { items, byName: new Map() };
 }
 
-/** Throws a `MergeProblem` where it has its name by an alias or `<<`: it stands in two places, and may be of two. */
-function itemNamed(document: Document, list: YAMLSeq, name: string): YAMLMap | undefined {
-  for (const item of list.items) {
-    if (isMap(item) && item.get('name') === name) return item;
-    if (isNode(item) && Object(item.toJS(document)).name === name) throw aliasProblem(`the entry ${name}`);
-  }
-  return undefined;
-}
-
-function put(document: Document, list: YAMLSeq, name: string, field: string, value: object): void {
-  const item = itemNamed(document, list, name);
-  if (!item) {
-    list.add(quoteActive(document.createNode({ [field]: value, name })));
-    return;
-  }
-  // An alias elsewhere would mean something else, or nothing.
-  visit(item, {
-    Node: (_, node) => {
-      if ('anchor' in node && node.anchor) throw aliasProblem(`the entry ${name}`);
-    },
-  });
-  item.set(field, quoteActive(document.createNode(value)));
+function put(document: Document, { items, byName }: NamedList, name: string, field: string, value: object): void {
+  const item = byName.get(name);
+  if (item) item.set(field, quoteActive(document.createNode(value)));
+  else items.add(quoteActive(document.createNode({ [field]: value, name })));
 }
 
 /** How the file is written already: JSON, or YAML with lists that are moved in or not; kubectl does not. */

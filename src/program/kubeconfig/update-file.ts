@@ -1,4 +1,4 @@
-/** Changes a file that others read and write: whole or not at all, and never two at the same time. */
+/** Changes a shared file atomically, under a lock. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -10,7 +10,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -38,24 +37,24 @@ export async function updateFile(
   { lockMs = 5_000 }: { readonly lockMs?: number } = {},
 ): Promise<void> {
   const asNamed = resolve(path);
-  const file = told(asNamed, () => {
+  const file = asFileProblem(asNamed, () => {
     mkdirSync(dirname(asNamed), { recursive: true, mode: 0o700 });
     return behindLinks(asNamed);
   });
   const locks = [...new Set([`${asNamed}.lock`, `${file}.lock`])];
-  const held: string[] = [];
+  const taken: string[] = [];
   const release = () => {
-    for (const lock of held.splice(0)) rmSync(lock, { force: true });
+    for (const lock of taken.splice(0)) rmSync(lock, { force: true });
   };
   // A second Ctrl-C ends the process at once.
   process.once('exit', release);
   try {
     for (const lock of locks) {
       await takeLock(lock, asNamed, signal, performance.now() + lockMs);
-      held.push(lock);
+      taken.push(lock);
     }
     // Nothing waits from here on, so that no signal comes between.
-    told(asNamed, () => replace(file, update));
+    asFileProblem(asNamed, () => replace(file, update));
   } finally {
     release();
     process.off('exit', release);
@@ -64,7 +63,7 @@ export async function updateFile(
 
 function replace(file: string, update: (text: string | undefined) => string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats && !stats.isFile()) throw new FileProblem(`${file} is no file`);
+  if (stats && !stats.isFile()) throw new FileProblem(`${file} is not a file`);
   const before = stats ? textOf(readFileSync(file), file) : undefined;
   const text = update(before);
   if (text === before) return;
@@ -96,7 +95,7 @@ function textOf(bytes: Buffer, file: string): string {
   }
 }
 
-/** Root may write for others; whoever is not root can only write files of their own. */
+/** Root may change files of others. */
 function keepOwnerAndMode(descriptor: number, { uid, gid, mode }: Stats): void {
   if (process.getuid?.() === 0) fchownSync(descriptor, uid, gid);
   fchmodSync(descriptor, mode & 0o777);
@@ -112,18 +111,10 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** Where a path leads to, also where there is no file yet at its end. */
+/** The file behind symbolic links. */
 function behindLinks(path: string): string {
-  const seen = new Set<string>();
-  let current = path;
-  while (!seen.has(current)) {
-    seen.add(current);
-    const stats = lstatSync(current, { throwIfNoEntry: false });
-    if (!stats?.isSymbolicLink())
-      return stats ? realpathSync(current) : join(realpathSync(dirname(current)), basename(current));
-    current = resolve(dirname(current), readlinkSync(current));
-  }
-  throw new FileProblem(`${path} is a symbolic link that leads back to itself`);
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }
 
 /** kubectl makes it in the same way, and gives up at once. */
@@ -138,14 +129,14 @@ async function takeLock(lock: string, file: string, signal: AbortSignal, until: 
     }
     if (performance.now() > until) {
       throw new FileProblem(
-        `${file} is being changed by another program, kubectl for example; if none is at it, remove ${lock}`,
+        `${file} is being changed by another program, such as kubectl; if none runs, remove ${lock}`,
       );
     }
     await pause(lockPauseMs, undefined, { signal });
   }
 }
 
-function told<T>(path: string, work: () => T): T {
+function asFileProblem<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Advice about providers that the library accepts: settings that work, but are a risk. Pure. */
+/** Advice on risky settings of providers that the library accepts. Pure. */
 import { isAbsolute } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import type { AdviceRule, Severity } from './finding.ts';
@@ -11,7 +11,7 @@ export interface Advice {
   readonly message: string;
 }
 
-/** All that is to be said of one provider. */
+/** All advice on one provider. */
 export function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
   const { execConfig, allowedServers, allowedArgs, allowedEnvVars } = provider;
   const { command, apiVersion, provideClusterInfo } = execConfig;

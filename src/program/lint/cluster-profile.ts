@@ -2,13 +2,13 @@
  * Checks a ClusterProfile: every access provider is resolved as the library does it, with the known provider of that type, or
  * else with a typical new one. Pure.
  */
-import type { ClusterProfile } from '../../access/cluster-profile.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import type { Ignored } from '../../access/refusal.ts';
-import { resolve } from '../../access/resolve.ts';
+import type { ResolvedAccess } from '../../access/resolve.ts';
 import type { Place } from '../../access/yaml-text.ts';
-import { ProfileError } from '../../errors.ts';
-import { at, keysOf, listAt, textAt } from '../fields.ts';
+import { ProfileError } from '../../errors/index.ts';
+import { keysOf, listAt, textAt } from '../fields.ts';
+import type { Profile } from '../profiles.ts';
+import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
 import type { Finding } from './finding.ts';
 
 /** A ClusterProfile in a file. `placeOf` takes the keys of its fields. */
@@ -26,7 +26,7 @@ export function lintClusterProfile(
 ): readonly Finding[] {
   const findings: Finding[] = [];
   const say: Say = (severity, rule, path, message) => {
-    findings.push({ file, ...placeOf(keysOf(path, content)), severity, rule, path, message });
+    findings.push({ file, ...placeOf(keysOf(path)), severity, rule, path, message });
   };
   const offered = new Set(
     lists.flatMap((list) => listAt(content, 'status', list).flatMap((entry) => textAt(entry, 'name') ?? [])),
@@ -43,11 +43,13 @@ export function lintClusterProfile(
     }
   }
   if (![...offered].some((name) => known.some((provider) => provider.name === name))) {
-    const error = refusalOf(content, known);
+    const result = tryProvider(content, known);
+    const error = result instanceof ProfileError ? result : undefined;
     const isMissing = error?.code === 'NO_MATCHING_PROVIDER';
     if (error && !isMissing) say('error', error.code, error.path, messageOf(error));
-    else if (error && (known.length > 0 || offered.size === 0))
+    else if (error && (known.length > 0 || offered.size === 0)) {
       say('warning', 'NO_PROVIDER', error.path, messageOf(error));
+    }
   }
   if (listAt(content, 'status', 'credentialProviders').length > 0) {
     say('note', 'FIELD_DEPRECATED', 'status.credentialProviders', 'is the earlier name: write status.accessProviders');
@@ -77,70 +79,22 @@ function asNew(name: string): ConfiguredProvider {
   };
 }
 
-/** The most problems that are reported for one entry. */
-const mostProblems = 100;
-
-/** `resolve` stops at the first problem. So that is corrected in a copy, and the copy is resolved again. */
+/** Why the provider would not serve the profile, or what of the profile it would not apply. */
 function lintEntry(content: unknown, provider: ConfiguredProvider, say: Say): void {
-  const copy: unknown = structuredClone(content);
-  const corrected: string[] = [];
-  for (let count = 0; count < mostProblems; count++) {
-    const result = tryToResolve(copy, provider);
-    if (!(result instanceof ProfileError)) {
-      for (const { path, reason } of result) {
-        const isOurs = corrected.some((other) => path.startsWith(other) || other.startsWith(path));
-        if (!isOurs) say('warning', 'NOTHING_APPLIES', path, `is not applied: ${reason}`);
-      }
-      return;
-    }
-    // It has been reported, and could not be corrected.
-    if (corrected.includes(result.path)) return;
-    say('error', result.code, result.path, messageOf(result));
-    corrected.push(result.path);
-    if (!correct(copy, keysOf(result.path, copy), count)) return;
-  }
-}
-
-/** Everything that is not applied, or why the profile is refused. */
-function tryToResolve(content: unknown, provider: ConfiguredProvider): readonly Ignored[] | ProfileError {
-  return refusalOf(content, [provider]) ?? resolve(asProfile(content), [provider]).ignored;
-}
-
-function refusalOf(content: unknown, providers: readonly ConfiguredProvider[]): ProfileError | undefined {
-  try {
-    resolve(asProfile(content), providers);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ProfileError) return error;
-    throw error;
+  const result = tryProvider(content, [provider]);
+  if (result instanceof ProfileError) return say('error', result.code, result.path, messageOf(result));
+  for (const { path, reason } of result.ignored) {
+    say('warning', 'NOTHING_APPLIES', path, `is not applied: ${reason}`);
   }
 }
 
 /** `resolve` checks what it reads. */
-function asProfile(content: unknown): ClusterProfile {
-  return content as ClusterProfile;
+function tryProvider(content: unknown, providers: readonly ConfiguredProvider[]): ResolvedAccess | ProfileError {
+  return tryToResolve(content as Profile, providers);
 }
 
 /** The message without the profile's name and the path, which have fields of their own. */
 function messageOf({ message, profile, path }: ProfileError): string {
-  const opening = `ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}`;
-  return message.startsWith(opening) ? message.slice(opening.length) : message;
-}
-
-/** Replaces a wrong value by a valid one, or removes it. Returns whether the value was found. */
-function correct(content: unknown, keys: readonly (string | number)[], count: number): boolean {
-  const last = keys.at(-1);
-  const parent = at(content, ...keys.slice(0, -1));
-  if (last === undefined || typeof parent !== 'object' || parent === null) return false;
-  if (last === 'server') Reflect.set(parent, last, 'https://placeholder.invalid');
-  else if (last === 'cluster') Reflect.set(parent, last, { server: 'https://placeholder.invalid' });
-  else if (last === 'name') Reflect.set(parent, last, `placeholder-${count}`);
-  else if (Array.isArray(parent)) Reflect.set(parent, last, isNamedList(keys) ? { name: `placeholder-${count}` } : '');
-  else Reflect.deleteProperty(parent, last);
-  return true;
-}
-
-/** Whether the items of the list that the last key belongs to are objects with names. */
-function isNamedList(keys: readonly (string | number)[]): boolean {
-  return ['accessProviders', 'credentialProviders', 'extensions'].includes(String(keys.at(-2)));
+  const text = withoutProfile(message, profile);
+  return path !== '' && text.startsWith(`${path}: `) ? text.slice(path.length + 2) : text;
 }

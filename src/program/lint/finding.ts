@@ -1,6 +1,6 @@
-/** What lint says: a problem that the library would refuse, or advice beside it. */
+/** A finding of lint: a problem that the library would refuse, or advice. */
 import type { Place } from '../../access/yaml-text.ts';
-import type { ErrorCode, Problem } from '../../errors.ts';
+import type { ErrorCode, Problem } from '../../errors/index.ts';
 
 /** The worst first. */
 export const severities = ['error', 'warning', 'note'] as const;
@@ -17,7 +17,7 @@ export interface Finding extends Place {
   readonly message: string;
 }
 
-/** What each advice is about, in one sentence. */
+/** A description of each advice, in one sentence. */
 export const adviceRules = {
   NO_ALLOWED_SERVERS:
     'A plugin that gets no cluster information gives one credential for every server that a profile names.',

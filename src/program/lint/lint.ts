@@ -1,11 +1,11 @@
 /**
- * Texts of files come in, findings go out: everything that the library would refuse, and advice. Each document is recognised by
- * its content. Pure: it must not know of files or of plugins that run.
+ * Returns findings for the texts of files: everything that the library would refuse, and advice. The kind of a document is detected
+ * from its content. Pure: it must not read files or run plugins.
  */
 import { dirname, posix } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../../errors/index.ts';
 import { parseImageConfig } from '../../image-credentials/config.ts';
 import { at, listAt, textAt } from '../fields.ts';
 import { isWorkload } from '../pod-specs.ts';

@@ -3,11 +3,11 @@ import { fieldPath } from '../../access/field-path.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { parseProviderFile } from '../../access/provider-file.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../../errors/index.ts';
 import { adviceFor } from './advice.ts';
 import { type Finding, toFindings } from './finding.ts';
 
-/** A provider that the library takes, and where it stands. */
+/** A provider that the library accepts, and its place. */
 export interface KnownProvider {
   readonly provider: ConfiguredProvider;
   readonly file: string;
@@ -46,7 +46,7 @@ export function lintProviders(
   }
 }
 
-/** What is said of a provider that the library takes. */
+/** The findings about a provider that the library accepts. */
 export function adviceOf({ provider, file, pathOf, placeOf }: KnownProvider): readonly Finding[] {
   return adviceFor(provider).map(({ rule, severity, field, message }) => ({
     file,

@@ -1,7 +1,7 @@
 import type { Place } from '../../access/yaml-text.ts';
 
 /**
- * Turns places in a text that stands in a file of YAML, as a value, into places in that file. In a block (`|`) each line of the
+ * Maps places in a text that is a value in a YAML file to places in that file. In a block (`|`) each line of the
  * text is a line of the file, further in by `indent`; of any other form only the beginning is known. `start` is where the value
  * begins.
  */

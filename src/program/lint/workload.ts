@@ -3,9 +3,10 @@ import { posix } from 'node:path';
 import { type ParsedFlags, parseFlags, pickFlags } from '../../access/flags.ts';
 import { hardeningProblems } from '../../access/hardened.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
-import { ConfigurationError, type Problem } from '../../errors.ts';
-import { parseOptions } from '../../options.ts';
+import { ConfigurationError, type Problem } from '../../errors/index.ts';
+import { parseOptions } from '../../options/options.ts';
 import { at, listAt, textAt } from '../fields.ts';
+import { type Mount, mountedAt, mountOf, mountsOf, volumesOf } from '../pod-args.ts';
 import { podSpecs } from '../pod-specs.ts';
 import { type Finding, toFindings } from './finding.ts';
 import { adviceOf, type KnownProvider } from './providers.ts';
@@ -51,7 +52,7 @@ function lintContainer(container: Container, findProviders: FindProviders): Lint
   try {
     flags = parseFlags(values, before);
   } catch (error) {
-    return { findings: container.told(error), providers: [] };
+    return { findings: container.problemsOf(error), providers: [] };
   }
   const findings: Finding[] = [];
   const fromFlags = flags.providers.map(
@@ -77,7 +78,7 @@ function lintContainer(container: Container, findProviders: FindProviders): Lint
   try {
     parseOptions(flags.options);
   } catch (error) {
-    findings.push(...container.told(error));
+    findings.push(...container.problemsOf(error));
   }
   if (flags.options.hardened) findings.push(...providers.flatMap(notHardened));
   else findings.push(container.finding('note', 'NOT_HARDENED', '', hardenedAdvice));
@@ -121,14 +122,16 @@ function runAdvice(container: Container, known: KnownProvider, { options }: Pars
       message,
     });
   }
-  const mount = container.mountOf(command);
-  if (mount && at(mount.value, 'readOnly') !== true && isWritableVolume(mount.volume)) {
+  const mount = mountOf(container, command);
+  if (mount && !mount.isReadOnly && isWritableVolume(mount.volume)) {
+    const index = container.mounts.indexOf(mount);
     const message = `${command} lies in a volume that the container can write to: mount it with readOnly: true`;
     findings.push({
-      ...container.place(mount.keys),
+      file: container.file,
+      ...container.placeOfMount(index),
       severity: 'warning',
       rule: 'PLUGIN_MOUNT_WRITABLE',
-      path: mount.path,
+      path: `${container.name}: volumeMounts[${index}]`,
       message,
     });
   }
@@ -148,24 +151,17 @@ interface Argument {
   readonly keys: Keys;
 }
 
-interface Mount {
-  readonly value: unknown;
-  readonly volume: unknown;
-  readonly keys: Keys;
-  readonly path: string;
-}
-
 /** One container of a pod, and its places in the file. */
 class Container {
   readonly args: readonly Argument[];
+  readonly mounts: readonly Mount[];
   readonly #manifest: Manifest;
-  readonly #spec: Keys;
   readonly #keys: Keys;
 
   constructor(manifest: Manifest, spec: Keys, keys: Keys) {
     this.#manifest = manifest;
-    this.#spec = spec;
     this.#keys = keys;
+    this.mounts = mountsOf(at(manifest.content, ...keys), volumesOf(at(manifest.content, ...spec)));
     this.args = ['command', 'args'].flatMap((list) =>
       listAt(manifest.content, ...keys, list).flatMap((value, index) =>
         typeof value === 'string' ? [{ text: value, keys: [...keys, list, index] }] : [],
@@ -186,10 +182,6 @@ class Container {
     return this.args.some(({ text }) => /^--?clusterprofile[-_]/i.test(text));
   }
 
-  place(keys: Keys): Place & { readonly file: string } {
-    return { file: this.file, ...this.#manifest.placeOf(keys) };
-  }
-
   finding(severity: Finding['severity'], rule: Finding['rule'], flag: string, message: string): Finding {
     return {
       file: this.file,
@@ -201,8 +193,8 @@ class Container {
     };
   }
 
-  /** What the library says of the flags. */
-  told(error: unknown): readonly Finding[] {
+  /** Why the library refuses the flags. */
+  problemsOf(error: unknown): readonly Finding[] {
     if (!(error instanceof ConfigurationError)) throw error;
     const place = ({ path }: Problem) => this.placeOfFlag(path);
     return toFindings(error.problems, error.code, this.file, place).map((finding) => ({
@@ -226,36 +218,14 @@ class Container {
 
   /** The providers of a file that is mounted into the container from a ConfigMap, as far as that is known. */
   mounted(path: string, findProviders: FindProviders): readonly KnownProvider[] | 'no such key' {
-    const mount = this.mountOf(path);
-    if (!mount) return [];
-    const configMap = textAt(mount.volume, 'configMap', 'name');
-    if (configMap === undefined) return [];
-    const inside = textAt(mount.value, 'subPath') ?? posix.relative(textAt(mount.value, 'mountPath') ?? '/', path);
-    const items = listAt(mount.volume, 'configMap', 'items');
-    const item = items.find((candidate) => textAt(candidate, 'path') === inside);
-    const key = items.length === 0 ? inside : textAt(item, 'key');
-    if (key === undefined) return 'no such key';
+    if (textAt(mountOf(this, path)?.volume, 'configMap', 'name') === undefined) return [];
+    const [source] = mountedAt(this, path);
+    if (!source) return 'no such key';
     const namespace = textAt(this.#manifest.content, 'metadata', 'namespace') ?? '';
-    return findProviders(configMap, namespace, key) ?? [];
+    return findProviders(source.name, namespace, source.key) ?? [];
   }
 
-  /** The innermost mount that a file of the container lies in. */
-  mountOf(path: string): Mount | undefined {
-    const isInside = (mountPath: string) => path === mountPath || path.startsWith(`${mountPath.replace(/\/+$/, '')}/`);
-    const mounts = listAt(this.#manifest.content, ...this.#keys, 'volumeMounts').map((value, index) => ({
-      value,
-      mountPath: textAt(value, 'mountPath') ?? '',
-      index,
-    }));
-    const [found] = mounts
-      .filter(({ mountPath }) => mountPath !== '' && isInside(mountPath))
-      .sort((a, b) => b.mountPath.length - a.mountPath.length);
-    if (!found) return undefined;
-    const name = textAt(found.value, 'name');
-    const volume = listAt(this.#manifest.content, ...this.#spec, 'volumes').find(
-      (candidate) => textAt(candidate, 'name') === name,
-    );
-    const keys = [...this.#keys, 'volumeMounts', found.index];
-    return { value: found.value, volume, keys, path: `${this.name}: volumeMounts[${found.index}]` };
+  placeOfMount(index: number): Place {
+    return this.#manifest.placeOf([...this.#keys, 'volumeMounts', index]);
   }
 }

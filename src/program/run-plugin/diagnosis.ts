@@ -1,12 +1,14 @@
 /**
- * The output of a plugin's process comes in, a diagnosis goes out: what a client accepts, every reason why a client would refuse
- * it, and advice. The credential itself is not in it. Pure.
+ * Diagnoses the output of a plugin: what a client accepts, every reason why it would refuse the answer, and advice. The diagnosis
+ * does not contain the credential. Pure.
  */
 import type { ApiVersion } from '../../access/api-versions.ts';
 import { nearest } from '../../access/nearest.ts';
 import { type Credential, checkAnswer } from '../../exec/exec-credential.ts';
+import { expiryOfJwt } from '../../exec/jwt.ts';
 import type { Ended } from '../../exec/process.ts';
-import { printable } from '../../printable.ts';
+import { toRfc3339 } from '../../exec/rfc3339.ts';
+import { printable } from '../../util/printable.ts';
 
 /** `-o json` has the same names. */
 export interface Diagnosis {
@@ -28,7 +30,7 @@ export interface CredentialFacts {
   readonly tokenExpires?: string;
 }
 
-/** Seconds. With a shorter life of the credential the plugin would run all the time. */
+/** Seconds. With a shorter lifetime of the credential the plugin would run all the time. */
 const shortLife = 60;
 /** Milliseconds after which a plugin counts as slow. */
 const longRun = 5_000;
@@ -55,7 +57,7 @@ export function diagnose(
 
 function factsOf(credential: Credential, now: number): CredentialFacts {
   const { authorization, keyPair, expiresAt } = credential;
-  const tokenExpires = jwtExpiry(credential);
+  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
   return {
     kinds: [
       authorization === undefined ? [] : ['token' as const],
@@ -63,19 +65,21 @@ function factsOf(credential: Credential, now: number): CredentialFacts {
     ].flat(),
     ...(expiresAt === undefined
       ? {}
-      : { expirationTimestamp: timeOf(expiresAt), expiresInSeconds: Math.floor((expiresAt - now) / 1_000) }),
-    ...(keyPair ? { certificate: { notBefore: timeOf(keyPair.startsAt), notAfter: timeOf(keyPair.endsAt) } } : {}),
-    ...(tokenExpires === undefined ? {} : { tokenExpires: timeOf(tokenExpires) }),
+      : { expirationTimestamp: toRfc3339(expiresAt), expiresInSeconds: Math.floor((expiresAt - now) / 1_000) }),
+    ...(keyPair
+      ? { certificate: { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) } }
+      : {}),
+    ...(tokenExpires === undefined ? {} : { tokenExpires: toRfc3339(tokenExpires) }),
   };
 }
 
 function adviceFor(credential: Credential, now: number): readonly string[] {
   const { keyPair, expiresAt } = credential;
   const advice: string[] = [];
-  const tokenExpires = jwtExpiry(credential);
+  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
   if (expiresAt === undefined) {
     const known = tokenExpires ?? keyPair?.endsAt;
-    const when = known === undefined ? '' : ` (it ends at ${timeOf(known)})`;
+    const when = known === undefined ? '' : ` (it ends at ${toRfc3339(known)})`;
     advice.push(
       `it says no expirationTimestamp${when}, so clients keep the credential until a server refuses it: say one`,
     );
@@ -88,15 +92,17 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
   }
   if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
     advice.push(
-      `its token is a JWT that ends at ${timeOf(tokenExpires)}, before expirationTimestamp: say the earlier time`,
+      `its token is a JWT that ends at ${toRfc3339(tokenExpires)}, before expirationTimestamp: say the earlier time`,
     );
   }
   if (!keyPair) return advice;
   if (keyPair.startsAt > now)
-    advice.push(`its certificate begins at ${timeOf(keyPair.startsAt)}: see whether the clock is right`);
-  if (keyPair.endsAt <= now) advice.push(`its certificate ended at ${timeOf(keyPair.endsAt)}: servers refuse it`);
+    advice.push(`its certificate begins at ${toRfc3339(keyPair.startsAt)}: see whether the clock is right`);
+  if (keyPair.endsAt <= now) advice.push(`its certificate ended at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
   else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
-    advice.push(`its certificate ends at ${timeOf(keyPair.endsAt)}, before expirationTimestamp: say the earlier time`);
+    advice.push(
+      `its certificate ends at ${toRfc3339(keyPair.endsAt)}, before expirationTimestamp: say the earlier time`,
+    );
   }
   return advice;
 }
@@ -121,30 +127,11 @@ function unknownOf(value: object, known: readonly string[], at: string): readonl
     const like = nearest(name, known);
     return like === undefined
       ? []
-      : [`it has the field ${at}${printable(name, 256)}, which clients pass over: did you mean ${at}${like}?`];
+      : [`it has the field ${at}${printable(name, 256)}, which clients ignore: did you mean ${at}${like}?`];
   });
   const others = names.length - meant.length;
   const where = at === '' ? 'the answer' : 'its status';
   return others === 0
     ? meant
-    : [...meant, `${where} has ${others} more ${others === 1 ? 'field' : 'fields'} that clients pass over`];
-}
-
-/** When a JWT ends, in milliseconds since 1970. */
-function jwtExpiry({ secrets }: Credential): number | undefined {
-  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(secrets[0] ?? '') ?? [];
-  if (payload === undefined) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    const seconds: unknown = typeof claims === 'object' && claims !== null ? Reflect.get(claims, 'exp') : undefined;
-    return typeof seconds === 'number' && Number.isFinite(seconds) && Math.abs(seconds) < 1e11
-      ? seconds * 1_000
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+    : [...meant, `${where} has ${others} more ${others === 1 ? 'field' : 'fields'} that clients ignore`];
 }

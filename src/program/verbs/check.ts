@@ -1,4 +1,4 @@
-/** `check [NAME...]`: follows the way of a request to each cluster, and says where it fails. */
+/** `check [NAME...]`: follows the path of a request to each cluster, and reports where it fails. */
 import { Prober } from '../check/probe.ts';
 import { Progress } from '../check/progress.ts';
 import { formatReport, formatSummary } from '../check/report.ts';

@@ -3,14 +3,15 @@ import { apiVersions } from '../../access/api-versions.ts';
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
 import type { Credential } from '../../exec/exec-credential.ts';
 import { runPlugin } from '../../exec/plugin.ts';
+import { toRfc3339 } from '../../exec/rfc3339.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from '../../plugin/exec-info.ts';
-import { toDestination } from '../../profile-destination.ts';
+import { toDestination } from '../../providers/profile-destination.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { describe } from '../format-error.ts';
 import { silentPluginOptions } from '../plugin-options.ts';
 import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { describe } from '../told.ts';
 import type { Call } from '../verb.ts';
 
 type ApiVersion = ExecCredential['apiVersion'];
@@ -23,7 +24,8 @@ export async function run(call: Call): Promise<ExitCode> {
     call.signal.throwIfAborted();
     // Clients show a plugin's stderr among their own lines.
     const { message, hint, exitCode } = await describe(error);
-    throw new Failure(exitCode, [message, ...(hint === undefined ? [] : [hint])].join('; ').replace(/\s*\n\s*/g, '; '));
+    const line = [message, ...(hint === undefined ? [] : [hint])].join('; ').replace(/\s*\n\s*/g, '; ');
+    throw new Failure(exitCode, line, undefined, { cause: error });
   }
 }
 
@@ -98,9 +100,7 @@ function toAnswer({ authorization, secrets: [token], keyPair, expiresAt }: Crede
   const status = {
     ...(authorization === undefined ? {} : { token }),
     ...(keyPair ? { clientCertificateData: keyPair.certificate, clientKeyData: keyPair.key } : {}),
-    ...(expiresAt === undefined
-      ? {}
-      : { expirationTimestamp: new Date(expiresAt).toISOString().replace(/\.\d+Z$/, 'Z') }),
+    ...(expiresAt === undefined ? {} : { expirationTimestamp: toRfc3339(expiresAt) }),
   };
   return { kind: 'ExecCredential', apiVersion, status };
 }

@@ -1,12 +1,13 @@
 /** `exec [NAME...] -- COMMAND`: runs a command once for each cluster, with a kubeconfig of that cluster. */
-import { profileName, resolve } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors.ts';
+import { profileName } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors/index.ts';
 import { findExecutable } from '../../exec/executable.ts';
-import { printableLines } from '../../printable.ts';
+import { printableLines } from '../../util/printable.ts';
 import { PrivateFolder } from '../exec/private-folder.ts';
 import { type CommandEnd, runCommand } from '../exec/run-command.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { exitCodeOfProfile } from '../format-error.ts';
 import {
   contextOf,
   hubArguments,
@@ -15,14 +16,14 @@ import {
   refuseReadOnce,
   thisProgram,
 } from '../kubeconfig/credential-command.ts';
-import { toEntry } from '../kubeconfig/entries.ts';
+import { tryToEnter } from '../kubeconfig/entries.ts';
 import { mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { durationOf, numberOf } from '../option-values.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import { sideBySide } from '../side-by-side.ts';
 import type { Style } from '../terminal.ts';
-import { exitCodeOfProfile } from '../told.ts';
+import { withoutProfile } from '../try-to-resolve.ts';
 import type { Call } from '../verb.ts';
 
 /** How it went for one cluster. */
@@ -52,21 +53,20 @@ export async function run(call: Call): Promise<ExitCode> {
   const width = Math.max(...profiles.map((profile) => printableLines(profileName(profile)).length));
   const runFor = async (profile: Profile, index: number): Promise<Outcome> => {
     const name = profileName(profile);
-    const kubeconfig = tryToWrite(folder, profile, index, () => {
-      const file = folder.write(`${index}/profile.json`, JSON.stringify(profile));
-      // The profile as it was selected, so that a later change has no effect and the hub is not asked again for each command.
-      const command = { ...thisProgram(), after: ['--filename', file, ...after], env: hub.env };
-      return mergeKubeconfig(undefined, [toEntry(name, name, resolve(profile, providers), command)]).text;
-    });
-    if ('failure' in kubeconfig) return { profile: name, ...kubeconfig };
+    const file = folder.write(`${index}/profile.json`, JSON.stringify(profile));
+    // The profile as it was selected, so that a later change has no effect and the hub is not asked again for each command.
+    const command = { ...thisProgram(), after: ['--filename', file, ...after], env: hub.env };
+    const entry = tryToEnter(profile, providers, name, command);
+    if (entry instanceof ProfileError) {
+      return { profile: name, failure: withoutProfile(entry.message, name), exitCode: exitCodeOfProfile(entry) };
+    }
     const env = {
-      KUBECONFIG: kubeconfig.path,
+      KUBECONFIG: folder.write(`${index}/kubeconfig`, mergeKubeconfig(undefined, [entry]).text),
       CLUSTERPROFILE_NAME: profile.metadata?.name ?? '',
       CLUSTERPROFILE_NAMESPACE: profile.metadata?.namespace ?? '',
     };
     const onLines = linesOf(call, name, width, index);
-    const breaksLongLines = !options.has('no-prefix');
-    const ended = await runCommand({ path, args, env, timeoutMs, breaksLongLines, onLines, signal });
+    const ended = await runCommand({ path, args, env, timeoutMs, onLines, signal });
     return { profile: name, ...outcomeOf(ended) };
   };
   const outcomes: Outcome[] = [];
@@ -98,23 +98,6 @@ async function commandOf({ command: [name, ...args], program }: Call): Promise<r
   throw new Failure(exitCodes.usage, `the command ${name} ${where}`, 'correct it, or install it');
 }
 
-function tryToWrite(
-  folder: PrivateFolder,
-  profile: Profile,
-  index: number,
-  kubeconfig: () => string,
-): { readonly path: string } | (Pick<Outcome, 'exitCode'> & { readonly failure: string }) {
-  try {
-    return { path: folder.write(`${index}/kubeconfig`, kubeconfig()) };
-  } catch (error) {
-    if (!(error instanceof ProfileError)) throw error;
-    return {
-      failure: error.message.replace(`ClusterProfile ${profileName(profile)}: `, ''),
-      exitCode: exitCodeOfProfile(error),
-    };
-  }
-}
-
 function outcomeOf({ failure }: CommandEnd): Pick<Outcome, 'exitCode' | 'failure'> {
   return failure === undefined ? { exitCode: exitCodes.ok } : { exitCode: exitCodes.command, failure };
 }
@@ -124,13 +107,14 @@ const colours: readonly Style[] = ['cyan', 'magenta', 'blue', 'green', 'yellow']
 
 /** Writes lines with the cluster in front. Those of a chunk are written together, so that they stay together. */
 function linesOf({ terminal, options }: Call, name: string, width: number, index: number) {
-  return async (stream: 'stdout' | 'stderr', lines: readonly string[]): Promise<void> => {
-    if (lines.length === 0) return;
+  return async (stream: 'stdout' | 'stderr', lines: string): Promise<void> => {
+    if (options.has('no-prefix')) return terminal.copy(stream, lines);
     const colour = colours[index % colours.length] ?? 'cyan';
-    const prefix = options.has('no-prefix')
-      ? ''
-      : `${terminal.paint(colour, printableLines(name).padEnd(width), terminal[stream])} | `;
-    await terminal.copy(stream, lines.map((line) => `${prefix}${line}`).join(''));
+    const prefix = `${terminal.paint(colour, printableLines(name).padEnd(width), terminal[stream])} | `;
+    await terminal.copy(
+      stream,
+      lines.replace(/[^\n]*\n/g, (line) => prefix + line),
+    );
   };
 }
 

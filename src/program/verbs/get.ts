@@ -1,14 +1,16 @@
 /** `get [NAME...]`: ClusterProfiles, and the provider that would serve each. */
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import { profileName, resolve } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors.ts';
-import { printableLines } from '../../printable.ts';
+import { profileName } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors/index.ts';
+import { printableLines } from '../../util/printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { listAt, textAt } from '../fields.ts';
 import { jsonText, printData } from '../print.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import { type Column, formatTable } from '../table.ts';
+import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */
@@ -20,13 +22,13 @@ export interface Row {
   readonly healthy?: string;
   /** What the profile offers. */
   readonly accessTypes: readonly string[];
-  /** The one that would serve it. */
+  /** The provider that would serve it. */
   readonly provider?: string;
   readonly server?: string;
   readonly kubernetesVersion?: string;
-  /** With `-w`: it has gone. */
+  /** With `-w`: it was deleted. */
   readonly deleted?: true;
-  /** Why no provider would. */
+  /** Why no provider would serve it. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -56,7 +58,7 @@ export async function run(call: Call): Promise<ExitCode> {
   return call.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** What there is now. Gives the widths of the table's columns. */
+/** Prints the current profiles. Returns the widths of the table's columns. */
 async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promise<readonly number[]> {
   const { terminal, options } = call;
   if (options.has('watch') && isData(call)) {
@@ -150,30 +152,20 @@ function served(
   providers: readonly ConfiguredProvider[],
 ): Pick<Row, 'provider' | 'server' | 'error'> {
   if (providers.length === 0) return {};
-  try {
-    const { provider, cluster } = resolve(profile, providers);
-    return { provider, server: cluster.server };
-  } catch (error) {
-    if (!(error instanceof ProfileError)) throw error;
-    const { code, message } = error;
-    return { error: { code, message: message.replace(`ClusterProfile ${profileName(profile)}: `, '') } };
-  }
+  const result = tryToResolve(profile, providers);
+  if (!(result instanceof ProfileError)) return { provider: result.provider, server: result.cluster.server };
+  return { error: { code: result.code, message: withoutProfile(result.message, profileName(profile)) } };
 }
 
-function accessTypesOf({ status }: Profile): readonly string[] {
-  const lists: readonly unknown[] = [Object(status).accessProviders, Object(status).credentialProviders];
-  const names = lists.flatMap((list) => (Array.isArray(list) ? list : [])).map((entry) => Object(entry).name);
-  return [...new Set(names.filter((name) => typeof name === 'string'))];
+function accessTypesOf(profile: Profile): readonly string[] {
+  const lists = ['accessProviders', 'credentialProviders'].flatMap((list) => listAt(profile, 'status', list));
+  return [...new Set(lists.flatMap((entry) => textAt(entry, 'name') ?? []))];
 }
 
-function healthOf({ status }: Profile): string | undefined {
-  const conditions: unknown = Object(status).conditions;
-  if (!Array.isArray(conditions)) return undefined;
-  const condition: unknown = conditions.find((one) => Object(one).type === 'ControlPlaneHealthy');
-  return textAt(condition, 'status');
-}
-
-function textAt(value: unknown, ...keys: readonly string[]): string | undefined {
-  const found = keys.reduce<unknown>((part, key) => Object(part)[key], value);
-  return typeof found === 'string' && found !== '' ? found : undefined;
+function healthOf(profile: Profile): string | undefined {
+  const conditions = listAt(profile, 'status', 'conditions');
+  return textAt(
+    conditions.find((one) => textAt(one, 'type') === 'ControlPlaneHealthy'),
+    'status',
+  );
 }

@@ -1,10 +1,11 @@
 /** `kubeconfig [NAME...]`: a kubeconfig with a context for each cluster, whose users exec `clusterprofile credential`. */
 import { parse } from 'yaml';
-import { profileName, resolve } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors.ts';
-import { printableLines } from '../../printable.ts';
+import { profileName } from '../../access/resolve.ts';
+import { ProfileError } from '../../errors/index.ts';
+import { printableLines } from '../../util/printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { exitCodeOfProfile } from '../format-error.ts';
 import {
   contextOf,
   fileArguments,
@@ -14,13 +15,12 @@ import {
   readsPodOfHub,
   refuseReadOnce,
 } from '../kubeconfig/credential-command.ts';
-import { type KubeconfigEntry, toEntry } from '../kubeconfig/entries.ts';
+import { type KubeconfigEntry, tryToEnter } from '../kubeconfig/entries.ts';
 import { MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 import { jsonText } from '../print.ts';
 import { noProfiles, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
-import { exitCodeOfProfile } from '../told.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -62,13 +62,10 @@ async function entriesOf(
   const refused: ProfileError[] = [];
   for (const profile of await profilesOf(call)) {
     const name = profileName(profile);
-    try {
-      // Namespaces and names contain no slash and no @, so these are all different.
-      entries.push(toEntry(readsFiles ? name : `${name}@${context}`, name, resolve(profile, providers), command));
-    } catch (error) {
-      if (!(error instanceof ProfileError)) throw error;
-      refused.push(error);
-    }
+    // Namespaces and names contain no slash and no @, so these are all different.
+    const entry = tryToEnter(profile, providers, readsFiles ? name : `${name}@${context}`, command);
+    if (entry instanceof ProfileError) refused.push(entry);
+    else entries.push(entry);
   }
   return { entries, refused };
 }

@@ -1,4 +1,4 @@
-/** `lint FILE...`: what is wrong with provider files, ClusterProfiles and manifests of controllers. */
+/** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { pluginFileProblem } from '../../exec/plugin-file.ts';
@@ -47,7 +47,7 @@ async function unsafePlugin({ provider, file, pathOf, placeOf }: KnownProvider):
   const problem = await replaceableBecause(provider);
   if (problem === undefined) return [];
   const field = ['execConfig', 'command'];
-  const message = `could be replaced by somebody else: ${problem}; let only root and the user of the controller write there`;
+  const message = `can be replaced by another user: ${problem}; let only root and the user of the controller write there`;
   return [{ file, ...placeOf(field), severity: 'warning', rule: 'PLUGIN_FILE_UNSAFE', path: pathOf(field), message }];
 }
 

@@ -1,9 +1,9 @@
-/** `resolve NAME`: what `providers.resolve(profile)` says, for an operator. */
+/** `resolve NAME`: shows the result of `providers.resolve(profile)`. */
 import { printedWithoutValues } from '../../access/printed-access.ts';
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
-import { printable } from '../../printable.ts';
 import { hideSecrets, secretsOfArguments } from '../../redaction/known-secrets.ts';
 import { hideShapes } from '../../redaction/secret-shapes.ts';
+import { printable } from '../../util/printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { printData } from '../print.ts';
 import { profileOf } from '../profiles.ts';

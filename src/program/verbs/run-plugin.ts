@@ -1,11 +1,11 @@
-/** `run-plugin -- COMMAND`: runs a plugin as a client would, and says what is wrong with its answer. */
+/** `run-plugin -- COMMAND`: runs a plugin like a client, and reports what is wrong with its answer. */
 import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
 import { checkCluster } from '../../access/cluster.ts';
 import { clusterSchema } from '../../access/cluster-profile.ts';
 import { fieldPath } from '../../access/field-path.ts';
 import { copyJson, type Json } from '../../access/json.ts';
 import { type EnvVar, envNameProblem, interactiveModes } from '../../access/provider.ts';
-import { PluginError } from '../../errors.ts';
+import { PluginError } from '../../errors/index.ts';
 import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { runPlugin } from '../../exec/plugin.ts';
@@ -13,10 +13,10 @@ import { shownStderr } from '../../exec/plugin-answer.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import { pluginFileProblem } from '../../exec/plugin-file.ts';
 import type { Ended } from '../../exec/process.ts';
-import { RunHistory } from '../../exec/run-history.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
+import { formatDuration } from '../format-duration.ts';
 import { readInput } from '../input.ts';
 import { durationOf } from '../option-values.ts';
 import { silentPluginOptions } from '../plugin-options.ts';
@@ -24,7 +24,7 @@ import { printData } from '../print.ts';
 import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
 import type { Call } from '../verb.ts';
 
-/** What is told of a run; `-o json` has the same names. */
+/** The report on a run; `-o json` has the same names. */
 interface Report extends Diagnosis {
   readonly command: string;
   /** The file that was run. */
@@ -38,6 +38,8 @@ interface Report extends Diagnosis {
   readonly stderrBytes?: number;
   /** The end of it, without what looks like a secret. */
   readonly stderr?: string;
+  /** Of the first error, where a client has one for it. */
+  readonly code?: string;
 }
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -56,7 +58,7 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
   const previous = {
     reason: 'first',
     secrets: [],
-    history: new RunHistory(),
+    history: {},
     ended: (how: Ended) => {
       ended = how;
     },
@@ -76,7 +78,7 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
   const judged = judge(ended, failure, { acceptedVersions, durationMs, now: Date.now() });
   const warnings = [
     ...judged.warnings,
-    ...(unsafe === undefined ? [] : [`its file could be replaced by somebody else: ${unsafe}`]),
+    ...(unsafe === undefined ? [] : [`its file can be replaced by another user: ${unsafe}`]),
   ];
   const secrets = [
     ...(credential?.secrets ?? []),
@@ -104,25 +106,27 @@ function judge(
   ended: Ended | undefined,
   failure: PluginError | undefined,
   circumstances: Parameters<typeof diagnose>[1],
-): Diagnosis {
+): Pick<Report, 'code'> & Diagnosis {
   const isAnswer = failure === undefined || failure.code.startsWith('ANSWER_');
-  if (!ended || !isAnswer || ended.tooLarge) return { errors: failure ? [failure.reason] : [], warnings: [] };
+  const code = failure === undefined ? {} : { code: failure.code };
+  if (!ended || !isAnswer || ended.tooLarge) return { ...code, errors: failure ? [failure.reason] : [], warnings: [] };
   const diagnosis = diagnose(ended, circumstances);
   const [first, ...others] = diagnosis.errors;
   // The client's message for the first error contains advice.
   return {
     ...diagnosis,
+    ...code,
     errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others],
   };
 }
 
 function textOf({ terminal }: Call, report: Report): string {
-  const { credential, errors, warnings, stderr } = report;
+  const { credential, errors, code, warnings, stderr } = report;
   const ended = report.signal === undefined ? `exit code ${report.exitCode}` : `ended by ${report.signal}`;
   const sizes = `${report.stdoutBytes} bytes on stdout, ${report.stderrBytes} bytes on stderr`;
   const lines: readonly (readonly [string, string | undefined])[] = [
     ['plugin', report.path ?? report.command],
-    ['told', `${report.apiVersion}, ${report.server === undefined ? 'no cluster' : `cluster ${report.server}`}`],
+    ['input', `${report.apiVersion}, ${report.server === undefined ? 'no cluster' : `cluster ${report.server}`}`],
     ['run', report.stdoutBytes === undefined ? 'no' : `${ended} after ${report.durationMs} ms, ${sizes}`],
     ['credential', credential && `a ${credential.kinds.join(' and a ')}`],
     ['expires', credential && expiryOf(credential)],
@@ -131,7 +135,10 @@ function textOf({ terminal }: Call, report: Report): string {
   const facts = lines.flatMap(([title, value]) => (value === undefined ? [] : [`${title.padEnd(12)}${value}\n`]));
   const said = stderr ? stderr.split('\n').map((line) => `${'stderr'.padEnd(12)}${line}\n`) : [];
   const verdict = [
-    ...errors.map((error) => `${terminal.paint('red', 'error:')} the plugin ${error}\n`),
+    ...errors.map((error, index) => {
+      const label = index === 0 && code !== undefined ? `error [${code}]:` : 'error:';
+      return `${terminal.paint('red', label)} the plugin ${error}\n`;
+    }),
     ...warnings.map((warning) => `${terminal.paint('yellow', 'warning:')} ${warning}\n`),
     ...(errors.length === 0 ? [`${terminal.paint('green', 'ok:')} a client takes the answer\n`] : []),
   ];
@@ -140,22 +147,10 @@ function textOf({ terminal }: Call, report: Report): string {
 
 function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<Diagnosis['credential']>): string {
   if (expirationTimestamp === undefined) return 'when a server refuses it';
-  return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${spanOf(-expiresInSeconds)} ago` : `in ${spanOf(expiresInSeconds)}`}`;
+  return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${formatDuration(-1_000 * expiresInSeconds)} ago` : `in ${formatDuration(1_000 * expiresInSeconds)}`}`;
 }
 
-/** `90 s`, `15 min`, `3 h`, `12 days`: rounded down. */
-function spanOf(seconds: number): string {
-  const units = [
-    ['days', 86_400],
-    ['h', 3_600],
-    ['min', 60],
-    ['s', 1],
-  ] as const;
-  const [unit, length] = units.find(([, size]) => seconds >= 2 * size) ?? ['s', 1];
-  return `${Math.floor(seconds / length)} ${unit}`;
-}
-
-/** What a client would run it with. Rejects with a `Failure` for an option that cannot be used. */
+/** The plugin call of a client. Rejects with a `Failure` for an option that cannot be used. */
 async function toPluginCall(call: Call): Promise<PluginCall> {
   const { options, program } = call;
   const [command, ...args] = call.command;

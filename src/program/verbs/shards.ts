@@ -1,7 +1,14 @@
 /** `shards`: which replica works on which part of a fleet, from the Leases on the hub. */
 import { durationOf, holderOf, type Lease, transitionsOf } from '../../fleet/lease/lease.ts';
 import { shardOf } from '../../fleet/sharding/hash.ts';
-import { anyLeaseSelector, fleetOf, identityOf, isPeer, peerFacts, shardOfLease } from '../../fleet/sharding/names.ts';
+import {
+  anyLeaseSelector,
+  fleetOf,
+  identityOf,
+  isReplica,
+  replicaFacts,
+  shardOfLease,
+} from '../../fleet/sharding/names.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { textAt } from '../fields.ts';
@@ -14,13 +21,13 @@ import type { Call } from '../verb.ts';
 interface Row {
   readonly fleet: string;
   readonly shard: number;
-  /** The replica that has it; absent if none has it. */
+  /** The replica that owns it; absent where none does. */
   readonly owner?: string;
-  /** By this machine's clock: `expired` is for one that its owner has not renewed in time. */
+  /** By this machine's clock: `expired` where its owner has not renewed its own Lease in time, or has begun anew. */
   readonly state: 'held' | 'expired' | 'free';
-  /** RFC 3339. */
+  /** RFC 3339: when the owner renewed its own Lease last. */
   readonly renewed?: string;
-  /** How often it went from one replica to another. */
+  /** How often it moved between replicas. */
   readonly transitions: number;
   /** ClusterProfiles in it, by `namespace/name`. */
   readonly clusters: readonly string[];
@@ -63,16 +70,19 @@ const mostShards = 4_096;
 
 function rowsOf(fleet: string, leases: readonly Lease[], profiles: readonly string[], now: number): readonly Row[] {
   const byShard = new Map(leases.map((lease) => [shardOfLease(fleet, lease), lease]));
-  const told = leases.filter(isPeer).map((lease) => peerFacts(lease).shards);
+  const replicas = leases.filter(isReplica);
+  const bySession = new Map(replicas.map((lease) => [holderOf(lease), lease]));
+  const configured = replicas.flatMap((lease) => replicaFacts(lease)?.shards ?? []);
   // Leases of replicas say how many shards there are. Without replicas the Leases of shards show it. Any of them may have been edited.
-  const counts = [...told, ...[...byShard.keys()].map((shard) => (shard ?? -1) + 1)];
+  const counts = [...configured, ...[...byShard.keys()].map((shard) => (shard ?? -1) + 1)];
   const count = Math.max(0, ...counts.filter((one) => Number.isSafeInteger(one) && one <= mostShards));
   const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, count));
   return Array.from({ length: count }, (_, shard): Row => {
     const lease = byShard.get(shard);
     const holder = lease && holderOf(lease);
-    const renewed = lease?.spec?.renewTime;
-    const endsAt = Date.parse(renewed ?? '') + ((lease && durationOf(lease)) ?? 0);
+    const replica = holder === undefined ? undefined : bySession.get(holder);
+    const renewed = replica?.spec?.renewTime;
+    const endsAt = Date.parse(renewed ?? '') + ((replica && durationOf(replica)) ?? 0);
     return {
       fleet,
       shard,

@@ -1,103 +1,58 @@
+/** The front door of a config's requests, and the list of the layers that they pass. */
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import { type Segments, staysBelow } from '../../access/path-bounds.ts';
-import { RequestError } from '../../errors.ts';
-import type { CredentialSupply } from '../../exec/credential-supply.ts';
-import { printable } from '../../printable.ts';
+import { RequestError } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
-import { ClusterLog } from '../transport/cluster-log.ts';
+import { printable } from '../../util/printable.ts';
+import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import type { Connections } from '../transport/connections.ts';
 import type { Destination } from '../transport/destination.ts';
-import { Caller } from './caller.ts';
-import { Exchange, type ExchangeOwner } from './exchange.ts';
+import { authorize } from './authorize.ts';
+import { bounds } from './bounds.ts';
+import { ConnectionRef } from './connection-ref.ts';
+import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Send } from './layer.ts';
+import { isLongRunning } from './long-running.ts';
 import { pause } from './pause.ts';
+import { ReplayableBody } from './replayable-body.ts';
+import { report } from './report.ts';
+import { retry } from './retry.ts';
+import { refuse, SafeHandler } from './safe-handler.ts';
 
-export const providersClosed = 'the CredentialProviders have been closed: make new ones, and get the config from them';
+/**
+ * The way of a request, from the caller to the pool. The response takes it back, from the last to the first. Below `authorize` is
+ * the pool of sockets of one cluster and one identity: `transport/request-pool.ts`.
+ */
+const layers: readonly Layer[] = [retry, bounds, report, authorize];
 
-/** One config's hold on a connection. Taken at its first request, given back by `close()` or the garbage collector. */
-class Lease {
-  readonly #connections: Connections;
-  readonly #destination: Destination;
-  /** It knows the lease, and never the dispatcher: connections keep it. */
-  readonly log: ClusterLog;
-  #connection: Connection | undefined;
-  /** Stays after `close()`: what is under way is still told about. */
-  #supply: CredentialSupply | undefined;
-  #closed = false;
+/** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
+const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
 
-  constructor(connections: Connections, destination: Destination, cluster: ClusterFacts) {
-    this.#connections = connections;
-    this.#destination = destination;
-    this.log = new ClusterLog(cluster, destination.provider, connections.log, () => this.secrets);
-  }
-
-  /** Why no request can use this lease any more, or `undefined`. */
-  get ended(): RequestError | undefined {
-    if (this.#closed) {
-      const message =
-        'this config has been closed: get a new one where this one came from (getConfig, fromKubeConfig, fromDefault)';
-      return new RequestError('CONFIG_CLOSED', message);
-    }
-    if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', providersClosed);
-    const { isCurrent, provider } = this.#destination;
-    if (isCurrent?.() === false) {
-      const message = `the provider file has another provider ${provider} now, or none: call getConfig again`;
-      return new RequestError('PROVIDER_CHANGED', message);
-    }
-    return undefined;
-  }
-
-  /** The connection, where a request has needed it. */
-  get taken(): Connection | undefined {
-    return this.#connection;
-  }
-
-  connection(): Connection {
-    this.#connection ??= this.#connections.acquire(this.#destination, this.log);
-    this.#supply = this.#connection.source;
-    return this.#connection;
-  }
-
-  /** What the server has been sent, and must not be printed. */
-  get secrets(): readonly string[] {
-    return this.#supply?.secrets ?? [];
-  }
-
-  close(): void {
-    this.#closed = true;
-    const connection = this.#connection;
-    this.#connection = undefined;
-    if (connection) this.#connections.release(connection);
-  }
-}
-
-/** The safety net for configs that are never closed; it must not reach the dispatcher, or nothing would be collected. */
-const abandoned = new FinalizationRegistry<Lease>((lease) => lease.close());
+/** How many watched paths are remembered. */
+const maxWatched = 1_000;
 
 /** An undici dispatcher that puts the cluster's credential on every request to the cluster's own origin. */
-export class AuthenticatedDispatcher extends Dispatcher {
-  readonly #lease: Lease;
+export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner {
+  readonly cluster: ClusterFacts;
+  readonly log: ClusterLog;
+  readonly #ref: ConnectionRef;
   readonly #origin: string;
   readonly #pathBounds: readonly Segments[] | undefined;
-  readonly #cluster: ClusterFacts;
-  /** What is said of this cluster. */
-  readonly log: ClusterLog;
+  readonly #send: Send;
   /** Requests under way. */
-  readonly #exchanges = new Set<Exchange>();
+  readonly #requests = new Set<SafeHandler>();
   /** Of WebSockets and other upgrades. */
   readonly #sockets = new Set<Duplex>();
+  readonly #watched = new Set<string>();
   #destroyed = false;
   /** Aborted by `close()` and `destroy()`. */
   readonly #closed = new AbortController();
-  /** Why nothing may be sent at this moment. */
-  fence: () => Error | undefined = () => undefined;
-  readonly #owner: ExchangeOwner = {
-    fence: () => this.fence(),
-    ended: (exchange) => this.#exchanges.delete(exchange),
-    track: (socket) => this.track(socket),
-  };
+  /** Says why nothing may be sent at this moment; absent where everything may, always. */
+  fence: (() => Error | undefined) | undefined;
+  /** For callers that retry by themselves: nothing is sent again after a pause. */
+  readonly withoutRetries: Dispatcher;
 
   constructor(connections: Connections, destination: Destination) {
     super();
@@ -107,25 +62,82 @@ export class AuthenticatedDispatcher extends Dispatcher {
     this.#origin = new URL(destination.cluster.server).origin;
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
-    this.#cluster = { name, profile, server: cluster.server, hasAuthority };
-    this.#lease = new Lease(connections, destination, this.#cluster);
-    this.log = this.#lease.log;
+    this.cluster = { name, profile, server: cluster.server, hasAuthority };
+    this.#ref = new ConnectionRef(connections, destination, this.cluster);
+    this.log = this.#ref.log;
     this.#pathBounds = destination.pathBounds;
+    this.#send = compose(this, layers);
+    const once = compose(
+      this,
+      layers.filter((layer) => layer !== retry),
+    );
+    this.withoutRetries = new Unretried((options, handler) => this.#dispatch(options, handler, once));
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return this.#dispatch(options, handler, this.#send);
+  }
+
+  /** For a watch of client-node's, which ends at any error: one that cannot begin is tried again until then (`performance.now()`). */
+  watch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, retryUntil: number): boolean {
+    if (this.#watched.size >= maxWatched) this.#watched.clear();
+    this.#watched.add(withoutQuery(options.path));
+    return this.#dispatch(options, handler, this.#send, retryUntil);
+  }
+
+  isWatched(path: string): boolean {
+    return this.#watched.size > 0 && this.#watched.has(withoutQuery(path));
+  }
+
+  #dispatch(
+    options: Dispatcher.DispatchOptions,
+    given: Dispatcher.DispatchHandler,
+    send: Send,
+    retryUntil?: number,
+  ): boolean {
+    if (isForeign(given)) return refuseForeign(given);
+    let connection: Connection;
+    try {
+      connection = this.connection();
+    } catch (error) {
+      // The fence says why its config has been closed.
+      refuse(new SafeHandler(given, this.log), this.fence?.() ?? toError(error));
+      return true;
+    }
+    const handler = new SafeHandler(given, this.log, () => {
+      if (!this.#requests.delete(handler)) return;
+      request.body.close();
+      connection.finished(handler);
+    });
+    const request: OutgoingRequest = {
+      options,
+      body: new ReplayableBody(options.body, handler),
+      connection,
+      longRunning: isLongRunning(options, connection.basePath),
+      retryUntil,
+      sent: 0,
+      reused: false,
+      waitsSince: undefined,
+    };
+    this.#requests.add(handler);
+    connection.begin(handler);
+    send(request, handler);
+    return true;
   }
 
   /** Our own error for what a request, or a run of the plugin, failed with. It goes to a caller, and into the log. */
   toOwnError(error: unknown): Error {
-    const own = toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
+    const own = toOwnError(error instanceof Error ? error : new Error(String(error)), this.cluster);
     this.log.failed(own);
     return own;
   }
 
   /** What may be shown of a text of this server, or of what stands between: its first `length` characters. */
   shown(text: string, length: number, options?: { readonly isCut?: boolean }): string {
-    return redactBeginning(text, length, this.#lease.secrets, options);
+    return redactBeginning(text, length, this.#ref.secrets, options);
   }
 
-  /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and told. */
+  /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and logged. */
   originRefusal(origin: string): RequestError {
     // Without path and user: a redirect's target can hold secrets.
     const target = this.shown(originOf(origin), longestTarget);
@@ -133,7 +145,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
     return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
   }
 
-  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. A refusal is counted and told. */
+  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. A refusal is counted and logged. */
   pathRefusal(path: string): RequestError | undefined {
     if (!this.#pathBounds || staysBelow(this.#pathBounds, path)) return undefined;
     const bounds = this.#pathBounds.map((segments) => `${this.#origin}/${segments.join('/')}`).join(', ');
@@ -144,17 +156,17 @@ export class AuthenticatedDispatcher extends Dispatcher {
   }
 
   #refusal(code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED', message: string, target: string): RequestError {
-    const error = new RequestError(code, message).of(this.#cluster);
+    const error = new RequestError(code, message).of(this.cluster);
     this.log.refused(error, printable(target, longestTarget));
     return error;
   }
 
   /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
   connection(): Connection {
-    if (this.#lease.ended) throw this.#lease.ended.of(this.#cluster);
-    if (!this.#lease.taken) abandoned.register(this, this.#lease, this.#lease);
+    if (this.#ref.ended) throw this.#ref.ended.of(this.cluster);
+    if (!this.#ref.taken) abandoned.register(this, this.#ref, this.#ref);
     try {
-      return this.#lease.connection();
+      return this.#ref.connection();
     } catch (error) {
       throw this.toOwnError(error);
     }
@@ -162,29 +174,9 @@ export class AuthenticatedDispatcher extends Dispatcher {
 
   /** For people: what has become of it. */
   get state(): string {
-    const { ended, taken } = this.#lease;
+    const { ended, taken } = this.#ref;
     if (ended) return ended.code === 'CONFIG_CLOSED' ? 'closed' : 'its provider has changed';
     return taken ? taken.source.state : 'no request yet';
-  }
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    if (isForeign(handler)) return refuseForeign(handler);
-    const origin = options.origin === undefined ? this.#origin : String(options.origin);
-    if (origin !== this.#origin && URL.parse(origin)?.origin !== this.#origin) {
-      return refuse(handler, this.originRefusal(origin), this.log);
-    }
-    const refusal = this.fence() ?? this.pathRefusal(String(options.path));
-    if (refusal) return refuse(handler, refusal, this.log);
-    let exchange: Exchange;
-    try {
-      exchange = new Exchange(this.connection(), options, handler, this.#cluster, this.log, this.#owner);
-    } catch (error) {
-      const own = toOwnError(error instanceof Error ? error : new Error(String(error)), this.#cluster);
-      return refuse(handler, own, this.log);
-    }
-    this.#exchanges.add(exchange);
-    exchange.start();
-    return true;
   }
 
   /** Gives the connection back. Requests under way go on; new ones are refused. */
@@ -202,20 +194,20 @@ export class AuthenticatedDispatcher extends Dispatcher {
     this.#destroyed = true;
     this.#closed.abort(reason);
     this.#release();
-    for (const exchange of this.#exchanges) exchange.abort(reason);
+    for (const request of this.#requests) request.abort(reason);
     for (const socket of this.#sockets) socket.destroy();
     return settled(callback);
   }
 
   #release(): void {
-    abandoned.unregister(this.#lease);
-    this.#lease.close();
-    this.#closed.abort(this.#lease.ended);
+    abandoned.unregister(this.#ref);
+    this.#ref.close();
+    this.#closed.abort(this.#ref.ended);
   }
 
   /** Closed, or destroyed, or the connection behind it: what breaks now was ended here. */
   get ended(): boolean {
-    return this.#closed.signal.aborted || this.#lease.taken?.ended.aborted === true;
+    return this.#closed.signal.aborted || this.#ref.taken?.ended.aborted === true;
   }
 
   /**
@@ -223,7 +215,7 @@ export class AuthenticatedDispatcher extends Dispatcher {
    * behind it ends: the next try could go nowhere.
    */
   pause(ms: number, signal?: AbortSignal): Promise<void> {
-    return pause(ms, [signal, this.#closed.signal, this.#lease.taken?.ended]);
+    return pause(ms, [signal, this.#closed.signal, this.#ref.taken?.ended]);
   }
 
   /** A socket of this config that is no request's: it ends with `destroy`. */
@@ -234,6 +226,19 @@ export class AuthenticatedDispatcher extends Dispatcher {
     }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+class Unretried extends Dispatcher {
+  readonly #dispatch: Dispatcher['dispatch'];
+
+  constructor(dispatch: Dispatcher['dispatch']) {
+    super();
+    this.#dispatch = dispatch;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    return this.#dispatch(options, handler);
   }
 }
 
@@ -250,7 +255,7 @@ function settled(callback: (() => void) | undefined): Promise<void> & undefined 
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
 }
 
-/** Of a refused target that is told, in characters, and then in bytes. */
+/** The length at which a refused target is cut off in messages, in characters, and then in bytes. */
 const longestTarget = 1_024;
 
 /** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
@@ -270,29 +275,10 @@ function refuseForeign(handler: ForeignHandler): boolean {
   return true;
 }
 
-/** Refuses a request before anything is sent. */
-function refuse(handler: Dispatcher.DispatchHandler, error: Error, log: ClusterLog): boolean {
-  let reason: Error | null = null;
-  const controller: Dispatcher.DispatchController = {
-    get aborted() {
-      return reason !== null;
-    },
-    paused: false,
-    get reason() {
-      return reason;
-    },
-    rawHeaders: null,
-    rawTrailers: null,
-    pause: () => undefined,
-    resume: () => undefined,
-    abort: (given) => {
-      if (reason) return;
-      reason = given;
-      caller.failed(given);
-    },
-  };
-  const caller = new Caller(handler, controller, log);
-  caller.started();
-  controller.abort(error);
-  return true;
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+function withoutQuery(path: string): string {
+  return String(path).replace(/[?#].*/s, '');
 }

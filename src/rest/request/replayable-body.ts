@@ -31,16 +31,17 @@ export class ReplayableBody {
     this.#body = body ?? null;
     this.#streamed = isStreamed(this.#body);
     this.#request = request;
-    // Stays for good: a stream may fail before it is read and after it was left, and nobody else listens.
+    // Stays for good: a stream may fail before it is read, or after it was abandoned, without another listener.
     if (this.#streamed && isNodeStream(this.#body))
       this.#body.on('error', (error) => {
         if (!this.#left) request.abort(error);
       });
   }
 
-  /** What goes out with the first try. */
-  first(): Body {
+  /** What goes out with the next attempt. */
+  next(): Body {
     if (!this.#streamed) return this.#body;
+    if (this.#passing) return Buffer.concat(this.#kept ?? []);
     this.#passing = this.#pass();
     return this.#passing as unknown as Body; // undici takes any async iterable; its types name only some of them
   }
@@ -55,12 +56,7 @@ export class ReplayableBody {
     return !this.#streamed || (this.#complete && this.#kept !== undefined);
   }
 
-  /** What goes out with the second try. */
-  again(): Body {
-    return this.#streamed ? Buffer.concat(this.#kept ?? []) : this.#body;
-  }
-
-  /** Nobody reads it any more. */
+  /** No longer read. */
   close(): void {
     if (!this.#streamed || this.#complete) return;
     const body = this.#body;
@@ -73,7 +69,7 @@ export class ReplayableBody {
     const body = this.#body as unknown as AsyncIterable<Uint8Array | string>; // isStreamed has looked
     // Streams of old cannot be iterated.
     const source = isNodeStream(body) && !(Symbol.asyncIterator in body) ? new Readable().wrap(body) : body;
-    // Whoever leaves an iterator of Node's destroys the stream, which fails before anybody else can say why.
+    // Leaving one of Node's iterators destroys the stream, which then fails before the cause can be reported.
     const pieces = source instanceof Readable ? source.iterator({ destroyOnReturn: false }) : source;
     try {
       for await (const chunk of pieces) {

@@ -1,7 +1,7 @@
 /** What the log says of a request. */
 import type { Dispatcher } from 'undici';
 import type { Credential, KeyPair } from '../../exec/exec-credential.ts';
-import { printable } from '../../printable.ts';
+import { printable } from '../../util/printable.ts';
 
 /** Method and path, without the query. */
 export function requestName({ method, path }: Dispatcher.DispatchOptions): string {

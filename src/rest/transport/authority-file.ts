@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { authorityProblem } from '../../access/cluster.ts';
-import { rereadMs } from '../../exec/static-credentials.ts';
-import { Hold } from '../../hold.ts';
+import { rereadMs } from '../../exec/static-credential-source.ts';
+import { Cooldown } from '../../util/cooldown.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
 /**
@@ -14,7 +14,7 @@ export class AuthorityFile {
   /** Base64 of PEM. */
   #data: string;
   #reading = false;
-  readonly #fresh = new Hold();
+  readonly #fresh = new Cooldown();
 
   /** `data` is what was read of it just now: base64 of PEM. */
   constructor(path: string, data: string, clock: () => number) {
@@ -24,7 +24,7 @@ export class AuthorityFile {
     this.#fresh.set(clock(), rereadMs);
   }
 
-  /** What was read last: base64 of PEM. After a minute the file is read again, and nobody waits for that. */
+  /** What was read last: base64 of PEM. After a minute the file is read again in the background. */
   current(log: ClusterLog): string {
     if (!this.#reading && this.#fresh.left(this.#clock()) === 0) {
       this.#reading = true;

@@ -1,4 +1,4 @@
-/** The log of one cluster: every line names it, and each kind of trouble is warned about once. */
+/** The log of one cluster: every line names it, and each kind of problem is logged once. */
 import type { Dispatcher } from 'undici';
 import {
   type ClusterOfError,
@@ -7,18 +7,18 @@ import {
   PluginError,
   RequestError,
   type RequestErrorCode,
-} from '../../errors.ts';
-import type { Asker, SupplyTrouble } from '../../exec/credential-supply.ts';
-import type { Logger } from '../../logger.ts';
-import { printable } from '../../printable.ts';
+} from '../../errors/index.ts';
+import type { Asker, SourceWarning } from '../../exec/credential-source.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { emit, type Observer } from '../../observability/telemetry.ts';
+import type { Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
-import { emit, type Observer } from '../../telemetry.ts';
-import type { Subject, Troubles } from '../../troubles.ts';
+import { printable } from '../../util/printable.ts';
 import { hasHeader } from './headers.ts';
 
 export interface LogOptions {
   readonly logger: Logger;
-  readonly troubles: Troubles;
+  readonly warnings: WarningLimiter;
   readonly observer?: Observer | undefined;
 }
 
@@ -47,7 +47,7 @@ export class ClusterLog implements Asker {
     this.#subject = { name: `${name} ${server}`, fields };
   }
 
-  /** A step that somebody who looks for a fault wants to see. */
+  /** A step that helps to find a fault. */
   debug(message: string, more: object = {}): void {
     const { logger } = this.#options;
     // The path of a request may come from a redirect, and hold what the server was sent.
@@ -56,52 +56,52 @@ export class ClusterLog implements Asker {
 
   /** An error that a caller is given. */
   failed(error: Error): void {
-    const { troubles } = this.#options;
+    const { warnings } = this.#options;
     if (error instanceof PluginError) {
-      if (error.code !== 'PLUGIN_STOPPED') troubles.met(this.#subject, 'credential', error);
+      if (error.code !== 'PLUGIN_STOPPED') warnings.add(this.#subject, 'credential', error);
     } else if (error instanceof ConfigurationError) {
-      troubles.met(this.#subject, 'credential', { code: error.code, message: this.#line(error.message) });
+      warnings.add(this.#subject, 'credential', { code: error.code, message: this.#line(error.message) });
     } else if (error instanceof ConnectionError || (error instanceof RequestError && error.code.startsWith('PROXY_'))) {
-      troubles.met(this.#subject, 'connection', error);
+      warnings.add(this.#subject, 'connection', error);
     }
   }
 
   /** A request was refused by a rule. Attacks must not be invisible. `target` is a path without its query, or an origin. */
   refused(error: RequestError, target: string): void {
     const code: RequestErrorCode = error.code;
-    const { observer, troubles } = this.#options;
+    const { observer, warnings } = this.#options;
     const { name, profile = name } = this.cluster;
     emit(observer, 'access-refused', { provider: this.#provider, profile, code, path: target });
     const message = error.message.includes(target) ? error.message : `${error.message} (${target})`;
-    troubles.met(this.#subject, 'refusal', { code: `${code} ${target}`, message });
+    warnings.add(this.#subject, 'refusal', { code, key: `${code} ${target}`, message });
   }
 
   /** A credential is there, with what is wrong with it all the same. */
-  hasCredential(found: readonly SupplyTrouble[]): void {
-    const { troubles } = this.#options;
-    troubles.passed(this.#subject, 'credential', this.#line('there is a credential again'));
+  hasCredential(found: readonly SourceWarning[]): void {
+    const { warnings } = this.#options;
+    warnings.clear(this.#subject, 'credential', this.#line('there is a credential again'));
     for (const kind of ['refresh', 'clock', 'left out'] as const) {
-      const ofKind = found.length === 0 ? [] : found.filter((trouble) => trouble.kind === kind);
-      if (ofKind.length === 0) troubles.passed(this.#subject, kind);
-      else troubles.set(this.#subject, kind, ofKind.map(this.#withName));
+      const ofKind = found.length === 0 ? [] : found.filter((warning) => warning.kind === kind);
+      if (ofKind.length === 0) warnings.clear(this.#subject, kind);
+      else warnings.set(this.#subject, kind, ofKind.map(this.#withName));
     }
   }
 
   /** Of a request of this cluster that has started a refresh. */
-  refreshFailed(trouble: SupplyTrouble): void {
-    this.#rejection = trouble.message;
-    this.#options.troubles.set(this.#subject, trouble.kind, [this.#withName(trouble)]);
+  refreshFailed(warning: SourceWarning): void {
+    this.#rejection = warning.message;
+    this.#options.warnings.set(this.#subject, warning.kind, [this.#withName(warning)]);
   }
 
   /** The server has answered: so there is a connection. */
   answered(): void {
-    this.#options.troubles.passed(this.#subject, 'connection', this.#line('the server answers again'));
+    this.#options.warnings.clear(this.#subject, 'connection', this.#line('the server answers again'));
   }
 
   /** The server has taken the credential. */
   accepted(): void {
     this.#rejection = undefined;
-    this.#options.troubles.passed(this.#subject, 'rejection', this.#line('the server takes the credential again'));
+    this.#options.warnings.clear(this.#subject, 'rejection', this.#line('the server takes the credential again'));
   }
 
   /** Which request was answered with an error, and for a 401 why, as far as that is known: for a caller's error. */
@@ -114,35 +114,35 @@ export class ClusterLog implements Asker {
 
   /** The caller is given a 401. */
   rejected(message: string): void {
-    const { troubles } = this.#options;
+    const { warnings } = this.#options;
     this.#rejection ??= message;
     // Its refresh has failed, and has been warned about.
-    if (troubles.has(this.#subject, 'refresh')) this.debug(message);
-    else troubles.met(this.#subject, 'rejection', { code: '', message: this.#line(message) });
+    if (warnings.has(this.#subject, 'refresh')) this.debug(message);
+    else warnings.add(this.#subject, 'rejection', { message: this.#line(message) });
   }
 
   /** The file of the cluster's authority was read again; `problem` says why it could not be used. */
   authorityRead(problem: string | undefined): void {
-    const { troubles } = this.#options;
-    if (problem !== undefined) troubles.met(this.#subject, 'authority', { code: '', message: this.#line(problem) });
-    else troubles.passed(this.#subject, 'authority', this.#line("the authority's file can be used again"));
+    const { warnings } = this.#options;
+    if (problem !== undefined) warnings.add(this.#subject, 'authority', { message: this.#line(problem) });
+    else warnings.clear(this.#subject, 'authority', this.#line("the authority's file can be used again"));
   }
 
   /** A watch could not begin, because of the server's answer. */
   watchRefused(statusCode: number, message: string): void {
-    this.#options.troubles.met(this.#subject, 'watch', { code: String(statusCode), message: this.#line(message) });
+    this.#options.warnings.add(this.#subject, 'watch', { key: String(statusCode), message: this.#line(message) });
   }
 
   watchBegan(): void {
-    this.#options.troubles.passed(this.#subject, 'watch', this.#line('watches begin again'));
+    this.#options.warnings.clear(this.#subject, 'watch', this.#line('watches begin again'));
   }
 
-  /** A function of the program's own threw where nobody else would hear of it. */
+  /** A function of the program threw where no caller would see the error. */
   callerThrew(message: string): void {
-    this.#options.troubles.met(this.#subject, 'caller', { code: message, message: this.#line(message) });
+    this.#options.warnings.add(this.#subject, 'caller', { key: message, message: this.#line(message) });
   }
 
-  readonly #withName = ({ code, message }: SupplyTrouble) => ({ code, message: this.#line(message) });
+  readonly #withName = ({ message, ...warning }: SourceWarning) => ({ ...warning, message: this.#line(message) });
 
   #line(message: string): string {
     return `${this.cluster.name}, ${this.cluster.server}: ${message}`;

@@ -2,7 +2,13 @@
  * What a request fails with, as this package says it: the one place that reads the errors of Node and undici. An error and its
  * cluster come in, our own error goes out.
  */
-import { type ClusterOfError, ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors.ts';
+import {
+  type ClusterOfError,
+  ConnectionError,
+  CredentialsError,
+  PluginError,
+  RequestError,
+} from '../../errors/index.ts';
 import { wasConnecting } from './connect-phase.ts';
 import { UnsentError } from './pooled-socket.ts';
 
@@ -13,8 +19,6 @@ export interface ClusterFacts extends ClusterOfError {
   /** For messages: without its login. */
   readonly proxy?: string | undefined;
 }
-
-const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** What a connection that breaks is called. */
 const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -45,22 +49,18 @@ const answerCodes: ReadonlySet<string> = new Set([
   'UND_ERR_RES_EXCEEDED_MAX_SIZE',
 ]);
 
-/**
- * Whether a request without an answer may go out again at once: the server has not looked at it; or it changes nothing, and its
- * connection, which had been of use before, may have been closed while it was idle.
- */
-export function mayGoOutAgain(error: Error, method: string, reused: boolean): boolean {
-  if (wasNotLookedAt(error)) return true;
-  return reused && safeMethods.has(method.toUpperCase()) && lostCodes.has(codeOf(error));
+/** Whether Node or undici says that the connection broke. */
+export function isLost(error: Error): boolean {
+  return lostCodes.has(codeOf(error));
 }
 
-/** The server has not looked at the request. */
+/** Whether the server has not looked at the request. The error may be Node's or undici's, or ours with theirs as its cause. */
 export function wasNotLookedAt(error: Error): boolean {
-  // Node says so of a stream that is asked for after the session has ended.
-  return (
-    codeOf(error) === 'ERR_HTTP2_INVALID_SESSION' ||
-    error instanceof UnsentError ||
-    /GOAWAY|REFUSED_STREAM/.test(error.message)
+  // The first: a stream that Node is asked for after its session has ended.
+  return [error, error.cause].some(
+    (one) =>
+      ['ERR_HTTP2_INVALID_SESSION', UnsentError.code].includes(codeOf(one)) ||
+      (one instanceof Error && /GOAWAY|REFUSED_STREAM/.test(one.message)),
   );
 }
 
@@ -183,7 +183,7 @@ const untrusted: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What is wrong with a certificate whoever has signed it. */
+/** What is wrong with a certificate, independent of its signer. */
 const unfit: Readonly<Record<string, string>> = {
   INVALID_PURPOSE: 'is not for servers: issue one whose extended key usage has serverAuth',
   INVALID_CA: 'was signed with one that may not sign others: issue it with an authority (CA:TRUE)',

@@ -1,28 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { buildConnector, Dispatcher } from 'undici';
+import type { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import { RequestError } from '../../errors.ts';
-import type { SourceOptions } from '../../exec/credential-source.ts';
-import type { CredentialSupply } from '../../exec/credential-supply.ts';
-import type { Credential } from '../../exec/exec-credential.ts';
+import { RequestError } from '../../errors/index.ts';
+import type { CredentialSource } from '../../exec/credential-source.ts';
+import type { Credential, KeyPair } from '../../exec/exec-credential.ts';
+import type { SourceOptions } from '../../exec/exec-credential-source.ts';
 import { Rejections } from '../../exec/rejections.ts';
-import type { CredentialMetrics } from '../../metrics.ts';
-import { emit, isObserved } from '../../telemetry.ts';
+import type { CredentialMetrics } from '../../observability/metrics.ts';
+import { emit, type Observer } from '../../observability/telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import type { Destination, Impersonation } from './destination.ts';
-import { hasHeader, withHeaders } from './headers.ts';
 import { heldBy, keepUntilClosed } from './held-socket.ts';
 import { IdentityPools } from './identity-pools.ts';
+import type { PoolOptions } from './pool.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { RequestPool } from './request-pool.ts';
-import { RequestReport } from './request-report.ts';
 
 /** What one connection takes from those of all. */
 export type ConnectionOptions = ConnectionsOptions & LogOptions;
 
-export interface ConnectionsOptions extends Omit<SourceOptions, 'troubles'> {
-  /** Milliseconds that a connection and its credential are kept after the last lease on them. */
+export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'> {
+  /** Milliseconds that a connection and its credential are kept after the last reference to them. */
   readonly idleTimeoutMs: number;
   /** Treat a 403 as a 401. */
   readonly refreshOnForbidden: boolean;
@@ -35,17 +34,19 @@ export interface ConnectionsOptions extends Omit<SourceOptions, 'troubles'> {
   readonly maxResponseBytes: number;
   /** Milliseconds that the streams of an earlier certificate may go on. */
   readonly drainTimeoutMs: number;
+  /** For tests: when a peer that says nothing is pinged, and given up. */
+  readonly liveness?: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>;
 }
 
 /** What ends with a connection. */
 interface Endable {
-  end(reason: Error): void;
+  end(reason: RequestError): void;
 }
 
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
 export class Connection {
   readonly cluster: ResolvedCluster;
-  readonly source: CredentialSupply;
+  readonly source: CredentialSource;
   readonly origin: string;
   /** The path that the server's URL has, and with it every path of its API. */
   readonly basePath: string;
@@ -69,7 +70,7 @@ export class Connection {
 
   constructor(
     { cluster, authorityFile, provider, impersonation = {} }: Destination,
-    source: CredentialSupply,
+    source: CredentialSource,
     proxy: ProxyServer | undefined,
     options: ConnectionOptions,
     log: ClusterLog,
@@ -122,17 +123,23 @@ export class Connection {
     keepUntilClosed(this, socket);
   }
 
-  /** Milliseconds since anybody used this connection; 0 while somebody does. */
+  /** Milliseconds since the last use of this connection; 0 while it is in use. */
   idleFor(now: number): number {
     // After the clock was set back, that is not known any more: it begins again.
     if (now < this.#idleSince) this.#idleSince = now;
     return this.#holders > 0 ? 0 : now - this.#idleSince;
   }
 
-  /** The pool for a credential, or for a request that brings its own. Throws a `RequestError` once this connection has been closed. */
-  poolFor(credential: Credential | undefined): RequestPool {
+  /** The pool of an identity: that of a client certificate, or without one. Throws a `RequestError` once this has been closed. */
+  poolFor(keyPair: KeyPair | undefined): RequestPool {
     if (this.#closed) throw this.#closed;
-    return this.#pools.poolFor(credential);
+    return this.#pools.poolFor(keyPair);
+  }
+
+  /** The pool of a request that brings its own credential. Throws a `RequestError` once this has been closed. */
+  poolWithoutIdentity(): RequestPool {
+    if (this.#closed) throw this.#closed;
+    return this.#pools.withoutIdentity();
   }
 
   /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
@@ -140,24 +147,8 @@ export class Connection {
     return heldBy(this, this.#pools.webSocketConnector(keyPair));
   }
 
-  /** The headers of a request, with those that this connection adds. */
-  headersFor(
-    { headers }: Dispatcher.DispatchOptions,
-    credential: Credential | undefined,
-  ): Record<string, string | string[]> {
-    const authorization = credential?.authorization;
-    const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
-    // A caller who impersonates somebody is not overruled.
-    if (!hasHeader(headers, 'impersonate-user')) Object.assign(ours, this.impersonation);
-    if (this.cluster.disableCompression) ours['accept-encoding'] = 'identity';
-    return withHeaders(headers, ours);
-  }
-
-  /** Tells of a request, where anybody wants to know. */
-  reportRequest(options: Dispatcher.DispatchOptions, longRunning: boolean): RequestReport | undefined {
-    const { observer } = this.#options;
-    if (!isObserved(observer, 'request-start') && !isObserved(observer, 'request-end')) return undefined;
-    return new RequestReport(observer, this.provider, this.origin, options, longRunning, this.source.secrets);
+  get observer(): Observer | undefined {
+    return this.#options.observer;
   }
 
   get requestTimeoutMs(): number | undefined {
@@ -203,7 +194,7 @@ export class Connection {
     this.#rejections.accepted();
   }
 
-  /** Nobody holds it, and nothing of it goes on. */
+  /** It has no references, and nothing in flight. */
   get drained(): boolean {
     return this.#holders === 0 && this.#pools.drained;
   }

@@ -1,19 +1,19 @@
 import { longestMs } from '../../access/duration.ts';
-import { CredentialSource } from '../../exec/credential-source.ts';
+import { ExecCredentialSource } from '../../exec/exec-credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import { sourceKey } from '../../exec/plugin-call.ts';
-import type { CredentialHolder, HeldCredential } from '../../metrics.ts';
-import { Troubles } from '../../troubles.ts';
+import type { CachedCredential, CredentialCache } from '../../observability/metrics.ts';
+import { WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { Connection, type ConnectionOptions, type ConnectionsOptions } from './connection.ts';
 import type { Destination } from './destination.ts';
 import { parseProxy, proxyUrlFor } from './proxy.ts';
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
-export class Connections implements CredentialHolder {
+export class Connections implements CredentialCache {
   readonly #options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
-  readonly #sources = new Map<string, { readonly source: CredentialSource; users: number }>();
+  readonly #sources = new Map<string, { readonly source: ExecCredentialSource; users: number }>();
   readonly #sourceOf = new Map<Connection, string>();
   /** Given out no more, while their last requests go on. */
   readonly #dropped = new Set<Connection>();
@@ -25,13 +25,13 @@ export class Connections implements CredentialHolder {
   readonly #detach: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
-    this.#options = { ...options, observer: options.metrics?.observer, troubles: new Troubles(options) };
+    this.#options = { ...options, observer: options.metrics?.observer, warnings: new WarningLimiter(options) };
     this.#detach = options.metrics?.attach(this);
   }
 
-  /** The credentials that are held now. */
-  held(): readonly HeldCredential[] {
-    return [...this.#sources.values()].map(({ source }) => source.held);
+  /** The cached credentials. */
+  cached(): readonly CachedCredential[] {
+    return [...this.#sources.values()].map(({ source }) => source.cached);
   }
 
   /** Drops the connections and credentials of access types; requests under way go on. */
@@ -97,7 +97,7 @@ export class Connections implements CredentialHolder {
     this.sweep();
   }
 
-  /** Drops what nobody has used for `idleTimeoutMs`: when something happens, else by a timer, which does not hold the process. */
+  /** Drops what was not used for `idleTimeoutMs`: at the next event, else by a timer, which does not keep the process alive. */
   sweep(): void {
     this.#sweepNow();
     if (this.#sweepAt === Number.POSITIVE_INFINITY || this.#sweepTimer) return;
@@ -163,8 +163,8 @@ export class Connections implements CredentialHolder {
     for (const connection of all) connection.destroy();
   }
 
-  #useSource(id: string, call: PluginCall): CredentialSource {
-    const entry = this.#sources.get(id) ?? { source: new CredentialSource(call, this.#options), users: 0 };
+  #useSource(id: string, call: PluginCall): ExecCredentialSource {
+    const entry = this.#sources.get(id) ?? { source: new ExecCredentialSource(call, this.#options), users: 0 };
     entry.users += 1;
     this.#sources.set(id, entry);
     return entry.source;

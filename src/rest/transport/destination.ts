@@ -1,6 +1,6 @@
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { Segments } from '../../access/path-bounds.ts';
-import type { CredentialSupply } from '../../exec/credential-supply.ts';
+import type { CredentialSource } from '../../exec/credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import type { AuthorityFile } from './authority-file.ts';
 
@@ -16,7 +16,7 @@ interface PluginCredential {
 /** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
 interface SuppliedCredential {
   readonly call?: undefined;
-  readonly supply: CredentialSupply;
+  readonly supply: CredentialSource;
 }
 
 interface DestinationParts {

@@ -20,7 +20,7 @@ const firstLookMs = 500;
 /** The most milliseconds between two looks: a thousand idle watches must cost nothing to speak of. */
 const longestLookMs = 8_000;
 
-/** What a request is told of its stream, before undici hears of it. */
+/** Callbacks for the events of a stream, before undici handles them. */
 export interface StreamEvents {
   /** The server has not looked at it. */
   readonly unseen: () => void;
@@ -28,11 +28,11 @@ export interface StreamEvents {
   readonly lost: (error: Error) => void;
 }
 
-/** What somebody wants to know of an HTTP/2 session. */
+/** Callbacks for the events of an HTTP/2 session. */
 interface SessionWatcher {
   /** The server has said how many streams it allows at once. */
   readonly allows: (streams: number) => void;
-  /** A stream begins. Gives what its request is to be told. */
+  /** A stream begins. Returns the callbacks of its request. */
   readonly streamBegins: () => StreamEvents | undefined;
 }
 
@@ -130,7 +130,7 @@ function cancelOnClose(stream: ClientHttp2Stream): void {
  */
 function cancelOnAnswer(stream: ClientHttp2Stream): void {
   stream.once('end', () => {
-    // Not before undici has been told of the end.
+    // Not before undici has handled the end.
     queueMicrotask(() => {
       if (!stream.closed && !stream.destroyed && !stream.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
     });

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { RequestError } from '../../errors.ts';
+import { RequestError } from '../../errors/index.ts';
 import type { Connector } from './connector.ts';
 
 /** What a socket belongs to that is in no pool. */
@@ -26,7 +26,7 @@ export function heldBy(owner: SocketOwner, connect: Connector): Connector {
 
 /** Ends a socket with its owner, who holds it already, and lets go of it when it closes. */
 export function keepUntilClosed(owner: SocketOwner, socket: Duplex): void {
-  // Nobody may listen to what an upgrade has left.
+  // What an upgrade has left may have no listener.
   socket.on('error', () => undefined);
   const end = () => socket.destroy(new RequestError('CONFIG_CLOSED', 'the config of this WebSocket has been closed'));
   owner.ended.addEventListener('abort', end, { once: true });
@@ -39,7 +39,7 @@ export function keepUntilClosed(owner: SocketOwner, socket: Duplex): void {
 /** Milliseconds that a socket waits for the client that it was opened for. */
 const waitMs = 10_000;
 
-/** A socket that was opened ahead: it is closed where nobody takes it. */
+/** A socket that was opened ahead: it is closed unless it is taken. */
 export class WaitingSocket {
   readonly #socket: Socket;
   readonly #timer: NodeJS.Timeout;

@@ -1,13 +1,14 @@
 import type { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import { RequestError } from '../../errors.ts';
+import { RequestError } from '../../errors/index.ts';
 import type { KeyPair } from '../../exec/exec-credential.ts';
-import { printable } from '../../printable.ts';
-import { emit, type PoolChanged } from '../../telemetry.ts';
+import { emit, type PoolChanged } from '../../observability/telemetry.ts';
+import { printable } from '../../util/printable.ts';
 import type { AuthorityFile } from './authority-file.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { createConnector } from './connector.ts';
 import type { Impersonation } from './destination.ts';
+import type { PoolOptions } from './pool.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
 
@@ -30,6 +31,8 @@ export interface IdentityPoolsOptions extends Pick<LogOptions, 'logger' | 'obser
   readonly connectTimeoutMs: number;
   /** Milliseconds that the streams of an earlier certificate may go on. */
   readonly drainTimeoutMs: number;
+  /** For tests: when a peer that says nothing is pinged, and given up. */
+  readonly liveness?: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>;
 }
 
 const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
@@ -45,7 +48,7 @@ const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
  */
 export class IdentityPools {
   readonly #target: PoolsTarget;
-  /** With its authority of now. */
+  /** With its current authority. */
   #cluster: ResolvedCluster;
   readonly #options: IdentityPoolsOptions;
   readonly #log: ClusterLog;
@@ -63,25 +66,23 @@ export class IdentityPools {
   }
 
   /**
-   * The pool for a credential, which replaces the one before; or for a request that brings its own, which replaces nothing. Streams
-   * of an earlier certificate end after a while, whatever has taken its place; those of a token go on.
+   * The pool of an identity, which replaces the one before. Streams of an earlier certificate end after a while, whatever has taken
+   * its place; those of a token go on.
    */
-  poolFor(credential: { readonly keyPair: KeyPair | undefined } | undefined): RequestPool {
+  poolFor(keyPair: KeyPair | undefined): RequestPool {
     this.#followAuthority();
-    const keyPair = credential?.keyPair;
     const before = this.#certified;
-    if (!keyPair) {
-      if (credential && before) {
-        this.#certified = undefined;
-        this.#retire(before.pool, true);
-      }
-      this.#bare ??= this.#create(undefined);
-      return this.#bare;
-    }
-    if (before?.identity === keyPair.identity) return before.pool;
-    this.#certified = { identity: keyPair.identity, pool: this.#create(keyPair) };
+    if (before && before.identity === keyPair?.identity) return before.pool;
     if (before) this.#retire(before.pool, true);
-    return this.#certified.pool;
+    this.#certified = keyPair && { identity: keyPair.identity, pool: this.#create(keyPair) };
+    return this.#certified?.pool ?? this.withoutIdentity();
+  }
+
+  /** The pool without a client certificate. It replaces nothing. */
+  withoutIdentity(): RequestPool {
+    this.#followAuthority();
+    this.#bare ??= this.#create(undefined);
+    return this.#bare;
   }
 
   /** Opens sockets that are in no pool, for HTTP/1.1. */
@@ -130,8 +131,8 @@ export class IdentityPools {
     const repeated = Object.values(impersonation).some((values) => values.length > 1);
     const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
     this.#tell('opened', keyPair !== undefined);
-    const { connectTimeoutMs } = this.#options;
-    return new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs });
+    const { connectTimeoutMs, liveness } = this.#options;
+    return new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs, ...liveness });
   }
 
   #connector(keyPair: KeyPair | undefined, allowH2: boolean): buildConnector.connector {
@@ -164,7 +165,7 @@ export class IdentityPools {
     );
   }
 
-  /** Tells of each socket that is opened and closed. */
+  /** Reports each socket that is opened or closed. */
   #logged(connect: buildConnector.connector): buildConnector.connector {
     if (!this.#options.logger.debug) return connect;
     const { proxy } = this.#target;

@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import { backoffMs } from '../../backoff.ts';
-import { Hold } from '../../hold.ts';
+import { backoffMs } from '../../util/backoff.ts';
+import { Cooldown } from '../../util/cooldown.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 import { SilentPeer } from './watchdog.ts';
@@ -16,11 +16,13 @@ import { SilentPeer } from './watchdog.ts';
 export interface PooledRequest extends Dispatcher.DispatchHandler {
   /** It may be silent for as long as it likes. */
   readonly longRunning: boolean;
-  /** A socket sends it: it is to be told when the answer begins, and when it has ended, well or not. */
+  /** It is asked when it starts whether it may be sent, so it has to be written in the same turn. */
+  readonly fenced: boolean;
+  /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
   takenBy(carrier: Carrier): void;
   /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
   waitsSince: number | undefined;
-  /** How often undici has told it of an error: shows whether a request that undici did not take was at fault itself. */
+  /** How many errors undici has reported to it: shows whether a request that undici did not take was at fault itself. */
   readonly failures: number;
   /** It never went out: there is no connection. */
   notSent(error: Error): void;
@@ -33,7 +35,7 @@ export interface Carrier {
   /** It is about to be written. */
   starts(wire: Dispatcher.DispatchController): void;
   answered(): void;
-  tryEnded(): void;
+  attemptEnded(): void;
 }
 
 export interface PoolOptions {
@@ -45,6 +47,8 @@ export interface PoolOptions {
   readonly silenceMs: number;
   /** Milliseconds until a connection that does not stand is given up. */
   readonly connectTimeoutMs: number;
+  /** Milliseconds until an answer begins. Long-running requests have no limit. */
+  readonly headersTimeoutMs: number;
 }
 
 /** As client-go: a ping after 30 s, and 15 s for its answer. */
@@ -53,6 +57,7 @@ export const poolDefaults: PoolOptions = {
   pingIntervalMs: 30_000,
   silenceMs: 45_000,
   connectTimeoutMs: 10_000,
+  headersTimeoutMs: 300_000,
 };
 
 /** The server takes connections, and no request on them. */
@@ -62,10 +67,26 @@ class NoStreamError extends Error {
 
 /** Milliseconds until a server that has refused the protocol is asked again. */
 const protocolHoldMs = 600_000;
-/** Handshakes under way at once: a thousand would time out together. */
-const maxDials = 32;
+/** Dials that are opened at once: a thousand would time out together. */
+const maxFreshDials = 32;
+/** Dials under way at once, with those that no longer count. */
+const maxDials = 64;
+/** Milliseconds for which a dial counts: later requests get another one, since the server may be back meanwhile. */
+const freshMs = 1_000;
 /** What one HTTP/2 connection carries, until the server says otherwise. */
 const streamsPerSocket = 100;
+
+/** A connection that is being opened. */
+interface Dial {
+  readonly startedAt: number;
+  /** The requests that it was for were given up. */
+  abandoned: boolean;
+}
+
+/** Whether requests that come now can count on a dial. */
+function isFresh({ startedAt, abandoned }: Dial): boolean {
+  return !abandoned && performance.now() - startedAt < freshMs;
+}
 
 export class Pool {
   readonly #origin: URL;
@@ -79,13 +100,13 @@ export class Pool {
   readonly #waiting: WaitingRequests;
   /** What the last socket spoke. */
   #protocol: PooledSocket['protocol'] | undefined;
-  #dials = 0;
+  readonly #dials = new Set<Dial>();
   /** When the last socket was opened. */
   #openedAt = Number.NEGATIVE_INFINITY;
-  /** When somebody who waited last got a socket that takes more than one request. */
+  /** When a waiting request last got a socket that takes more than one request. */
   #progressAt = Number.NEGATIVE_INFINITY;
   /** After dials for offers that failed. */
-  readonly #offersHeld = new Hold();
+  readonly #offersHeld = new Cooldown();
   #offersFailed = 0;
   #retiring = false;
   /** Why nothing goes out any more. */
@@ -93,7 +114,7 @@ export class Pool {
   readonly #closed: Promise<void>;
   #resolveClosed = () => {};
 
-  /** `onSilence` is told when a socket is given up because its peer no longer answers. */
+  /** `onSilence` is called when a socket is given up because its peer no longer answers. */
   constructor(
     origin: string,
     connect: buildConnector.connector,
@@ -110,7 +131,7 @@ export class Pool {
     });
   }
 
-  /** Sends a request, at once where there is a socket for it. Whatever becomes of it, the request is told. */
+  /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
     if (this.#ended) {
       request.notSent(this.#ended);
@@ -122,7 +143,7 @@ export class Pool {
       return;
     }
     this.#waiting.add(request, options);
-    this.#dial();
+    this.#dial(true);
   }
 
   /**
@@ -133,7 +154,7 @@ export class Pool {
     if (this.#ended || this.#retiring) return false;
     const socket = this.#free();
     if (socket) socket.send(options, request);
-    else if (this.#dials === 0 && this.#open.size < limit && this.#offersHeld.left(performance.now()) === 0)
+    else if (this.#dials.size === 0 && this.#open.size < limit && this.#offersHeld.left(performance.now()) === 0)
       this.#dialOne((error) => this.#offerEnded(error));
     return socket !== undefined;
   }
@@ -153,6 +174,7 @@ export class Pool {
   /** Takes a request back that no socket has taken yet. */
   forget(request: PooledRequest): void {
     this.#waiting.delete(request);
+    if (this.#waiting.size === 0) for (const dial of this.#dials) dial.abandoned = true;
     this.#settle();
   }
 
@@ -163,9 +185,12 @@ export class Pool {
     return this.#closed;
   }
 
-  /** Ends the requests under way with the error, and their sockets; later ones open others. */
+  /** Ends every socket, and the requests on it with the error; later requests open others. */
   abandon(error: Error): void {
-    for (const socket of this.#open) if (socket.busy) socket.destroy(error);
+    const sockets = [...this.#open];
+    // First: a request that is sent again must not take one of them.
+    this.#open.clear();
+    for (const socket of sockets) socket.destroy(error);
   }
 
   /** Ends every request and every socket. */
@@ -194,12 +219,15 @@ export class Pool {
     this.#settle();
   }
 
-  /** Opens as many sockets as those who wait need. */
-  #dial(): void {
+  /** Opens as many sockets as the waiting requests need. `newcomer`: the last of them has just come. */
+  #dial(newcomer = false): void {
     if (this.#waiting.size === 0) return;
     const places = this.#protocol === 'h1' ? 1 : streamsPerSocket;
     const stale = performance.now() - this.#options.connectTimeoutMs;
-    let coming = this.#dials;
+    const dials = [...this.#dials];
+    const freshDials = dials.filter(isFresh).length;
+    const unanswered = dials.some((dial) => !isFresh(dial) && dial.startedAt > this.#openedAt);
+    let coming = freshDials;
     let shut = 0;
     for (const socket of this.#open) {
       if (socket.settled) continue;
@@ -216,19 +244,23 @@ export class Pool {
     }
     // The server may open one again that it has shut. Another one is worth a try: what answers there may be something else.
     coming += Math.max(0, shut - 1);
-    const wanted = Math.ceil(this.#waiting.size / places);
-    for (; coming < wanted && this.#dials < maxDials; coming += 1) this.#dialOne();
+    let wanted = Math.ceil(this.#waiting.size / places);
+    // Does the server answer again? One dial at a time shows it to requests that came too late for the earlier ones.
+    if (unanswered) wanted = newcomer ? Math.min(wanted, 1) : 0;
+    const most = Math.min(wanted, coming - freshDials + maxFreshDials);
+    for (; coming < most && this.#dials.size < maxDials; coming += 1) this.#dialOne();
   }
 
   #dialOne(tell: (error: Error | undefined) => void = () => undefined): void {
     const { hostname, host, protocol, port } = this.#origin;
-    this.#dials += 1;
+    const dial: Dial = { startedAt: performance.now(), abandoned: false };
+    this.#dials.add(dial);
     const done = (error: Error | null, socket: Socket | null): void => {
-      this.#dials -= 1;
+      this.#dials.delete(dial);
       const failure = socket ? undefined : (error ?? new Error('no connection'));
       tell(failure);
       if (socket) this.#add(socket);
-      else if (failure) this.#dialFailed(failure);
+      else if (failure) this.#dialFailed(dial, failure);
     };
     let called = false;
     const once = (...[error, socket]: Parameters<buildConnector.Callback>) => {
@@ -240,7 +272,7 @@ export class Pool {
       // Brackets are a URL's, not a host's.
       this.#connect({ hostname: hostname.replace(/^\[(.*)\]$/, '$1'), host, protocol, port }, once);
     } catch (error) {
-      // Not at once: whoever asked for the dial counts on it.
+      // Not at once: the caller that asked for the dial counts on it.
       queueMicrotask(() => once(error instanceof Error ? error : new Error('no connection'), null));
     }
   }
@@ -273,20 +305,26 @@ export class Pool {
   }
 
   /**
-   * A dial that fails fails those who wait for it, so that nobody waits in line for a server that is away: everybody where there
-   * is no other hope, else the first, and whoever has seen no socket open for half of the time that a dial may take.
+   * A failed dial rejects the requests that it counted for, so that they do not queue for a server that is away: all of them
+   * where no other connection may come, else the first, and those that saw no socket open for half of the time a dial may take.
    */
-  #dialFailed(error: Error): void {
-    const hopeless = this.#dials === 0 && this.#open.size === 0;
+  #dialFailed({ startedAt, abandoned }: Dial, error: Error): void {
+    const hopeless = this.#open.size === 0 && ![...this.#dials].some(isFresh);
     const patience = performance.now() - this.#options.connectTimeoutMs / 2;
-    this.#waiting.fail(error, (since, index) => hopeless || index === 0 || Math.max(since, this.#openedAt) <= patience);
+    this.#waiting.fail(
+      error,
+      (since, index) =>
+        !abandoned &&
+        since <= startedAt + freshMs &&
+        (hopeless || index === 0 || Math.max(since, this.#openedAt) <= patience),
+    );
     this.#pump();
   }
 
-  /** Those who have waited for as long as a connection may take, while connections were opened and took no request, wait in vain. */
+  /** Rejects requests that no connection accepted within `connectTimeoutMs`. */
   #look(): void {
     const patience = performance.now() - this.#options.connectTimeoutMs;
-    if (this.#dials === 0 && this.#progressAt <= patience) {
+    if (this.#dials.size === 0 && this.#progressAt <= patience) {
       const message = 'no connection takes a request: SETTINGS_MAX_CONCURRENT_STREAMS is 0, or has not come';
       this.#waiting.fail(new NoStreamError(message), (since) => since <= patience);
     }
@@ -296,6 +334,6 @@ export class Pool {
   #settle(): void {
     if (!this.#retiring || this.#waiting.size > 0) return;
     for (const socket of this.#open) socket.close();
-    if (this.#sockets.size === 0 && this.#dials === 0) this.#resolveClosed();
+    if (this.#sockets.size === 0 && this.#dials.size === 0) this.#resolveClosed();
   }
 }

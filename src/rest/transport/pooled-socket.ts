@@ -8,10 +8,11 @@ import { watchForSilence } from './watchdog.ts';
 
 /** The connection ended before the server looked at the request: it may go out again, whatever its method. */
 export class UnsentError extends Error {
-  readonly code = 'ERR_REQUEST_UNSENT';
+  static readonly code = 'ERR_REQUEST_UNSENT';
+  readonly code = UnsentError.code;
 }
 
-/** What a pool is told of its socket. */
+/** Callbacks of a pool for its socket. */
 interface PooledSocketEvents {
   /** It takes requests again, or it is known how many it takes. */
   readonly changed: () => void;
@@ -70,6 +71,7 @@ export class PooledSocket implements Carrier {
       // The watchdog sends them: it has to know when none can be sent.
       h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
+      headersTimeout: options.headersTimeoutMs,
       // A quiet watch is not a dead one.
       bodyTimeout: 0,
     });
@@ -162,7 +164,7 @@ export class PooledSocket implements Carrier {
    * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It tells of the end before it looks
    * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
    */
-  tryEnded(): void {
+  attemptEnded(): void {
     if (this.protocol === 'h1') queueMicrotask(this.#free);
   }
 
@@ -173,7 +175,8 @@ export class PooledSocket implements Carrier {
     return true;
   }
 
-  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+  send(given: Dispatcher.DispatchOptions, request: PooledRequest): void {
+    const options = request.longRunning ? { headersTimeout: 0, ...given } : given;
     request.takenBy(this);
     if (this.protocol === 'h1') {
       this.#busy = true;

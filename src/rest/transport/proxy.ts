@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { inspect } from 'node:util';
 import { withoutSocks5h } from '../../access/cluster.ts';
-import { RequestError } from '../../errors.ts';
+import { RequestError } from '../../errors/index.ts';
 import { isExempt, unbracket } from './no-proxy.ts';
 
 /** A proxy, with what it takes to log in. Prints without the password. */

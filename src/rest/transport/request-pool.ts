@@ -32,13 +32,18 @@ export class RequestPool {
   ) {
     const settings = { ...poolDefaults, ...options };
     if (allowH2 && quick) this.#quick = new Pool(origin, createConnector(false), settings);
-    // HTTP/1.1 has no pings: where the peer has fallen silent on HTTP/2, whoever waits there waits in vain.
+    // HTTP/1.1 has no pings: a peer that is silent on HTTP/2 will not answer there either.
     this.#main = new Pool(origin, createConnector(allowH2), settings, (error) => this.#quick?.abandon(error));
   }
 
-  /** Sends a request, at once where there is a socket for it. Whatever becomes of it, the request is told. */
+  /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
     const quick = this.#quick;
+    // Node writes the frames of HTTP/2 in a later turn: after a blocked one, long after the fence has let the request pass.
+    if (quick && request.fenced && !request.longRunning) {
+      quick.send(options, request);
+      return;
+    }
     const now = performance.now();
     if (quick && this.#main.protocol === 'h2' && this.#isBusy(now) && !request.longRunning) {
       // One now and then keeps the connection that notices a dead peer.
@@ -51,6 +56,7 @@ export class RequestPool {
   /** Takes a request back that has not been sent yet. */
   forget(request: PooledRequest): void {
     this.#main.forget(request);
+    this.#quick?.forget(request);
   }
 
   /** Lets every request end by itself, and every socket after it. Resolves when all are closed. */

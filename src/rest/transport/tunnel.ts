@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
-import { RequestError } from '../../errors.ts';
+import { RequestError } from '../../errors/index.ts';
 import type { ProxyServer } from './proxy.ts';
 
 export interface TunnelOptions {
@@ -24,9 +24,9 @@ export async function openTunnel(
   const closed = () => new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
   if (signal?.aborted) throw closed();
   const socket = connectTo(proxy, secureContext);
-  const { promise: failed, reject } = withResolvers<never>();
+  const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
-  // Stays for good: nobody else listens until the caller has the socket.
+  // Stays for good: there is no other listener until the caller has the socket.
   socket.on('error', (error) => reject(unreachable(proxy, error)));
   const timer = setTimeout(() => reject(silent(proxy, timeoutMs)), timeoutMs);
   const onAbort = () => reject(closed());
@@ -57,7 +57,7 @@ function askHttp(proxy: ProxyServer, socket: Socket, hostname: string, port: num
   const { login } = proxy;
   const target = `${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port}`;
   const authorization = login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
-  const { promise, resolve, reject } = withResolvers<Socket>();
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const request = httpRequest({
     method: 'CONNECT',
     path: target,
@@ -88,7 +88,7 @@ const mostOfAnswers = 16_384;
  * into the socket. Rejects where it is no HTTP, or never comes.
  */
 function nextStatus(socket: Socket): Promise<number> {
-  const { promise, resolve, reject } = withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   let unread = Buffer.alloc(0);
   let size = 0;
   const failed = (code: string) => reject(Object.assign(new Error(code), { code }));
@@ -200,14 +200,4 @@ function refused(proxy: ProxyServer, statusCode: number): RequestError {
     'PROXY_AUTH_REQUIRED',
     `proxy ${proxy}: asks for a login: ${advice} in HTTPS_PROXY, or in the kubeconfig's proxy-url`,
   );
-}
-
-function withResolvers<T>() {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<T>((settle, fail) => {
-    resolve = settle;
-    reject = fail;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { PooledRequest } from './pool.ts';
 
-/** How often it is looked whether somebody waits in vain, within the time that a connection may take. */
+/** How often the queue is checked within the time that a connection may take. */
 const looks = 4;
 
 /** Requests that no socket has taken yet, oldest first. */
@@ -9,10 +9,10 @@ export class WaitingRequests {
   readonly #requests = new Map<PooledRequest, Dispatcher.DispatchOptions>();
   readonly #lookMs: number;
   readonly #look: () => void;
-  /** While somebody waits. It holds the process: nothing else may. */
+  /** Runs while requests wait. It keeps the process alive: nothing else may. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** `look` is called a few times within `patienceMs`, while somebody waits. */
+  /** Calls `look` a few times within `patienceMs`, while requests wait. */
   constructor(patienceMs: number, look: () => void) {
     this.#lookMs = patienceMs / looks;
     // After a blocked event loop the timers come first: what the servers have said meanwhile is to be read before.
@@ -43,7 +43,7 @@ export class WaitingRequests {
   /** Fails those that `which` names, by how long they have waited, from the first to the last. */
   fail(error: Error, which: (since: number, index: number) => boolean = () => true): void {
     const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
-    // Those that come while these are told wait for the next dial.
+    // Requests that come during these calls wait for the next dial.
     for (const request of failed) this.delete(request);
     for (const request of failed) request.notSent(error);
   }

@@ -1,8 +1,17 @@
-/** From a request to its answer: who asks, what the URL names, and how the result is sent. */
+/** Answers a request: authenticates it, finds the resource of its URL, and sends the result. */
 
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
-import { formOf, mediaTypeOf, type Request, type Response, readBody, sendError, sendJson, sendText } from './http.ts';
+import {
+  checkAccept,
+  mediaTypeOf,
+  type Request,
+  type Response,
+  readBody,
+  sendError,
+  sendJson,
+  sendText,
+} from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { partsOf, targetOf } from './target.ts';
@@ -12,7 +21,7 @@ import { actingAs, type User, withGroups } from './users.ts';
 export interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
   readonly name: string;
-  /** Whose token it is, beside those of service accounts. Such a token is for the API server itself. */
+  /** The user of a token, besides those of service accounts. Such a token is for the API server itself. */
   readonly userOf: (token: string) => User | undefined;
 }
 
@@ -35,7 +44,7 @@ export class ApiServer {
     );
   }
 
-  /** Whose token it is, and for which of these audiences; `undefined` where it is nobody's, or for none of them. */
+  /** The user of a token, and which of these audiences it is for; `undefined` if it is unknown, or for none of them. */
   authenticate(token: string, audiences: readonly string[] = [issuer]): Authenticated | undefined {
     const known = this.#userOf(token);
     const found = known
@@ -44,7 +53,7 @@ export class ApiServer {
     return found && found.audiences.length > 0 ? { ...found, user: withGroups(found.user) } : undefined;
   }
 
-  /** Answers a request of a user. Whatever goes wrong is a Status. */
+  /** Answers a request of a user. Every error becomes a Status. */
   async answer(request: Request, response: Response, url: string, user: User): Promise<void> {
     try {
       await this.#answer(request, response, url, actingAs(request, user));
@@ -57,7 +66,7 @@ export class ApiServer {
     }
   }
 
-  /** Tells every watch that asked for it which version it has seen everything of. */
+  /** Sends a bookmark to every watch that asked for bookmarks. */
   bookmark(): void {
     this.#resources.bookmark();
   }
@@ -74,7 +83,7 @@ export class ApiServer {
     const target = targetOf(parts);
     if (!target) return this.#answerAboutItself(request, response, parts);
     const method = request.method ?? 'GET';
-    const form = formOf(request);
+    checkAccept(request);
     const call = {
       method,
       target,
@@ -82,7 +91,6 @@ export class ApiServer {
       mediaType: mediaTypeOf(request),
       body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
       user,
-      form,
       response,
     };
     const reply: Reply | undefined = this.#resources.answer(call);

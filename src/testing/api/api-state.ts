@@ -2,8 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { builtInTypes } from './built-in-types.ts';
-import { customTypes, established, isEstablished, multiclusterDefinitions } from './custom-types.ts';
-import { valueAt } from './json.ts';
+import { customTypes, established, multiclusterDefinitions } from './custom-types.ts';
 import { timestamp } from './metadata.ts';
 import { type GivenMeta, keyOf, type StoredObject } from './objects.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
@@ -30,7 +29,7 @@ export class ApiState {
       const { name = '' } = definition.metadata;
       const metadata = { ...this.newMeta(this.definitions), name, resourceVersion: '' };
       const object = { ...definition, metadata };
-      const status = established(object, [], metadata.creationTimestamp);
+      const status = established(object, metadata.creationTimestamp);
       this.define(this.store.collection(storageKeyOf(this.definitions)).put(name, { ...object, status }));
     }
   }
@@ -63,9 +62,9 @@ export class ApiState {
     return [...new Map(this.types().map((type) => [storageKeyOf(type), type])).values()];
   }
 
-  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before; nothing where its names are another's. */
+  /** Serves what a CustomResourceDefinition defines, instead of what it may have defined before. */
   define(definition: StoredObject): void {
-    const types = isEstablished(definition) ? customTypes(definition).filter(({ served }) => served) : [];
+    const types = customTypes(definition).filter(({ served }) => served);
     this.#withdraw(definition);
     this.#serve(types);
     this.onChange();
@@ -77,28 +76,12 @@ export class ApiState {
     this.onChange();
   }
 
-  /** Whether a definition's names are its own. */
-  serves(definition: StoredObject): boolean {
-    return isEstablished(definition);
-  }
-
   /** Called when kinds have come or gone. */
   onChange: () => void = () => {};
 
   /** The definition of a custom kind. */
   definitionOf({ plural, group }: ResourceType): StoredObject | undefined {
     return this.find(this.definitions, undefined, `${plural}.${group}`);
-  }
-
-  /** The other definitions of a definition's group that are served. */
-  definedBeside({ metadata, spec }: StoredObject): readonly StoredObject[] {
-    const collection = this.store.collection(storageKeyOf(this.definitions));
-    const group = valueAt(spec, ['group']);
-    return collection
-      .keys()
-      .filter((name) => name !== metadata.name)
-      .flatMap((name) => collection.get(name) ?? [])
-      .filter((other) => valueAt(other, ['spec', 'group']) === group && isEstablished(other));
   }
 
   #withdraw({ metadata }: StoredObject): void {

@@ -102,15 +102,6 @@ export function definitionProblems(object: GivenObject, before: GivenObject | un
     cause.invalid('metadata.name', metadata.name, 'must be spec.names.plural+"."+spec.group'),
   );
   check(group.includes('.'), cause.invalid('spec.group', group, 'should be a domain with at least one dot'));
-  const approved = /(^|\.)(k8s|kubernetes)\.io$/.test(group)
-    ? object.metadata.annotations?.['api-approved.kubernetes.io']
-    : 'unapproved';
-  const approval = 'metadata.annotations[api-approved.kubernetes.io]';
-  check(approved !== undefined, cause.required(approval, 'protected groups must have approval annotation'));
-  check(
-    approved === undefined || approved.startsWith('unapproved') || URL.canParse(approved),
-    cause.invalid(approval, approved, 'must be a URL, or begin with unapproved'),
-  );
   const stored = versions.filter(({ storage }) => storage);
   const one = 'must have exactly one version marked as storage version';
   check(stored.length === 1, cause.invalid('spec.versions', versions, one));
@@ -147,7 +138,7 @@ export function customTypes(object: Json): readonly CustomType[] {
         namespaced: scope === 'Namespaced',
         custom: true,
         status: subresources.status !== undefined,
-        statusKeeps: 'metadata',
+        statusKeepsMetadata: true,
         ...(subresources.scale ? { scale: scaleOf(subresources.scale) } : {}),
         generation: true,
         unconditionalUpdate: false,
@@ -166,49 +157,18 @@ const conditionsOf = ({ status }: StoredObject): readonly JsonObject[] => {
   return isList(conditions) ? conditions.filter(isObject) : [];
 };
 
-/** Whether a definition's kind is served: its names are its own. */
-export const isEstablished = (object: StoredObject): boolean =>
-  conditionsOf(object).some(({ type, status }) => type === 'Established' && status === 'True');
-
-/** The names that a kind is known by within its group. */
-function namesOf(names: Json | undefined): readonly string[] {
-  const { plural, singular, shortNames = [] } = isObject(names) ? names : {};
-  return [plural, singular, ...(isList(shortNames) ? shortNames : [])].map(String);
-}
-
-const kindsOf = (names: Json | undefined) => [valueAt(names, ['kind']), valueAt(names, ['listKind'])].map(String);
-
-/** Which name of a definition is one of another's in its group. */
-function conflictOf(names: Json | undefined, others: readonly StoredObject[]): readonly [string, string] | undefined {
-  for (const other of others) {
-    const taken = valueAt(other.status, ['acceptedNames']);
-    const resource = namesOf(names).find((name) => namesOf(taken).includes(name));
-    if (resource !== undefined) return ['Plural', resource];
-    const kind = kindsOf(names).find((name) => kindsOf(taken).includes(name));
-    if (kind !== undefined) return ['Kind', kind];
-  }
-  return undefined;
-}
-
-/** The status of a definition beside the others of its group that are served. */
-export function established(object: StoredObject, others: readonly StoredObject[], now: string): JsonObject {
+/** The status of a definition whose kind is served. */
+export function established(object: StoredObject, now: string): JsonObject {
   const { spec } = parse(object);
-  const names = valueAt(object, ['spec', 'names']);
-  const conflict = isEstablished(object) ? undefined : conflictOf(names, others);
-  const no = (reason: string, message: string) => ({ status: 'False', reason, message });
-  const yes = (reason: string, message: string) => ({ status: 'True', reason, message });
   const stored = valueAt(object.status, ['storedVersions']);
   const storage = spec.versions.filter((version) => version.storage).map(({ name }) => name);
+  const yes = (reason: string, message: string) => ({ status: 'True', reason, message });
   return {
     conditions: withConditions(object, now, {
-      NamesAccepted: conflict
-        ? no(`${conflict[0]}Conflict`, `"${conflict[1]}" is already in use`)
-        : yes('NoConflicts', 'no conflicts found'),
-      Established: conflict
-        ? no('NotAccepted', 'not all names are accepted')
-        : yes('InitialNamesAccepted', 'the initial names have been accepted'),
+      NamesAccepted: yes('NoConflicts', 'no conflicts found'),
+      Established: yes('InitialNamesAccepted', 'the initial names have been accepted'),
     }),
-    acceptedNames: !conflict && isObject(names) ? names : { plural: '', kind: '' },
+    acceptedNames: valueAt(object, ['spec', 'names']),
     storedVersions: [...new Set([...(isList(stored) ? stored : []), ...storage])],
   };
 }

@@ -1,4 +1,4 @@
-/** Deletion: preconditions, finalizers that hold an object back, and what follows for what belongs to it. */
+/** Deletion: preconditions, finalizers, and the objects that it owns. */
 
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
@@ -24,6 +24,8 @@ const optionsSchema = z.object({
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
 });
 
+const policies = ['Foreground', 'Background', 'Orphan'];
+
 /** The options of a deletion, from its body, or from the query where it has none. Throws a 400, 422 or 501. */
 export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined): DeleteOptions {
   const given = body === undefined ? fromQuery(query) : body;
@@ -34,25 +36,9 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
   const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, preconditions } = parsed.data;
   const causes = [
-    ...((orphanDependents ?? null) !== null && (propagationPolicy ?? null) !== null
-      ? [
-          cause.invalid(
-            'propagationPolicy',
-            propagationPolicy,
-            'orphanDependents and deletionPropagation cannot be both set',
-          ),
-        ]
-      : []),
-    ...(['Foreground', 'Background', 'Orphan'].includes(propagationPolicy ?? 'Background')
+    ...(policies.includes(propagationPolicy ?? 'Background')
       ? []
-      : [
-          cause.notSupported('propagationPolicy', propagationPolicy ?? '', [
-            'Foreground',
-            'Background',
-            'Orphan',
-            'nil',
-          ]),
-        ]),
+      : [cause.notSupported('propagationPolicy', propagationPolicy ?? '', [...policies, 'nil'])]),
     ...((dryRun ?? []).some((value) => value !== 'All') ? [cause.notSupported('dryRun', String(dryRun), ['All'])] : []),
   ];
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', causes);
@@ -79,7 +65,7 @@ function fromQuery(query: URLSearchParams): JsonObject {
   };
 }
 
-/** Deletes an object, or marks it where something holds it. What comes back is sent. */
+/** Deletes an object, or marks it if something keeps it. Returns the response. */
 export function deleteObject(
   state: ApiState,
   type: ResourceType,
@@ -109,19 +95,17 @@ export function deleteObject(
   };
 }
 
-/** Nobody may delete these namespaces. */
+/** These namespaces cannot be deleted. */
 const immortal = ['default', 'kube-system', 'kube-public'];
 
-/** Kubernetes calls the object by its kind here, and a namespace's own handler by its plural. */
+/** Kubernetes calls the object by its kind here. */
 function checkPreconditions(type: ResourceType, { metadata }: StoredObject, options: DeleteOptions): void {
-  const namespace = storageKeyOf(type) === 'namespaces.';
   for (const [field, given, there, hint] of [
     ['UID', options.uid, metadata.uid, 'The object might have been deleted and then recreated'],
     ['ResourceVersion', options.resourceVersion, metadata.resourceVersion, 'The object might have been modified'],
   ] as const) {
     if (given === undefined || given === there) continue;
-    const inRecord = `the ${field} in the precondition (${given}) does not match the ${field} in record (${there}). ${hint}`;
-    const inMeta = `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${there}`;
-    throw conflict(namespace ? type : { ...type, plural: type.kind }, metadata.name, namespace ? inMeta : inRecord);
+    const why = `the ${field} in the precondition (${given}) does not match the ${field} in record (${there}). ${hint}`;
+    throw conflict({ ...type, plural: type.kind }, metadata.name, why);
   }
 }

@@ -1,4 +1,4 @@
-/** What a client asks a server about itself: its version, its groups, its kinds. */
+/** Discovery: the server's version, groups and kinds. */
 
 import type { ApiState } from './api-state.ts';
 import type { JsonObject } from './json.ts';
@@ -27,7 +27,7 @@ export const version = (name: string): JsonObject => ({
 
 /** The answer to a GET of `/api`, `/apis`, a group or a group's version; throws a 404 for one that is not served. */
 export function discover(state: ApiState, parts: readonly string[]): JsonObject {
-  const [prefix, group, name, more] = prefix0(parts);
+  const [prefix, group, name, more] = withCoreGroup(parts);
   if (prefix === 'api' && group === undefined) {
     return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
   }
@@ -49,7 +49,7 @@ export function discover(state: ApiState, parts: readonly string[]): JsonObject 
 }
 
 /** The core group has no name and a prefix of its own. */
-function prefix0([prefix, ...rest]: readonly string[]): readonly (string | undefined)[] {
+function withCoreGroup([prefix, ...rest]: readonly string[]): readonly (string | undefined)[] {
   return prefix === 'api' && rest.length > 0 ? [prefix, '', ...rest] : [prefix, ...rest];
 }
 

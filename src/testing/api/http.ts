@@ -56,22 +56,18 @@ export function parseYaml(body: Buffer): Json {
   }
 }
 
-/** The form of an answer. */
-export type Form = 'object' | 'metadata';
-
-/** Chooses the first form that the client accepts. Throws a 406, or a 501 for one that only a real server has. */
-export function formOf(request: Request): Form {
+/** Throws a 406 for a client that does not accept JSON, or a 501 for a form that only a real server has. */
+export function checkAccept(request: Request): void {
   const accept = String(request.headers.accept ?? '');
-  if (accept.trim() === '') return 'object';
+  if (accept.trim() === '') return;
   let notDone = '';
   for (const part of accept.split(',')) {
     const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const as = parameters.find((parameter) => parameter.startsWith('as='))?.slice('as='.length);
+    const as = parameters.find((parameter) => parameter.startsWith('as='));
     if (type !== json && type !== '*/*' && type !== 'application/*') {
       if ([yaml, protobuf, 'application/cbor'].includes(type)) notDone = type;
-    } else if (as === undefined) return 'object';
-    else if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'metadata';
-    else notDone = `${type};as=${as}`;
+    } else if (as === undefined) return;
+    else notDone = `${type};${as}`;
   }
   if (notDone !== '') throw notImplemented(`answers in ${notDone}`);
   const message = `only the following media types are accepted: ${[json, yaml, protobuf].join(', ')}`;

@@ -20,7 +20,7 @@ function checkTexts(kind: string, field: string, values: Json | undefined, isBas
   }
 }
 
-/** Throws a 400 for values that are no texts. */
+/** Throws a 400 for values that are not text. */
 export function readConfigMap(object: GivenObject): GivenObject {
   checkTexts('ConfigMap', 'data', object.data, false);
   checkTexts('ConfigMap', 'binaryData', object.binaryData, true);
@@ -75,36 +75,23 @@ export function secretProblems(object: GivenObject, before: GivenObject | undefi
   ];
 }
 
-/** What a Secret of one of Kubernetes' own types has to hold. */
-function typeProblems({ type, data, metadata }: GivenObject): readonly Cause[] {
+/** The required keys of a Secret for TLS or for a registry. */
+function typeProblems({ type, data }: GivenObject): readonly Cause[] {
   const has = (key: string) => valueAt(data, [key]) !== undefined;
-  const required = (...keys: readonly string[]) =>
-    keys.filter((key) => !has(key)).map((key) => cause.required(`data[${key}]`, ''));
-  const jsonOf = (key: string) => {
-    const text = Buffer.from(String(valueAt(data, [key]) ?? ''), 'base64').toString('utf8');
-    return has(key) && !isJsonObject(text)
-      ? [cause.invalid(`data[${key}]`, '<secret contents redacted>', 'is no JSON')]
-      : [];
+  const keys: Readonly<Record<string, readonly string[]>> = {
+    'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+    'kubernetes.io/dockerconfigjson': [dockerConfig],
   };
-  switch (type) {
-    case 'kubernetes.io/tls':
-      return required('tls.crt', 'tls.key');
-    case 'kubernetes.io/ssh-auth':
-      return required('ssh-privatekey');
-    case 'kubernetes.io/basic-auth':
-      return has('username') || has('password') ? [] : required('username', 'password');
-    case 'kubernetes.io/dockercfg':
-      return [...required('.dockercfg'), ...jsonOf('.dockercfg')];
-    case 'kubernetes.io/dockerconfigjson':
-      return [...required('.dockerconfigjson'), ...jsonOf('.dockerconfigjson')];
-    case 'kubernetes.io/service-account-token': {
-      const account = 'kubernetes.io/service-account.name';
-      return metadata.annotations?.[account] ? [] : [cause.required(`metadata.annotations[${account}]`, '')];
-    }
-    default:
-      return [];
-  }
+  const missing = (keys[String(type)] ?? []).filter((key) => !has(key));
+  const text = Buffer.from(String(valueAt(data, [dockerConfig]) ?? ''), 'base64').toString('utf8');
+  const isOdd = type === 'kubernetes.io/dockerconfigjson' && has(dockerConfig) && !isJsonObject(text);
+  return [
+    ...missing.map((key) => cause.required(`data[${key}]`, '')),
+    ...(isOdd ? [cause.invalid(`data[${dockerConfig}]`, '<secret contents redacted>', 'is no JSON')] : []),
+  ];
 }
+
+const dockerConfig = '.dockerconfigjson';
 
 function isJsonObject(text: string): boolean {
   try {
@@ -114,7 +101,7 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** Nothing changes an immutable object's data, or makes it mutable. */
+/** Refuses to change the data of an immutable object, or to make it mutable. */
 function immutableProblems(
   object: JsonObject,
   before: JsonObject | undefined,

@@ -5,7 +5,6 @@ import { equal, isList, type Json, type JsonObject, valueAt, withValueAt } from 
 import { configMapProblems, readConfigMap, readSecret, secretProblems } from './kind-data.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { scaleProblems } from './scale.ts';
 import { badRequest, type Cause, cause } from './status.ts';
 
 interface KindRules {
@@ -24,7 +23,7 @@ const replicas: KindRules = {
 };
 
 const rules: Readonly<Record<string, KindRules>> = {
-  'namespaces.': { prepare: prepareNamespace, problems: phaseProblems },
+  'namespaces.': { prepare: prepareNamespace },
   'secrets.': { read: readSecret, problems: secretProblems },
   'configmaps.': { read: readConfigMap, problems: configMapProblems },
   'events.': { problems: eventProblems },
@@ -50,7 +49,7 @@ export function prepareKind(type: ResourceType, object: GivenObject, before?: Gi
 }
 
 export function kindProblems(type: ResourceType, object: GivenObject, before?: GivenObject): readonly Cause[] {
-  return [...scaleProblems(type, object), ...(rules[storageKeyOf(type)]?.problems?.(object, before) ?? [])];
+  return rules[storageKeyOf(type)]?.problems?.(object, before) ?? [];
 }
 
 /** Seconds that an object has left when it is deleted; `undefined` for the kinds that go at once. */
@@ -82,16 +81,6 @@ function prepareNamespace(object: GivenObject, before: GivenObject | undefined):
     ['spec', 'finalizers'],
     before || finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
   );
-}
-
-/** A namespace is active until it is deleted, and never again. */
-function phaseProblems({ status, metadata }: GivenObject): readonly Cause[] {
-  const phase = valueAt(status, ['phase']);
-  const [wrong, when] = metadata.deletionTimestamp === undefined ? ['Terminating', 'empty'] : ['Active', 'not empty'];
-  const right = wrong === 'Active' ? 'Terminating' : 'Active';
-  return phase === undefined || phase === right
-    ? []
-    : [cause.invalid('status.Phase', phase, `may only be '${right}' if \`deletionTimestamp\` is ${when}`)];
 }
 
 /** An event is in the namespace of what it is about; one about what is in none is in `default`. */

@@ -7,7 +7,7 @@ import { type ResourceType, storageKeyOf } from './resource-type.ts';
 
 /** How a list is merged. */
 export interface ListRule {
-  /** The field that tells elements apart; `undefined` for a list of texts. */
+  /** The field that identifies an element; `undefined` for a list of texts. */
   readonly key: string | undefined;
 }
 

@@ -100,7 +100,7 @@ function withoutNulls(object: JsonObject): JsonObject {
   return Object.fromEntries(kept);
 }
 
-/** Metadata in one form: what is empty is not there, nobody owns an object twice. */
+/** Metadata in one form: without empty fields and duplicate owners. */
 function tidyMeta(given: JsonObject): GivenMeta {
   const { ownerReferences, ...meta } = given as GivenMeta; // its schema has been checked
   const owners = new Map<string, OwnerReference>();
@@ -141,7 +141,7 @@ function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
   causes.push(...ownerProblems(meta.ownerReferences ?? []));
   for (const [index, finalizer] of (meta.finalizers ?? []).entries()) {
     check('metadata.finalizers', finalizer, labelKeyProblem(finalizer));
-    const own = !type.qualifiedFinalizers || finalizer.includes('/') || standardFinalizers.includes(finalizer);
+    const own = type.custom || finalizer.includes('/') || standardFinalizers.includes(finalizer);
     const problem = own ? undefined : 'name is neither a standard finalizer name nor is it fully qualified';
     check(`metadata.finalizers[${index}]`, finalizer, problem);
   }
@@ -155,9 +155,6 @@ function ownerProblems(owners: readonly OwnerReference[]): readonly Cause[] {
       .filter((field) => owner[field] === '')
       .map((field) => cause.invalid(`${at}.${field}`, '', 'must not be empty')),
   );
-  const banned = owners.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Event');
-  for (const owner of banned)
-    causes.push(cause.invalid(at, owner, '/v1, Kind=Event is disallowed from being an owner'));
   const controllers = owners.filter(({ controller }) => controller === true);
   if (controllers.length > 1) causes.push(cause.invalid(at, owners, 'only one reference can be the controller'));
   return causes;

@@ -1,4 +1,4 @@
-/** Kinds of Kubernetes that this API server does not serve, and says so. */
+/** Kinds of Kubernetes that this API server refuses with a clear message. */
 
 /** Why not, by plural and group. */
 export const notDoneTypes: ReadonlyMap<string, string> = new Map([

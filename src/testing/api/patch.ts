@@ -7,13 +7,13 @@ import { ApiError, badRequest } from './status.ts';
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
 const mostOperations = 10_000;
 
-/** Why an operation does not fit the object is not told, as by Kubernetes. */
+/** Kubernetes does not say why an operation does not fit the object. */
 const notApplicable = () =>
   new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 
 /**
- * RFC 6902, but kinder, as Kubernetes is: indices count from the end if they are negative, `replace` makes a field that is not
- * there, and a field that is not there is equal to `null`. Throws a 400 for what is no patch, a 422 for one that does not fit.
+ * RFC 6902, as lenient as Kubernetes: negative indices count from the end, `replace` creates a missing field, and a missing field
+ * equals `null`. Throws a 400 for an invalid patch, a 422 for one that does not apply.
  */
 export function jsonPatch(object: JsonObject, patch: Json): Json {
   const parsed = operations.safeParse(patch);
@@ -107,39 +107,41 @@ const replace =
 const remove: Change = (container, token) => {
   if (isList(container)) return container.toSpliced(indexIn(container, token), 1);
   if (!Object.hasOwn(container, token)) throw notApplicable();
-  return Object.fromEntries(Object.entries(container).filter(([field]) => field !== token)) as JsonObject; // one field fewer
+  return withField(container, token, undefined);
 };
 
-function withField(object: JsonObject, field: string, value: Json): JsonObject {
+function withField(object: JsonObject, field: string, value: Json | undefined): JsonObject {
   const copy = { ...object };
-  define(copy, field, value);
+  setField(copy, field, value);
   return copy;
 }
 
-/** RFC 7396. Throws a 400 for what is no object. */
+/** Sets a field, or removes it. */
+export function setField(object: Record<string, Json | undefined>, field: string, value: Json | undefined): void {
+  // A field may be called `__proto__`.
+  if (value === undefined) delete object[field];
+  else Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** RFC 7396. Throws a 400 if it is not an object. */
 export function mergePatch(object: JsonObject, patch: Json): JsonObject {
   if (!isObject(patch)) throw badRequest('Invalid JSON Patch');
   return merge(object, patch);
 }
 
 function merge(object: JsonObject, patch: JsonObject): JsonObject {
-  const result: Record<string, Json | undefined> = { ...object };
+  const result = { ...object };
   for (const [field, value] of Object.entries(patch)) {
     const there = Object.hasOwn(object, field) ? object[field] : undefined;
-    if (value === null || value === undefined) delete result[field];
-    else if (isObject(there) && isObject(value)) define(result, field, merge(there, value));
-    else define(result, field, isObject(there) ? value : withoutNulls(value));
+    if (value === null || value === undefined) setField(result, field, undefined);
+    else if (isObject(there) && isObject(value)) setField(result, field, merge(there, value));
+    else setField(result, field, isObject(there) ? value : withoutNulls(value));
   }
   return result;
 }
 
-/** A field may be called `__proto__`. */
-function define(object: object, field: string, value: Json): void {
-  Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
-}
-
 /** What is new has nothing that a `null` could take away. */
-function withoutNulls(value: Json): Json {
+export function withoutNulls(value: Json): Json {
   if (isList(value)) return value.map(withoutNulls);
   return isObject(value) ? merge({}, value) : value;
 }

@@ -1,4 +1,4 @@
-/** The options that come in a URL's query: of lists and watches, of writes. Each unknown one is passed over, as Kubernetes does. */
+/** The options in a URL's query: of lists, watches and writes. Unknown ones are ignored, as in Kubernetes. */
 
 import { type FieldTerm, type Matches, parseFieldTerms, parseLabelSelector } from './selectors.ts';
 import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
@@ -37,7 +37,7 @@ export function numberOf(query: URLSearchParams, name: string): number | undefin
   return Number(value);
 }
 
-/** A version as a number; `undefined` where none is given. Throws a 400 for what is no version. */
+/** A version as a number; `undefined` if none is given. Throws a 400 for an invalid version. */
 export function versionOf(text: string): number | undefined {
   if (text === '') return undefined;
   if (/^\d{1,20}$/.test(text)) return Number(text);
@@ -123,10 +123,6 @@ export function writeOptionsOf(
     causes.push(cause.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   }
   const fieldManager = query.get('fieldManager') ?? '';
-  if (fieldManager.length > 128) causes.push(cause.tooLong('fieldManager', 128));
-  if (/\p{C}/u.test(fieldManager)) {
-    causes.push(cause.invalid('fieldManager', fieldManager, 'should only contain printable characters'));
-  }
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', causes);
   if (validation === 'Strict') throw notImplemented('fieldValidation=Strict, because it knows no schemas');
   return { dryRun: dryRun.length > 0, fieldManager, force: flagOf(query, 'force') };

@@ -38,7 +38,7 @@ export function scopeOf(type: ResourceType, namespace: string | undefined, optio
   };
 }
 
-/** One object. Throws a 404, and a 504 where the asked version is still to come. */
+/** One object. Throws a 404, and a 504 for a version in the future. */
 export function getObject(
   store: Store,
   type: ResourceType,
@@ -53,7 +53,7 @@ export function getObject(
   return present(type, object);
 }
 
-/** A page of a list. Throws a 410 where its version is no longer kept. */
+/** A page of a list. Throws a 410 if its version is no longer kept. */
 export function listObjects(
   store: Store,
   type: ResourceType,

@@ -1,7 +1,7 @@
 /** How objects end: at once, after their finalizers and their time, and what ends with them. */
 
 import type { ApiState } from './api-state.ts';
-import { cleanupFinalizer, customTypes, established, terminating } from './custom-types.ts';
+import { cleanupFinalizer, customTypes, terminating } from './custom-types.ts';
 import { isList, isObject, valueAt, withValueAt } from './json.ts';
 import { graceSeconds } from './kinds.ts';
 import { timestamp } from './metadata.ts';
@@ -13,32 +13,32 @@ export interface RemovalOptions {
   readonly gracePeriodSeconds?: number | undefined;
 }
 
-/** What became of an object that was to go. */
+/** The outcome of a deletion. */
 export interface Removed {
   /** Its last state, with the version of the change. */
   readonly object: StoredObject;
   readonly gone: boolean;
 }
 
-/** Whether nothing holds an object that is being deleted: no finalizer, no time that it has left, nothing in the namespace. */
+/** Whether an object that is being deleted can go: no finalizer, no grace period, an empty namespace. */
 export function mayGo(state: ApiState, type: ResourceType, object: StoredObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
-  const held = type === state.namespaces ? valueAt(object, ['spec', 'finalizers']) : [];
+  const ofNamespace = type === state.namespaces ? valueAt(object, ['spec', 'finalizers']) : [];
   return (
     deletionTimestamp !== undefined &&
     deletionGracePeriodSeconds === 0 &&
     finalizers.length === 0 &&
-    !(isList(held) && held.length > 0)
+    !(isList(ofNamespace) && ofNamespace.length > 0)
   );
 }
 
-/** Deletes an object, or marks it where something holds it. */
+/** Deletes an object, or marks it if finalizers or a grace period keep it. */
 export function remove(state: ApiState, type: ResourceType, object: StoredObject, options: RemovalOptions): Removed {
   if (object.metadata.deletionTimestamp === undefined) return begin(state, type, object, options);
   const { gracePeriodSeconds: asked } = options;
   const { deletionGracePeriodSeconds: left = 0, deletionTimestamp } = object.metadata;
   if (left === 0) return mayGo(state, type, object) ? take(state, type, object, options) : { object, gone: false };
-  // The time that is left can only be made shorter.
+  // A grace period can only be shortened.
   const seconds = asked === undefined || asked >= 0 ? asked : 1;
   if (seconds === undefined || seconds >= left) return { object, gone: false };
   const sooner = timestamp(Date.parse(deletionTimestamp) - (left - seconds) * 1_000);
@@ -60,7 +60,7 @@ function begin(state: ApiState, type: ResourceType, object: StoredObject, option
   return settle(state, type, marked, options);
 }
 
-/** Stores what has been marked, and takes it away at once where nothing holds it: a watch sees both. */
+/** Stores a marked object, and removes it at once if nothing keeps it: a watch sees both. */
 function settle(state: ApiState, type: ResourceType, marked: StoredObject, options: RemovalOptions): Removed {
   const stored = store(state, type, marked, options);
   return mayGo(state, type, stored) ? take(state, type, stored, options) : { object: stored, gone: false };
@@ -79,7 +79,7 @@ function take(state: ApiState, type: ResourceType, object: StoredObject, { dryRu
   return { object: last, gone: true };
 }
 
-/** Does what is left to do once an object has gone. */
+/** Handles the consequences of a removed object. */
 export function afterRemoval(state: ApiState, type: ResourceType, object: StoredObject): void {
   const { namespace } = object.metadata;
   if (type === state.definitions) {
@@ -91,7 +91,6 @@ export function afterRemoval(state: ApiState, type: ResourceType, object: Stored
       }
     }
     state.undefine(object);
-    acceptOthers(state);
   }
   if (type.custom) endDefinition(state, type);
   if (namespace !== undefined) endNamespace(state, namespace);
@@ -162,15 +161,4 @@ function endDefinition(state: ApiState, type: ResourceType): void {
   if (!finalizers.includes(cleanupFinalizer)) return;
   const left = finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
   settle(state, state.definitions, withMeta(definition, { finalizers: left.length > 0 ? left : undefined }), all);
-}
-
-/** Definitions whose names were another's may have them now. */
-function acceptOthers(state: ApiState): void {
-  const collection = state.store.collection(storageKeyOf(state.definitions));
-  for (const key of collection.keys()) {
-    const definition = collection.get(key);
-    if (!definition || state.serves(definition)) continue;
-    const status = established(definition, state.definedBeside(definition), timestamp(state.clock()));
-    state.define(collection.put(key, { ...definition, status }));
-  }
 }

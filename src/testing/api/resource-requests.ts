@@ -3,7 +3,7 @@
 import type { ApiState } from './api-state.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
 import { servesGroup } from './discovery.ts';
-import { type Form, parseBody, type Response, writeTo } from './http.ts';
+import { parseBody, type Response, writeTo } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
 import { notDoneTypes } from './not-done-types.ts';
@@ -13,7 +13,7 @@ import { listOptionsOf, writeOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import { type ResourceType, type ScalePaths, storageKeyOf } from './resource-type.ts';
 import { type Reviewer, review, reviewTypes } from './reviews.ts';
-import { scaled, scaleOf, scaleType, shownScale } from './scale.ts';
+import { scaled, scaleOf, scaleType } from './scale.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
 import type { ServiceAccountTokens } from './tokens.ts';
@@ -28,7 +28,6 @@ export interface Call {
   readonly mediaType: string;
   readonly body: Buffer;
   readonly user: User;
-  readonly form: Form;
   readonly response: Response;
 }
 
@@ -109,13 +108,13 @@ export class ResourceRequests {
       case 'GET': {
         const options = listOptionsOf(query);
         if (options.watch) return this.#watch(type, call);
-        return shown(call.form, { code: 200, body: listObjects(this.#state.store, type, namespace, options) });
+        return { code: 200, body: listObjects(this.#state.store, type, namespace, options) };
       }
       case 'POST': {
         const { dryRun } = writeOptionsOf(query, 'CreateOptions');
         const given = readObject(type, parseBody(call.body, call.mediaType));
         const object = createObject(this.#state, type, namespace, given, dryRun);
-        return shown(call.form, { code: 201, body: present(type, object) });
+        return { code: 201, body: present(type, object) };
       }
       case 'DELETE':
         return this.#deleteCollection(type, call);
@@ -124,7 +123,7 @@ export class ResourceRequests {
     }
   }
 
-  #watch(type: ResourceType, { query, target, response, form }: Call): undefined {
+  #watch(type: ResourceType, { query, target, response }: Call): undefined {
     const stream = {
       write: (text: string) => writeTo(response, text),
       onDrain: (drained: () => void) => response.on('drain', drained),
@@ -138,7 +137,6 @@ export class ResourceRequests {
       namespace: target.namespace,
       options: listOptionsOf(query),
       timeoutMs: shortestWatchMs * (1 + Math.random()),
-      show: (object) => (form === 'metadata' ? metadataOnly(object) : object),
     });
     response.statusCode = 200;
     response.setHeader('content-type', 'application/json');
@@ -164,11 +162,11 @@ export class ResourceRequests {
   }
 
   #object(call: ObjectCall): Reply {
-    const { method, type, name, target, query, form } = call;
+    const { method, type, name, target, query } = call;
     if (method === 'GET') {
       const resourceVersion = query.get('resourceVersion') ?? '';
       const object = getObject(this.#state.store, type, target.namespace, name, resourceVersion);
-      return shown(form, { code: 200, body: object });
+      return { code: 200, body: object };
     }
     if (method === 'DELETE') {
       const options = deleteOptionsOf(query, bodyOf(call.body, call.mediaType));
@@ -178,11 +176,11 @@ export class ResourceRequests {
   }
 
   #subresource(call: ObjectCall, subresource: string): Reply {
-    const { type, name, target, method, form } = call;
+    const { type, name, target, method } = call;
     if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
-    if (subresource === 'scale' && type.scale) return shown(form, this.#scale(call, type.scale));
+    if (subresource === 'scale' && type.scale) return this.#scale(call, type.scale);
     if (subresource === 'token' && storageKeyOf(type) === 'serviceaccounts.') {
       if (method !== 'POST') throw methodNotAllowed();
       const body = parseBody(call.body, call.mediaType);
@@ -196,7 +194,7 @@ export class ResourceRequests {
     const { change, ...options } = changeOf(call, type, (before) => before);
     const update = { ...options, part, change };
     const { object, created } = updateObject(this.#state, type, target.namespace, name, update);
-    return shown(call.form, { code: created ? 201 : 200, body: present(type, object) });
+    return { code: created ? 201 : 200, body: present(type, object) };
   }
 
   #scale(call: ObjectCall, paths: ScalePaths): Reply {
@@ -205,7 +203,7 @@ export class ResourceRequests {
     if (method === 'GET') {
       const object = this.#state.find(type, target.namespace, name);
       if (!object) throw notFound(type, name);
-      return { code: 200, body: present(scaleType, shownScale(type, paths, object)) };
+      return shownAs(object);
     }
     const { change, ...options } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
     const scale = (before: StoredObject | undefined) => {
@@ -241,20 +239,3 @@ function changeOf(
 
 const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>
   body.length === 0 ? undefined : parseBody(body, mediaType);
-
-const metadataOnly = ({ metadata = {} }: JsonObject): JsonObject => ({
-  kind: 'PartialObjectMetadata',
-  apiVersion: 'meta.k8s.io/v1',
-  metadata,
-});
-
-/** An answer in the form that was asked for. */
-function shown(form: Form, { code, body }: Reply): Reply {
-  if (form === 'object') return { code, body };
-  if (!isList(body.items)) return { code, body: metadataOnly(body) };
-  const { metadata = {} } = body;
-  const list = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata };
-  // Kubernetes has null here where there is none.
-  if (body.items.length === 0) return { code, body: { ...list, items: null } };
-  return { code, body: { ...list, items: body.items.filter(isObject).map(metadataOnly) } };
-}

@@ -17,7 +17,7 @@ export interface ScalePaths {
 export interface SelectableField {
   readonly label: string;
   readonly path: readonly string[];
-  /** What an object has that says nothing about it. */
+  /** Fields that carry no information. */
   readonly otherwise: string;
 }
 
@@ -37,20 +37,16 @@ export interface ResourceType {
   readonly custom: boolean;
   /** Objects have a status that only the status subresource writes. */
   readonly status: boolean;
-  /** What a write of the status leaves as it is, beside `spec`. */
-  readonly statusKeeps: 'nothing' | 'labels' | 'ownerReferences' | 'metadata';
+  /** A write of the status leaves the metadata as it is. */
+  readonly statusKeepsMetadata: boolean;
   /** What a new object's status is. */
   readonly initialStatus?: JsonObject;
-  /** What a status says where it was not told. */
-  readonly statusDefaults?: JsonObject;
   readonly scale?: ScalePaths;
   /** `metadata.generation` counts the changes of what is neither metadata nor status. */
   readonly generation: boolean;
-  /** What of the metadata it counts too. */
-  readonly generationCounts?: 'annotations' | 'labels';
   /** The fields that an object of a built-in kind has beside its metadata: others are dropped. */
   readonly content: readonly string[];
-  /** A PUT makes what is not there. */
+  /** A PUT creates a missing object. */
   readonly createOnUpdate: boolean;
   /** A PUT needs no `resourceVersion`. */
   readonly unconditionalUpdate: boolean;
@@ -61,8 +57,6 @@ export interface ResourceType {
   /** All objects of a namespace can be deleted at once. */
   readonly deleteCollection: boolean;
   readonly names: NameRule;
-  /** A finalizer has a prefix, or is one of Kubernetes' own. */
-  readonly qualifiedFinalizers: boolean;
   readonly fields: readonly SelectableField[];
   /** Subresources that a real API server has, and this one does not. */
   readonly notDone: readonly string[];
@@ -87,7 +81,7 @@ export function resourceType(
     categories: [],
     custom: false,
     status: false,
-    statusKeeps: 'nothing',
+    statusKeepsMetadata: false,
     generation: false,
     createOnUpdate: false,
     unconditionalUpdate: true,
@@ -95,7 +89,6 @@ export function resourceType(
     orphansDependents: false,
     deleteCollection: true,
     names: 'subdomain',
-    qualifiedFinalizers: !given.custom,
     notDone: [],
     content: given.status ? ['spec', 'status'] : ['spec'],
     ...given,

@@ -1,4 +1,4 @@
-/** Questions about identities that are asked by a POST and stored nowhere. */
+/** Reviews of identities: POST requests that store nothing. */
 
 import { z } from 'zod';
 import type { Json, JsonObject } from './json.ts';
@@ -10,7 +10,7 @@ import type { User } from './users.ts';
 
 export interface Reviewer {
   readonly clock: () => number;
-  /** Whose token it is, and for which of these audiences. */
+  /** The user of a token, and which of these audiences it is for. */
   authenticate(token: string, audiences: readonly string[]): Authenticated | undefined;
 }
 

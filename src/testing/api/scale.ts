@@ -3,7 +3,7 @@
 import { isObject, type Json, type JsonObject, valueAt, withValueAt } from './json.ts';
 import type { GivenObject, StoredObject } from './objects.ts';
 import { type ResourceType, resourceType, type ScalePaths } from './resource-type.ts';
-import { ApiError, badRequest, type Cause, cause, invalid } from './status.ts';
+import { badRequest, cause, invalid } from './status.ts';
 
 /** The kind that a scale subresource has, whatever it belongs to. */
 export const scaleType: ResourceType = resourceType({
@@ -13,25 +13,6 @@ export const scaleType: ResourceType = resourceType({
   plural: 'scales',
   namespaced: true,
 });
-
-/** What the replicas of a custom resource may be. */
-export function scaleProblems({ custom, scale }: ResourceType, object: GivenObject): readonly Cause[] {
-  if (!custom || !scale) return [];
-  return [scale.specReplicas, scale.statusReplicas].flatMap((path) => {
-    const replicas = valueAt(object, path);
-    if (replicas === undefined || (Number.isInteger(replicas) && Number(replicas) >= 0)) return [];
-    return [cause.invalid(`.${path.join('.')}`, replicas, 'should be a non-negative integer')];
-  });
-}
-
-/** The scale of an object that has one. Throws a 500, as Kubernetes does, for a custom resource that does not say how many. */
-export function shownScale({ custom }: ResourceType, paths: ScalePaths, object: StoredObject): StoredObject {
-  if (custom && valueAt(object, paths.specReplicas) === undefined) {
-    const message = `the spec replicas field ".${paths.specReplicas.join('.')}" does not exist`;
-    throw new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
-  }
-  return scaleOf(paths, object);
-}
 
 /** An object's scale. */
 export function scaleOf({ specReplicas, statusReplicas, selector }: ScalePaths, object: StoredObject): StoredObject {

@@ -14,121 +14,56 @@ export interface FieldSelector {
   readonly namespace: string | undefined;
 }
 
-type Requirement = (labels: Readonly<Record<string, unknown>>) => boolean;
+type Labels = Readonly<Record<string, unknown>>;
+type Requirement = (labels: Labels) => boolean;
 
-const tokenPattern = /\s*(?:(!=|==|[=!,()<>])|([^\s=!,()<>]+))/y;
+const word = '[^\\s=!,()<>]+';
+const requirementPattern = new RegExp(
+  `^\\s*(?:!\\s*(?<absent>${word})|(?<key>${word})` +
+    `(?:\\s*(?<operator>==?|!=|[<>])\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
+);
 
 /** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. Throws a 400 where it is something else. */
 export function parseLabelSelector(text: string): Matches {
-  const tokens = tokensOf(text);
-  const requirements: Requirement[] = [];
-  let at = 0;
-  const next = () => tokens[at++] ?? '';
-  const fail = (found: string, expected: string): never => {
-    throw badRequest(`unable to parse requirement: found '${found}', expected: ${expected}`);
-  };
-
-  while (at < tokens.length) {
-    requirements.push(requirement());
-    if (at === tokens.length) break;
-    const comma = next();
-    if (comma !== ',' || at === tokens.length) fail(comma, "',' or 'end of string'");
-  }
+  // Commas within parentheses separate values.
+  const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
   return (object) => {
     const found = valueAt(object, ['metadata', 'labels']);
     const labels = typeof found === 'object' && found !== null ? (found as JsonObject) : {}; // validated: texts only
     return requirements.every((holds) => holds(labels));
   };
-
-  function requirement(): Requirement {
-    const absent = tokens[at] === '!';
-    if (absent) at += 1;
-    const key = next();
-    if (!isWord(key)) fail(key, 'identifier');
-    const problem = labelKeyProblem(key);
-    if (problem !== undefined)
-      throw badRequest(`unable to parse requirement: <nil>: Invalid value: "${key}": ${problem}`);
-    const has: Requirement = (labels) => Object.hasOwn(labels, key);
-    if (absent) return (labels) => !has(labels);
-    if (at === tokens.length || tokens[at] === ',') return has;
-    const operator = next();
-    switch (operator) {
-      case '=':
-      case '==': {
-        const [value] = checked(key, [exactValue()]);
-        return (labels) => has(labels) && labels[key] === value;
-      }
-      case '!=': {
-        const [value] = checked(key, [exactValue()]);
-        return (labels) => !has(labels) || labels[key] !== value;
-      }
-      case 'in': {
-        const values = new Set<unknown>(checked(key, valueSet()));
-        return (labels) => has(labels) && values.has(labels[key]);
-      }
-      case 'notin': {
-        const values = new Set<unknown>(checked(key, valueSet()));
-        return (labels) => !has(labels) || !values.has(labels[key]);
-      }
-      case '<':
-      case '>': {
-        const limit = exactValue();
-        if (!/^[+-]?\d+$/.test(limit)) fail(limit, 'an integer');
-        const holds = (value: number) => (operator === '>' ? value > Number(limit) : value < Number(limit));
-        return (labels) => has(labels) && /^[+-]?\d+$/.test(String(labels[key])) && holds(Number(labels[key]));
-      }
-      default:
-        return fail(operator, 'in, notin, =, ==, !=, <, >');
-    }
-  }
-
-  function exactValue(): string {
-    const token = tokens[at];
-    if (token === undefined || token === ',') return '';
-    if (!isWord(token)) fail(token, 'identifier');
-    return next();
-  }
-
-  function valueSet(): readonly string[] {
-    if (tokens[at] !== '(') fail(tokens[at] ?? '', "'('");
-    const values: string[] = [];
-    let value = '';
-    for (;;) {
-      at += 1;
-      const token = tokens[at] ?? '';
-      if (token === ',' || token === ')') {
-        values.push(value);
-        value = '';
-        if (token === ')') break;
-      } else if (isWord(token) && value === '') value = token;
-      else fail(token, "',' or ')'");
-    }
-    at += 1;
-    return values;
-  }
 }
 
-const isWord = (token: string) => token !== '' && !/[=!,()<>]/.test(token);
-
-function tokensOf(text: string): readonly string[] {
-  const tokens: string[] = [];
-  const trimmed = text.trimEnd();
-  tokenPattern.lastIndex = 0;
-  while (tokenPattern.lastIndex < trimmed.length) {
-    const [, symbol, word] = tokenPattern.exec(trimmed) ?? [];
-    tokens.push(symbol ?? word ?? '');
+function parseRequirement(text: string): Requirement {
+  const { groups } = requirementPattern.exec(text) ?? {};
+  const key = groups?.absent ?? groups?.key;
+  if (!groups || key === undefined) throw badRequest(`unable to parse requirement: found '${text}'`);
+  const problem = labelKeyProblem(key);
+  if (problem !== undefined) throw badRequest(`unable to parse requirement: Invalid value: "${key}": ${problem}`);
+  const has = (labels: Labels) => Object.hasOwn(labels, key);
+  const { absent, operator, value = '', set, values = '' } = groups;
+  if (absent !== undefined) return (labels) => !has(labels);
+  if (operator === '<' || operator === '>') {
+    if (!isInteger(value)) throw badRequest(`unable to parse requirement: found '${value}', expected: an integer`);
+    const [sign, limit] = [operator === '>' ? 1 : -1, Number(value)];
+    return (labels) => has(labels) && isInteger(String(labels[key])) && sign * (Number(labels[key]) - limit) > 0;
   }
-  return tokens;
+  if (operator === undefined && set === undefined) return has;
+  const given = set === undefined ? [value] : values.split(',').map((one) => one.trim());
+  checkValues(key, given);
+  const isIn = (labels: Labels) => has(labels) && given.includes(String(labels[key]));
+  return operator === '!=' || set === 'notin' ? (labels) => !isIn(labels) : isIn;
 }
 
-function checked(key: string, values: readonly string[]): readonly string[] {
+const isInteger = (text: string) => /^[+-]?\d+$/.test(text);
+
+function checkValues(key: string, values: readonly string[]): void {
   for (const value of values) {
     const problem = labelValueProblem(value);
     if (problem !== undefined) {
       throw badRequest(`unable to parse requirement: values[0][${key}]: Invalid value: "${value}": ${problem}`);
     }
   }
-  return values;
 }
 
 /** One condition of a field selector. */

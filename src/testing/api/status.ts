@@ -1,4 +1,4 @@
-/** How an API server says that something went wrong: a `Status` object with a reason that programs read. */
+/** Errors of an API server: a `Status` object with a machine-readable reason. */
 
 import type { JsonObject } from './json.ts';
 
@@ -100,7 +100,7 @@ export const notFound = (resource: GroupResource, name: string) =>
 export const noSuchResource = () =>
   new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
-/** Nobody serves the path. A real server says so as text. */
+/** The path is not served. A real server answers with text. */
 export class PageNotFound extends ApiError {
   constructor() {
     super(404, 'NotFound', '404 page not found\n');
@@ -120,7 +120,7 @@ export const conflict = (resource: GroupResource, name: string, why: string) =>
     detailsOf(resource, name),
   );
 
-/** Somebody else has written the object since it was read. */
+/** The object was written since it was read. */
 export const modified = (resource: GroupResource, name: string) =>
   conflict(
     resource,
@@ -166,10 +166,10 @@ export const unsupportedMediaType = (accepted: readonly string[]) =>
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 
-/** What Kubernetes has no reason for: an error that comes from deep inside. */
+/** An internal error, for which Kubernetes has no reason. */
 export const unexplained = (message: string) => new ApiError(500, '', message);
 
-/** What a real API server does, and this one does not. */
+/** A feature of real API servers that this one lacks. */
 export const notImplemented = (what: string) =>
   new ApiError(501, 'NotImplemented', `FakeCluster does not do this: ${what}`);
 

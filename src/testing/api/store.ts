@@ -1,6 +1,6 @@
 /**
- * What etcd is to an API server: objects by resource, one count of versions for all of them, and for a while what each change
- * was, so that a list can go on at its version and a watch can begin at one.
+ * Replaces etcd: stores objects by resource with one version counter, and keeps recent changes, so that a list can continue at its
+ * version and a watch can begin at one.
  */
 
 import type { StoredObject } from './objects.ts';
@@ -8,9 +8,9 @@ import type { StoredObject } from './objects.ts';
 export interface Change {
   readonly version: number;
   readonly key: string;
-  /** What was there before; `undefined` where the change made it. */
+  /** The object before the change; `undefined` if the change created it. */
   readonly before: StoredObject | undefined;
-  /** What is there now, or was there last, with the change's version. */
+  /** The object after the change, or its last state, with the change's version. */
   readonly object: StoredObject;
   readonly deleted: boolean;
 }
@@ -101,7 +101,7 @@ export class Collection {
     return stored;
   }
 
-  /** Takes an object away. What comes back is its last state, under the version of its deletion. */
+  /** Removes an object. Returns its last state, with the version of its deletion. */
   delete(key: string): StoredObject | undefined {
     const before = this.#objects.get(key);
     if (!before) return undefined;
@@ -113,7 +113,7 @@ export class Collection {
     return stored;
   }
 
-  /** Calls back after each change, until it is told to stop. */
+  /** Calls back after each change. Returns the function that ends it. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -131,7 +131,7 @@ export class Collection {
     const { history } = this.#store;
     // Some at once: to move the rest at each change would take long.
     if (this.#changes.length > history + Math.ceil(history / 4)) this.forget(history);
-    for (const tell of this.#listeners) tell();
+    for (const listener of this.#listeners) listener();
   }
 }
 
@@ -180,7 +180,7 @@ export class Store {
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
   }
 
-  /** Forgets every change: what was before can neither be listed nor watched. */
+  /** Forgets every change: earlier versions can neither be listed nor watched. */
   compact(): void {
     this.#compacted = this.#version;
     for (const collection of this.#collections.values()) collection.forget(0);

@@ -9,8 +9,6 @@ export interface Target {
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
-  /** What follows the subresource, for a proxy. */
-  readonly rest: readonly string[];
 }
 
 /** The parts of a path, decoded. Throws a 400 for a broken escape. */
@@ -39,7 +37,7 @@ function resourceTarget(group: string, [version, ...parts]: readonly string[]): 
   if (first === 'watch') throw notImplemented('a watch by its path; ask for one with ?watch=true');
   // `namespaces/x/pods` names the pods of a namespace; `namespaces/x/status` is about the namespace itself.
   const within = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize';
-  const [plural = '', name, subresource, ...rest] = within ? parts.slice(2) : parts;
+  const [plural = '', name, subresource] = within ? parts.slice(2) : parts;
   return {
     group,
     version,
@@ -47,6 +45,5 @@ function resourceTarget(group: string, [version, ...parts]: readonly string[]): 
     ...(within && second !== undefined ? { namespace: second } : {}),
     ...(name === undefined ? {} : { name }),
     ...(subresource === undefined ? {} : { subresource }),
-    rest,
   };
 }

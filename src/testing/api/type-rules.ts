@@ -1,27 +1,38 @@
 /** The words that the tables of built-in kinds are written in. */
-import type { ResourceType, ScalePaths } from './resource-type.ts';
+import type { ResourceType, ScalePaths, SelectableField } from './resource-type.ts';
 
-type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'>>;
-export type Row = readonly [kind: string, plural: string, scope: 'namespaced' | 'cluster', rules?: Rules];
+type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'namespaced'>>;
+/** A kind, without its group and version. */
+export type Row = Rules & Pick<ResourceType, 'kind' | 'plural' | 'namespaced'>;
+
+const row = (kind: string, namespaced: boolean, rules: readonly Rules[]): Row =>
+  Object.assign({ kind, plural: pluralOf(kind), namespaced }, ...rules);
+
+export const namespaced = (kind: string, ...rules: readonly Rules[]): Row => row(kind, true, rules);
+export const cluster = (kind: string, ...rules: readonly Rules[]): Row => row(kind, false, rules);
+
+function pluralOf(kind: string): string {
+  const singular = kind.toLowerCase();
+  return singular.endsWith('s') ? `${singular}es` : `${singular}s`.replace(/ys$/, 'ies');
+}
 
 export const all = { categories: ['all'] };
 export const extensions = { categories: ['api-extensions'] };
 export const status = { status: true };
-export const statusOnly = { status: true, statusKeeps: 'metadata' } as const;
+export const statusOnly = { status: true, statusKeepsMetadata: true };
 export const generation = { generation: true };
 export const returned = { returnsDeleted: true };
 export const strict = { unconditionalUpdate: false };
-/** Where Kubernetes takes a finalizer of one word. */
-export const anyFinalizer = { qualifiedFinalizers: false };
 export const created = { createOnUpdate: true };
 export const orphans = { orphansDependents: true };
 export const path = { names: 'path' } as const;
 export const content = (...fields: readonly string[]) => ({ content: fields });
-/** Numbers that a status always has. */
-export const counts = (...fields: readonly string[]) => {
-  const zeros = Object.fromEntries(fields.map((field) => [field, 0]));
-  return { initialStatus: zeros, statusDefaults: zeros };
-};
+/** Numbers that the status of a new object has. */
+export const counts = (...fields: readonly string[]) => ({
+  initialStatus: Object.fromEntries(fields.map((field) => [field, 0])),
+});
+/** Fields that a field selector takes, beside the name and the namespace. */
+export const fields = (...given: readonly SelectableField[]) => ({ fields: given });
 export const short = (...shortNames: readonly string[]) => ({ shortNames });
 export const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
   scale: {

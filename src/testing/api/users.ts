@@ -1,4 +1,4 @@
-/** Who asks: what a token or a certificate says, and whom they act as. */
+/** The user of a request: by token or certificate, and by impersonation. */
 
 import type { Request } from './http.ts';
 import { badRequest } from './status.ts';
@@ -13,7 +13,7 @@ export interface User {
 
 export const authenticated = 'system:authenticated';
 
-/** The user with the groups that everybody has, and those that every service account has. */
+/** The user with the groups of all users, and those of all service accounts. */
 export function withGroups(user: User): User {
   const groups = [...(user.groups ?? serviceAccountGroups(user.username)), authenticated];
   return { ...user, groups: [...new Set(groups)] };
@@ -27,7 +27,7 @@ function serviceAccountGroups(username: string): readonly string[] {
 
 const prefix = 'impersonate-';
 
-/** Whom the request acts as: anybody may impersonate anybody. Throws a 400 where no user is named. */
+/** The user that the request acts as: every user may impersonate every other. Throws a 400 if no user is named. */
 export function actingAs(request: Request, user: User): User {
   const { username, uid, groups, extra } = impersonated(request);
   const more = groups.length > 0 || Object.keys(extra).length > 0 || uid !== '';

@@ -1,9 +1,8 @@
 /**
- * A watch: first what is there, if it asks for that, then each change, in order, as fast as its reader reads. It holds a position
- * in the changes that the store keeps; a reader that stays so far behind that its next change is forgotten loses the watch.
+ * A watch: first the existing objects if requested, then each change in order, as fast as its reader reads. It has a position in the
+ * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
-import type { JsonObject } from './json.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type Scope, scopeOf } from './read.ts';
@@ -26,22 +25,20 @@ export interface WatchSettings {
   readonly options: ListOptions;
   /** How long it lasts if the client does not say. */
   readonly timeoutMs: number;
-  /** What is sent of an object. */
-  readonly show: (object: JsonObject) => JsonObject;
 }
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
 /** What is written at once. */
 const chunkLength = 64 * 1024;
-/** What a timer of Node can wait; it would fire at once for more. */
+/** The longest delay of Node's timers; they fire at once for more. */
 const longestTimerMs = 2 ** 31 - 1;
-/** A server says which version a reader is at this long before it ends a watch. */
+/** A server sends a last bookmark this long before it ends a watch. */
 const bookmarkBeforeEndMs = 2_000;
 
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
-/** A list refuses what is no version with a 400, a watch with a 500. */
+/** A list refuses an invalid version with a 400, a watch with a 500. */
 function sinceOf(resourceVersion: string): number {
   try {
     return versionOf(resourceVersion) ?? 0;
@@ -66,7 +63,7 @@ export class Watch {
   #position: number;
   #blocked = false;
 
-  /** Throws what is wrong with the options. What is wrong with the version is the first event of the stream. */
+  /** Throws for invalid options. An invalid version is reported in the first event of the stream. */
   constructor(store: Store, settings: WatchSettings) {
     const { type, namespace, options } = settings;
     this.#store = store;
@@ -109,7 +106,7 @@ export class Watch {
     this.#pump();
   }
 
-  /** Tells a reader that asked for it which version it has seen everything of. */
+  /** Sends a bookmark, if the reader asked for bookmarks. */
   bookmark(): void {
     if (!this.#settings.options.allowWatchBookmarks) return;
     if (this.#bookmark === 'none') this.#bookmark = 'due';
@@ -131,7 +128,7 @@ export class Watch {
     }
   }
 
-  /** Writes what is there to write, while there is room. */
+  /** Writes pending events while there is room. */
   #pump(): void {
     let chunk = '';
     while (this.#stream && !this.#blocked) {
@@ -144,7 +141,7 @@ export class Watch {
     }
   }
 
-  /** The next event; `undefined` where there is none yet. */
+  /** The next event; `undefined` if there is none yet. */
   #next(): string | undefined {
     if (this.#initial) {
       const { value, done } = this.#initial.next();
@@ -176,19 +173,19 @@ export class Watch {
   }
 
   #line(type: EventType, object: StoredObject): string {
-    return line(type, this.#settings.show(present(this.#settings.type, object)));
+    return line(type, present(this.#settings.type, object));
   }
 
   #takeBookmark(): string | undefined {
     if (this.#bookmark === 'none') return undefined;
-    const { type, show } = this.#settings;
+    const { type } = this.#settings;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
     const metadata = {
       resourceVersion: String(this.#store.version),
       ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
     };
     this.#bookmark = 'none';
-    return line('BOOKMARK', show({ kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
+    return line('BOOKMARK', { kind: type.kind, apiVersion: apiVersionOf(type), metadata });
   }
 
   #fail(error: ApiError): void {

@@ -1,9 +1,9 @@
-/** Create and update: what a client may say about an object, what only the server says, and which writes come too late. */
+/** Create and update: which fields a client may set, which only the server sets, and which writes conflict. */
 
 import { randomInt } from 'node:crypto';
 import type { ApiState } from './api-state.ts';
 import { established } from './custom-types.ts';
-import { equal, isObject, type JsonObject, without } from './json.ts';
+import { equal, type JsonObject, without } from './json.ts';
 import { kindProblems, prepareKind } from './kinds.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
@@ -34,7 +34,7 @@ export interface Update {
   readonly dryRun: boolean;
   /** The UID that the object has to have. */
   readonly uid?: string | undefined;
-  /** Makes what is not there, whatever the kind's rule. */
+  /** Creates a missing object, whatever the kind's rule. */
   readonly mayCreate?: boolean;
 }
 
@@ -69,7 +69,7 @@ export function createObject(
   return dryRun ? final : collection.put(key, final);
 }
 
-/** What a client may say of a new object, and a server does not believe. */
+/** Fields of a new object that a client may send and the server overwrites. */
 const unsaid = { deletionTimestamp: undefined, deletionGracePeriodSeconds: undefined };
 
 /** Changes an object. Throws a 400, 404, 409 or 422. */
@@ -104,7 +104,7 @@ export function updateObject(
   const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
   checkMeta(type, object.metadata, before.metadata, kindProblems(type, object, before));
   if (equal(object, before)) return { object: before, created: false };
-  // The last thing that held an object that is being deleted has gone.
+  // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
     if (!update.dryRun) {
       collection.delete(key);
@@ -119,7 +119,7 @@ export function updateObject(
 /** The object as it is to be stored, before it is: a definition is served from now on. */
 export function afterWrite(state: ApiState, type: ResourceType, object: StoredObject, dryRun: boolean): StoredObject {
   if (type !== state.definitions) return object;
-  const status = established(object, state.definedBeside(object), timestamp(state.clock()));
+  const status = established(object, timestamp(state.clock()));
   const served = { ...object, status };
   if (!dryRun) state.define(served);
   return served;
@@ -139,31 +139,16 @@ function objectWrite(type: ResourceType, given: GivenObject, before: StoredObjec
 
 /** Whether an object has changed in what its generation counts. */
 export function isNewGeneration(type: ResourceType, object: GivenObject, before: StoredObject): boolean {
-  const { generation, generationCounts: counted } = type;
-  if (!generation) return false;
-  const { metadata, ...content } = object;
-  const { metadata: metadataBefore, ...contentBefore } = before;
-  return (
-    !equal(content, contentBefore) || (counted !== undefined && !equal(metadata[counted], metadataBefore[counted]))
-  );
+  const { metadata: _, ...content } = object;
+  const { metadata: __, ...contentBefore } = before;
+  return type.generation && !equal(content, contentBefore);
 }
 
 function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
-  const meta = systemMeta(given.metadata, before);
-  const { labels, ownerReferences } = before.metadata;
-  const kept =
-    type.statusKeeps === 'metadata'
-      ? before.metadata
-      : without({
-          ...meta,
-          ...(type.statusKeeps === 'labels' ? { labels } : {}),
-          ...(type.statusKeeps === 'ownerReferences' ? { ownerReferences } : {}),
-        });
+  const metadata = type.statusKeepsMetadata ? before.metadata : systemMeta(given.metadata, before);
   const { status: _, ...rest } = before;
-  const status = type.custom
-    ? given.status
-    : { ...type.statusDefaults, ...(isObject(given.status) ? given.status : {}) };
-  return { ...rest, ...(status === undefined ? {} : { status }), metadata: kept };
+  const status = given.status ?? (type.custom ? undefined : {});
+  return { ...rest, ...(status === undefined ? {} : { status }), metadata };
 }
 
 /** A new object has the status that its kind begins with; an update leaves the status as it is. */
@@ -216,7 +201,7 @@ function checkVersion(type: ResourceType, given: GivenMeta, { name, resourceVers
 const uidConflict = (type: ResourceType, name: string, given: string, there: string) =>
   conflict(type, name, `Precondition failed: UID in precondition: ${given}, UID in object meta: ${there}`);
 
-/** An object is made in a namespace that is there and stays. */
+/** An object can only be created in a namespace that exists and is not being deleted. */
 function checkNamespace(state: ApiState, type: ResourceType, namespace: string | undefined, meta: GivenMeta): void {
   if (!type.namespaced || namespace === undefined) return;
   if (meta.namespace !== undefined && meta.namespace !== namespace) throw namespaceMismatch();
@@ -234,7 +219,7 @@ function checkNamespace(state: ApiState, type: ResourceType, namespace: string |
 
 const letters = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** A name that nobody has, with five more letters. */
+/** A name that is free: the prefix and five letters. */
 function freeName(state: ApiState, type: ResourceType, namespace: string | undefined, prefix: string): string {
   for (;;) {
     const name = prefix.slice(0, 58) + Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');

@@ -1,4 +1,4 @@
-// npm run bench:fleet: informers, engaging and queueing, each beside its peer in the same run, and shards on a simulated hub. -- --only informers runs one part.
+// npm run bench -- fleet: informers, engaging and queueing, each beside its peer in the same run, and shards on a simulated hub. -- --only informers runs one part.
 import { parseArgs } from 'node:util';
 import { CannotBuild } from '../../e2e/go-programs.ts';
 import { finish } from '../report.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Fleet } from '../../../src/fleet/index.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
-import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
+import { restConfigFor } from '../../fixtures/fleet-hub.ts';
 import { heading, median, report } from '../report.ts';
 
 const clusters = 1_000;
@@ -52,7 +52,7 @@ export async function benchClusters(): Promise<void> {
     heading(`${clusters} clusters engaged with one informer of ${objects} objects each`);
     globalThis.gc?.();
     const { heapUsed, rss } = process.memoryUsage();
-    const fleet = new Fleet({ hub: kubeConfigFor(hub, 'hub'), providers, engageTimeoutMs: 600_000 });
+    const fleet = new Fleet({ hub: restConfigFor(hub, 'hub'), providers, engageTimeoutMs: 600_000 });
     let told = () => {};
     fleet.controller({
       name: 'bench',

@@ -30,18 +30,18 @@ export async function benchQueue(): Promise<void> {
 
   const queue = new WorkQueue<number>({
     clock: systemClock,
-    perLane: 4,
+    perCluster: 4,
     places: 100,
     backoff: { firstMs: 5, longestMs: 1_000_000, jitter: 0 },
     ready: () => {},
   });
-  const lanes = Array.from({ length: clusters }, (_, index) => {
-    const lane = queue.lane(`cluster-${index}`);
-    lane.resume();
-    return lane;
+  const queues = Array.from({ length: clusters }, (_, index) => {
+    const one = queue.queueOf(`cluster-${index}`);
+    one.resume();
+    return one;
   });
   const began = performance.now();
-  for (const [cluster, key] of arrivals()) lanes[cluster]?.add(key, cluster, 'initial');
+  for (const [cluster, key] of arrivals()) queues[cluster]?.add(key, cluster, 'initial');
   const fair: number[] = [];
   for (let job = queue.take(); job; job = queue.take()) {
     fair.push(job.value);

@@ -17,7 +17,7 @@ function join(world: World, hub: SimulatedHub, identity: string) {
     identity,
     shards: 64,
     leaseDurationMs: 30_000,
-    weight: () => 1,
+    weight: 1,
     clock: process.clock,
     logger: { warn: nothing },
     observer: undefined,
@@ -70,7 +70,7 @@ export async function benchShards(): Promise<void> {
     before.filter((owner, key) => owner !== back[key]).length,
     'clusters',
   );
-  const candidates = members.map((_, index) => ({ identity: `pod-${index}`, weight: 1 }));
+  const candidates = members.map((_, index) => `pod-${index}`);
   const start = performance.now();
   for (let round = 0; round < 100; round++) assignShards(candidates, 64);
   figure('time to compute an assignment', (performance.now() - start) / 100, 'ms');
@@ -83,11 +83,7 @@ function rollingUpdate(count: number): number {
   const rounds = 50;
   for (let round = 0; round < rounds; round++) {
     let names = Array.from({ length: count }, (_, index) => `old-${round}-${index}`);
-    const owners = () =>
-      assignShards(
-        names.map((identity) => ({ identity, weight: 1 })),
-        64,
-      );
+    const owners = () => assignShards(names, 64);
     let before = owners();
     const step = (next: readonly string[]) => {
       names = [...next];

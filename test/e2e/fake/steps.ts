@@ -28,16 +28,6 @@ function odd({ random, kind, namespace, name }: Choice): Step {
     { method: 'POST', path: root, body: '{', headers: { 'content-type': 'application/json' } },
     { method: 'GET', path: root, headers: { accept: 'text/html' } },
     {
-      method: 'GET',
-      path: root,
-      headers: { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' },
-    },
-    {
-      method: 'GET',
-      path: `${root}/${name}`,
-      headers: { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' },
-    },
-    {
       method: 'POST',
       path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
       body: {},

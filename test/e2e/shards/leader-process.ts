@@ -1,12 +1,11 @@
 // A contender of ours for a Lease, which says what test/e2e/access/leader says: leader-process.ts KUBECONFIG NAMESPACE NAME
 // IDENTITY DURATION DEADLINE RETRY, in milliseconds.
-import { KubeConfig } from '@kubernetes/client-node';
 import { LeaderElection } from '../../../src/fleet/index.ts';
+import { RestConfig } from '../../../src/index.ts';
 
 const [, , kubeconfig = '', namespace = '', name = '', identity = '', ...times] = process.argv;
 const [leaseDurationMs = 0, renewDeadlineMs = 0, retryPeriodMs = 0] = times.map(Number);
-const hub = new KubeConfig();
-hub.loadFromFile(kubeconfig);
+const hub = RestConfig.fromKubeConfig({ path: kubeconfig });
 const timing = { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
 const election = new LeaderElection({ hub, namespace, name, identity, ...timing, logger: { warn: () => {} } });
 const stop = new AbortController();

@@ -2,17 +2,15 @@
 // and again, from a reconcile and from a loop that does not care whether the cluster is still its own, and says what becomes of
 // its shards. On SIGTERM it leaves.
 import { subscribe } from 'node:diagnostics_channel';
-import { KubeConfig } from '@kubernetes/client-node';
 import { type Cluster, Fleet } from '../../../src/fleet/index.ts';
-import { CredentialProviders } from '../../../src/index.ts';
+import { CredentialProviders, RestConfig } from '../../../src/index.ts';
 
 const [, , kubeconfig = '', command = '', identity = '', durationMs = ''] = process.argv;
 /** Milliseconds between two calls of a cluster, by each of the two. */
 const periodMs = 2_000;
 const say = (line: object) => console.log(JSON.stringify(line));
 
-const hub = new KubeConfig();
-hub.loadFromFile(kubeconfig);
+const hub = RestConfig.fromKubeConfig({ path: kubeconfig });
 const env = [{ name: 'REPLICA', value: identity }];
 const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, env } as const;
 const logger = { warn: (_fields: object, warning: string) => say({ warning }) };

@@ -1,13 +1,14 @@
 // A fleet with a hub of its own, in a process of its own: replica.ts faulty|calm. Says how long each change took to its reconcile.
+// `bad` clusters are engaged and not waited for.
 import { once } from 'node:events';
 import { Fleet, type KubernetesObject } from '../../../src/fleet/index.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
-import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
+import { restConfigFor } from '../../fixtures/fleet-hub.ts';
 import { type Address, startDead } from './dead-servers.ts';
 
 export type Order =
-  | { readonly engage: readonly Address[] }
+  | { readonly engage: readonly Address[]; readonly bad?: readonly Address[] }
   | { readonly restartHub: true }
   /** Wait for the reconciles of so many changes, then end. */
   | { readonly finish: number };
@@ -39,7 +40,7 @@ const providers = new CredentialProviders(
   { logger: { warn: () => {} } },
 );
 const dead = await startDead();
-const fleet = new Fleet({ hub: kubeConfigFor(hub, 'hub'), providers, logger: { warn: () => {} } });
+const fleet = new Fleet({ hub: restConfigFor(hub, 'hub'), providers, logger: { warn: () => {} } });
 const latencies = new Map<string, number>();
 fleet.controller<Note>({
   name: 'faults',
@@ -65,7 +66,8 @@ function publish(name: string, provider: string, { url: server, certificateAutho
   });
 }
 
-async function engage(good: readonly Address[]): Promise<void> {
+async function engage(good: readonly Address[], bad: readonly Address[]): Promise<void> {
+  for (const [index, address] of bad.entries()) publish(`bad-${index}`, 'p0', address);
   for (const [index, address] of good.entries()) publish(`good-${index}`, 'p0', address);
   if (isFaulty) {
     for (const [index, address] of dead.addresses.entries()) publish(`dead-${index}`, 'p1', address);
@@ -92,7 +94,7 @@ async function finish(changes: number): Promise<void> {
 
 process.on('message', async (message) => {
   const order = message as Order; // the only thing that fleet.ts sends
-  if ('engage' in order) await engage(order.engage);
+  if ('engage' in order) await engage(order.engage, order.bad ?? []);
   else if ('finish' in order) await finish(order.finish);
   else await hub.restart();
 });

@@ -5,8 +5,8 @@ export interface Arrival {
   deed: Deed;
 }
 
-/** How often one request may arrive, if it changes nothing: the first time, five more, and once with another credential. */
-const most = 7;
+/** How often one request may arrive in all. */
+const most = 11;
 
 /** Every request that a server has seen, by the id in its path. */
 export class Arrivals {

@@ -15,7 +15,10 @@ import { startHostile } from './hostile-server.ts';
 import { LeftOver } from './left-over.ts';
 import { healthyProvider, type Neighbour } from './neighbour.ts';
 
+/** For each time that a request is sent. */
 const requestTimeoutMs = 1_000;
+/** Milliseconds until a request has ended that is sent again ten times. */
+const longestMs = 11 * requestTimeoutMs + 10_000;
 /** Milliseconds for what has to happen at once, on a machine that is busy. */
 const slackMs = 10_000;
 const requests = 80;
@@ -56,6 +59,8 @@ function codeOf(error: unknown, signal: AbortSignal): string | undefined {
   if (error instanceof Own) return "the caller's own";
   if (error instanceof CredentialsError) return error.code;
   if (error instanceof ApiException) return `status ${error.code}`;
+  // client-node's own, for an answer that it cannot parse.
+  if (error instanceof SyntaxError) return 'no JSON';
   // Of fetch, which wraps each error.
   if (error instanceof TypeError && error.cause !== undefined) return codeOf(error.cause, signal);
   return undefined;
@@ -138,7 +143,7 @@ export async function playRound(seed: string, plugins: Plugins, neighbour: Neigh
       },
     );
     const late = new AbortController();
-    const limit = pause(requestTimeoutMs + slackMs, 'late', { signal: late.signal }).catch(() => undefined);
+    const limit = pause(longestMs + slackMs, 'late', { signal: late.signal }).catch(() => undefined);
     if ((await Promise.race([ended, limit])) === 'late')
       faults.push(`${name} has not ended after ${Math.round(performance.now() - began)} ms`);
     late.abort();

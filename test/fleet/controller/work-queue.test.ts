@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
-import type { Job } from '../../../src/fleet/controller/lane.ts';
+import type { Job } from '../../../src/fleet/controller/cluster-queue.ts';
+import { fc } from '../../fixtures/property.ts';
 import { startQueue } from '../../fixtures/work-queue.ts';
 
 describe('turns', () => {
   test('go round the clusters: one that brings very many makes no other wait', () => {
-    const { lane, drain } = startQueue();
-    const busy = lane('busy');
+    const { clusterQueue, drain } = startQueue();
+    const busy = clusterQueue('busy');
     for (let i = 0; i < 1_000; i++) busy.add(`x-${i}`);
-    for (const name of ['a', 'b', 'c']) lane(name).add('y');
+    for (const name of ['a', 'b', 'c']) clusterQueue(name).add('y');
     assert.deepEqual(drain().slice(0, 5), ['busy/x-0', 'a/y', 'b/y', 'c/y', 'busy/x-1']);
   });
 
   test('are for changes first, and one in ten for what the first lists have brought', () => {
-    const { lane, drain } = startQueue();
-    const { add } = lane('a');
-    const other = lane('b');
+    const { clusterQueue, drain } = startQueue();
+    const { add } = clusterQueue('a');
+    const other = clusterQueue('b');
     for (let i = 0; i < 10; i++) other.add(`initial-${i}`, 'initial');
     for (let i = 0; i < 40; i++) add(`change-${i}`);
     const order = drain().map((value) => value.startsWith('a/'));
@@ -30,10 +30,10 @@ describe('turns', () => {
   });
 
   test('are for the first list of every cluster, though each has changes that never end', () => {
-    const { lane, take, clock } = startQueue(1);
+    const { clusterQueue, take, clock } = startQueue(1);
     const names = Array.from({ length: 10 }, (_, index) => `c${index}`);
     for (const name of names) {
-      const { add } = lane(name);
+      const { add } = clusterQueue(name);
       for (let i = 0; i < 20; i++) add(`initial-${i}`, 'initial');
       for (let i = 0; i < 3; i++) add(`change-${i}`);
     }
@@ -43,7 +43,7 @@ describe('turns', () => {
     for (let turn = 0; turn < 2_000; turn++) {
       const job = working.shift();
       assert.ok(job);
-      if (job.rank === 'initial') done.set(job.lane.name, (done.get(job.lane.name) ?? 0) + 1);
+      if (job.rank === 'initial') done.set(job.queue.name, (done.get(job.queue.name) ?? 0) + 1);
       job.done(job.rank === 'change' ? { requeueAfterMs: 0 } : {});
       clock.advance(0);
       working.push(take());
@@ -55,18 +55,18 @@ describe('turns', () => {
   });
 
   test('a change makes an item of the first list rank as a change, and it is worked on once', () => {
-    const { lane, drain } = startQueue();
-    const { add } = lane('a');
+    const { clusterQueue, drain } = startQueue();
+    const { add } = clusterQueue('a');
     for (const key of ['x', 'y', 'z']) add(key, 'initial');
     add('z');
     assert.deepEqual(drain(), ['a/z', 'a/x', 'a/y']);
   });
 
   test('pass a cluster over that has as many items worked on as it may have', () => {
-    const { lane, queue, take } = startQueue(2);
-    const { add } = lane('a');
+    const { clusterQueue, queue, take } = startQueue(2);
+    const { add } = clusterQueue('a');
     for (const key of ['1', '2', '3']) add(key);
-    lane('b').add('1');
+    clusterQueue('b').add('1');
     const jobs = [take(), take(), take()];
     assert.deepEqual(
       jobs.map(({ value }) => value),
@@ -78,8 +78,8 @@ describe('turns', () => {
   });
 
   test('leave a slow cluster one place, until it is slow no more', () => {
-    const { lane, queue, take } = startQueue(3);
-    const { lane: slow, add } = lane('a');
+    const { clusterQueue, queue, take } = startQueue(3);
+    const { clusterQueue: slow, add } = clusterQueue('a');
     slow.slow(true);
     for (const key of ['1', '2', '3']) add(key);
     const first = take();
@@ -93,8 +93,8 @@ describe('turns', () => {
 
 describe('a cluster that has gone', () => {
   test('leaves no item and no timer, and what is worked on comes to nothing', () => {
-    const { lane, queue, take, clock } = startQueue();
-    const { lane: gone, add } = lane('a');
+    const { clusterQueue, queue, take, clock } = startQueue();
+    const { clusterQueue: gone, add } = clusterQueue('a');
     for (const key of ['1', '2', '3']) add(key);
     take().done({ failed: true });
     const working = take();
@@ -108,7 +108,7 @@ describe('a cluster that has gone', () => {
 
   test('that is not ready yet keeps its items', () => {
     const { queue } = startQueue();
-    const paused = queue.lane('a');
+    const paused = queue.queueOf('a');
     paused.add('x', 'a/x', 'initial');
     assert.equal(queue.take(), undefined);
     paused.resume();
@@ -118,8 +118,8 @@ describe('a cluster that has gone', () => {
 
 describe('places', () => {
   test('are never more than there may be, and each goes to who waits', () => {
-    const { lane, queue, take } = startQueue(4, 8);
-    for (const name of ['a', 'b', 'c', 'd']) for (let i = 0; i < 4; i++) lane(name + i).add('x');
+    const { clusterQueue, queue, take } = startQueue(4, 8);
+    for (const name of ['a', 'b', 'c', 'd']) for (let i = 0; i < 4; i++) clusterQueue(name + i).add('x');
     const jobs = Array.from({ length: 8 }, take);
     assert.equal(queue.take(), undefined);
     assert.equal(queue.working, 8);
@@ -131,14 +131,14 @@ describe('places', () => {
   });
 
   test('are kept for clusters that have none: however many hang, the next one is worked on', () => {
-    const { lane, queue, take } = startQueue(4, 100);
+    const { clusterQueue, queue, take } = startQueue(4, 100);
     for (let cluster = 0; cluster < 25; cluster++) {
-      const { add } = lane(`hung-${cluster}`);
+      const { add } = clusterQueue(`hung-${cluster}`);
       for (let i = 0; i < 8; i++) add(`${i}`);
     }
     for (let i = 0; i < 75; i++) take();
     assert.equal(queue.take(), undefined);
-    const { add } = lane('healthy');
+    const { add } = clusterQueue('healthy');
     for (let i = 0; i < 10; i++) {
       add(`${i}`);
       const job = take();
@@ -149,9 +149,9 @@ describe('places', () => {
   });
 
   test('that are kept are closed to a cluster that was too slow, until it ends its work in time', () => {
-    const { lane, queue, take } = startQueue(4, 4);
-    const [slow, hung] = [lane('slow'), lane('hung')];
-    slow.lane.slow(true);
+    const { clusterQueue, queue, take } = startQueue(4, 4);
+    const [slow, hung] = [clusterQueue('slow'), clusterQueue('hung')];
+    slow.clusterQueue.slow(true);
     for (let i = 0; i < 3; i++) hung.add(`${i}`);
     const held = [take(), take(), take()];
     slow.add('x');
@@ -164,20 +164,20 @@ describe('places', () => {
     take();
     slow.add('x');
     assert.equal(queue.take(), undefined);
-    slow.lane.slow(false);
+    slow.clusterQueue.slow(false);
     assert.equal(take().value, 'slow/x');
   });
 
   test('are all taken where more clusters hang at once than are kept, until each of them was too slow once', () => {
-    const { queue, lane, take } = startQueue(4, 100);
-    const hung = Array.from({ length: 100 }, (_, i) => lane(`hung-${i}`));
+    const { queue, clusterQueue, take } = startQueue(4, 100);
+    const hung = Array.from({ length: 100 }, (_, i) => clusterQueue(`hung-${i}`));
     for (const { add } of hung) for (let i = 0; i < 40; i++) add(`item-${i}`);
-    const healthy = lane('healthy');
+    const healthy = clusterQueue('healthy');
     /** Everything that there is a place for; then the time of those that hang is over. */
     const round = () => {
       const jobs: Job<string>[] = [];
       for (let job = queue.take(); job; job = queue.take()) jobs.push(job);
-      for (const { lane } of jobs) lane.slow(lane !== healthy.lane);
+      for (const { queue: one } of jobs) one.slow(one !== healthy.clusterQueue);
       return jobs;
     };
     let jobs = round();
@@ -203,8 +203,8 @@ describe('places', () => {
   });
 
   test('that are free go by turns to those that have waited for them and those that come', () => {
-    const { lane, queue, take } = startQueue(4, 4);
-    const [busy, other] = [lane('busy'), lane('other')];
+    const { clusterQueue, queue, take } = startQueue(4, 4);
+    const [busy, other] = [clusterQueue('busy'), clusterQueue('other')];
     for (let i = 0; i < 8; i++) busy.add(`${i}`);
     const held = Array.from({ length: 3 }, take);
     assert.equal(queue.take(), undefined);
@@ -213,7 +213,7 @@ describe('places', () => {
       other.add(`${i}`);
       held.shift()?.done({});
       for (let job = queue.take(); job; job = queue.take()) {
-        seen.push(job.lane.name);
+        seen.push(job.queue.name);
         held.push(job);
       }
     }
@@ -222,8 +222,8 @@ describe('places', () => {
 });
 
 test('work that is let go gives its place back, and its item to nobody', () => {
-  const { lane, queue, take } = startQueue(1);
-  const { add } = lane('a');
+  const { clusterQueue, queue, take } = startQueue(1);
+  const { add } = clusterQueue('a');
   add('x');
   add('y');
   const stuck = take();
@@ -238,13 +238,13 @@ test('work that is let go gives its place back, and its item to nobody', () => {
 test('whatever happens, no item is lost, and none is worked on by two', () => {
   const step = fc.record({
     what: fc.constantFrom('add', 'add', 'add initial', 'take', 'take', 'succeed', 'fail', 'requeue', 'time', 'release'),
-    lane: fc.constantFrom('a', 'b', 'c'),
+    cluster: fc.constantFrom('a', 'b', 'c'),
     key: fc.constantFrom('1', '2', '3', '4'),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const { clock, queue, lane } = startQueue(2, 5);
-      const lanes = { a: lane('a'), b: lane('b'), c: lane('c') };
+      const { clock, queue, clusterQueue } = startQueue(2, 5);
+      const queues = { a: clusterQueue('a'), b: clusterQueue('b'), c: clusterQueue('c') };
       const wanted = new Set<string>();
       /** When an item is wanted whatever happens. */
       const promised = new Map<string, number>();
@@ -269,10 +269,10 @@ test('whatever happens, no item is lost, and none is worked on by two', () => {
         }
         next[1].done(outcome);
       };
-      for (const { what, lane: name, key } of steps) {
+      for (const { what, cluster: name, key } of steps) {
         if (what === 'add' || what === 'add initial') {
           wanted.add(`${name}/${key}`);
-          lanes[name as 'a'].add(key, what === 'add' ? 'change' : 'initial'); // one of the three
+          queues[name as 'a'].add(key, what === 'add' ? 'change' : 'initial'); // one of the three
         } else if (what === 'take') take();
         else if (what === 'succeed') end({});
         else if (what === 'fail') end({ failed: true });

@@ -174,14 +174,14 @@ describe('an informer', () => {
     server.endWatches();
     clock.advance(await clock.waiting((ms) => ms === 800));
     await clock.waiting((ms) => ms === 1_600);
-    assert.equal(maps.trouble?.reason, 'server_error');
-    assert.match(maps.trouble.message, /etcd is away/);
+    assert.equal(maps.problem?.reason, 'server_error');
+    assert.match(maps.problem.message, /etcd is away/);
     assert.deepEqual(names(maps.list()), ['a']);
     server.misbehave = () => false;
     clock.advance(1_600);
     await server.watched();
     await clock.waiting((ms) => ms > 100_000);
-    assert.equal(maps.trouble, undefined);
+    assert.equal(maps.problem, undefined);
   });
 
   test('outlives a transform, an indexer and a listener that throw', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { type InformerEvent, Pending } from '../../../src/fleet/informer/pending.ts';
 import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
+import { fc } from '../../fixtures/property.ts';
 
 const object = (name: string, uid: string, resourceVersion: string): KubernetesObject => ({
   apiVersion: 'v1',

@@ -81,11 +81,11 @@ describe('an informer', () => {
     await maps.synced();
     await server.watched();
     server.apply(map('a', { v: '2' }));
-    await until(t, () => maps.trouble !== undefined);
-    assert.equal(maps.trouble?.reason, 'other');
+    await until(t, () => maps.problem !== undefined);
+    assert.equal(maps.problem?.reason, 'other');
     assert.match(warnings.join('\n'), /the informer of ConfigMap begins again.*: no version/);
     clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 2_000));
-    await until(t, () => maps.get('a', 'default')?.data?.v === '2' && maps.trouble === undefined);
+    await until(t, () => maps.get('a', 'default')?.data?.v === '2' && maps.problem === undefined);
     server.apply(map('b'));
     await until(t, () => maps.list().length === 2);
   });
@@ -109,6 +109,36 @@ describe('an informer', () => {
     const maps = informer({ transform });
     await maps.synced();
     assert.deepEqual(names(maps.list()), []);
+  });
+
+  test('keeps its cache as it was where a later list has no end, and takes the next one that has', async (t) => {
+    const { server, informer, clock, watching } = await startInformers(t);
+    server.streamingList = false;
+    server.apply(map('a'));
+    const maps = informer({ maxObjects: 50 });
+    await maps.synced();
+    await watching();
+    let isEndless = true;
+    server.misbehave = ({ path, query }, response) => {
+      if (!isEndless || !path.endsWith('/configmaps') || query.has('watch')) return false;
+      const from = Number(query.get('continue'));
+      const items = Array.from({ length: 20 }, (_, i) => sent(`endless-${from + i}`, 90));
+      response.end(listOf(100, items, { continue: String(from + 20) }));
+      return true;
+    };
+    const told: string[] = [];
+    maps.subscribe(({ key }) => told.push(key));
+    clock.advance(20_000);
+    server.endWatches();
+    server.apply(map('b'));
+    server.compact();
+    await until(t, () => maps.problem?.reason === 'too_large');
+    assert.deepEqual(names(maps.list()), ['a']);
+    isEndless = false;
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
+    await until(t, () => maps.problem === undefined);
+    assert.deepEqual(names(maps.list()), ['a', 'b']);
+    assert.deepEqual(told, ['default/b']);
   });
 
   test('takes what a restored server says, though its versions are those of other contents', async (t) => {

@@ -9,11 +9,11 @@ import { until } from '../../fixtures/until.ts';
 
 describe('a cluster in Backoff', () => {
   for (const [how, state] of [
-    ['hangs', 'CREDENTIAL/TIMEOUT'],
+    ['hangs', 'CREDENTIAL/PLUGIN_TIMEOUT'],
     ['gives what the cluster refuses', 'REQUEST/STATUS_401'],
   ] as const) {
     test(`is tried at once when its plugin, which ${how}, is replaced`, async (t) => {
-      const { publish, spoke, plugin, run } = await startHub(t);
+      const { publish, spoke, plugin, run } = await startHub(t, { timeoutMs: 5_000 });
       const clock = new ManualClock();
       const script = (line: string) => `#!/bin/sh\n${line}\n`;
       const answer = (token: string) =>
@@ -25,8 +25,6 @@ describe('a cluster in Backoff', () => {
       await put(how === 'hangs' ? 'exec sleep 60' : answer('token-of-yesterday'));
       publish('one', await spoke());
       const fleet = run({ clock });
-      await until(t, () => stateOf(fleet, 'one') !== 'none' && stateOf(fleet, 'one') !== 'Engaging RESOLVE');
-      if (how === 'hangs') clock.advance(60_000);
       await until(t, () => stateOf(fleet, 'one') === `Backoff ${state}`);
       await put(answer('token-1'));
       await until(t, () => isEngaged(fleet, 'one'));

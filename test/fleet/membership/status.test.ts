@@ -40,7 +40,7 @@ describe('the message of a cluster, in the list and in an event,', () => {
     const reasonsOf = () => new Set(fleet.list().map(({ reason }) => reason));
     const wanted = ['CONTROL_PLANE_UNHEALTHY', 'SAME_CLUSTER', 'HANDLERS/HANDLER_FAILED', 'WATCH_FAILING'];
     await until(t, () => {
-      const failing = [...kinds.informers].filter(({ trouble }) => trouble).length;
+      const failing = [...kinds.informers].filter(({ problem }) => problem).length;
       return failing === 40 && wanted.every((reason) => reasonsOf().has(reason));
     });
     for (const { message, reason } of [...fleet.list(), ...events]) {

@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type ObjectReading, readWatchEvent } from '../../../src/fleet/reflect/events.ts';
-import { ItemSplitter } from '../../../src/fleet/reflect/item-splitter.ts';
-import { Lines } from '../../../src/fleet/reflect/lines.ts';
+import { Lines, linesOf } from '../../../src/fleet/reflect/lines.ts';
 import { MalformedResponse } from '../../../src/fleet/reflect/malformed.ts';
-import { growth } from '../../fixtures/cpu-time.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;
@@ -18,7 +16,7 @@ const read = (body: string, size = 65_536) => {
   const bytes = Buffer.from(body);
   const events: unknown[] = [];
   for (let at = 0; at < bytes.length; at += size) {
-    for (const line of lines.push([bytes.subarray(at, at + size)])) events.push(readWatchEvent(line, reading));
+    for (const line of linesOf(lines.push([bytes.subarray(at, at + size)]))) events.push(readWatchEvent(line, reading));
   }
   return events.length;
 };
@@ -61,7 +59,7 @@ describe('an object of a watch', () => {
     }
   }
 
-  test('is trouble of its cluster where it is too large: the watch is listed again, and the log says why', async (t) => {
+  test('is a problem of its cluster if it is too large: the watch is listed again, and the log says why', async (t) => {
     const { server, watching, take, next, warnings, restarts, clock } = await startReflector(t);
     assert.deepEqual(await take(2), ['Init', 'InitDone']);
     const again = next();
@@ -75,16 +73,6 @@ describe('an object of a watch', () => {
     );
     assert.match(warnings.join(), /one of its objects is larger than 10 MiB, which no API server stores/);
   });
-});
-
-test('an item of a list has the same bounds', () => {
-  const splitter = new ItemSplitter();
-  const list = Buffer.from(
-    `{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"},"data":${text(11 * MiB)}`,
-  );
-  assert.throws(() => {
-    for (let at = 0; at < list.length; at += 65_536) splitter.push(list.subarray(at, at + 65_536));
-  }, /larger than 10 MiB/);
 });
 
 describe('what comes byte by byte', () => {
@@ -104,27 +92,6 @@ describe('what comes byte by byte', () => {
     const lines = new Lines();
     const each = kept((piece) => lines.push([piece]));
     assert.ok(each < 10, `${each} bytes`);
-    assert.deepEqual(lines.push([Buffer.from('\n')]), ['x'.repeat(bytes)]);
+    assert.deepEqual(linesOf(lines.push([Buffer.from('\n')])), ['x'.repeat(bytes)]);
   });
-
-  test('is kept as bytes: the item of a list', () => {
-    const splitter = new ItemSplitter();
-    splitter.push(Buffer.from('{"items":[{"x":"'));
-    const each = kept((piece) => splitter.push(piece));
-    assert.ok(each < 10, `${each} bytes`);
-    assert.equal(splitter.push(Buffer.from('"}]}')), `[{"x":"${'x'.repeat(bytes)}"}]`);
-  });
-});
-
-test('what stands before the items takes time by its length, also where it is full of lists', () => {
-  const prepare = (length: number) => {
-    const chunk = Buffer.from('"x":[],'.repeat(length));
-    return () => {
-      const splitter = new ItemSplitter();
-      splitter.push(Buffer.from('{'));
-      for (let at = 0; at < chunk.length; at += 65_536) splitter.push(chunk.subarray(at, at + 65_536));
-    };
-  };
-  const grown = growth(prepare, { length: 2_000, factor: 8, most: 3 });
-  assert.ok(grown < 3, `${grown} times as long`);
 });

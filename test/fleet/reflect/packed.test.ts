@@ -18,7 +18,7 @@ interface Packed {
 
 const unasked = (what: string, encoding: string) =>
   new RegExp(
-    `^${what}.* the answer: it is packed \\(${encoding}\\), and nobody asked for that: see what stands between$`,
+    `^${what}.* the answer: it is compressed \\(${encoding}\\), which this client did not request: check the proxies and gateways in between$`,
   );
 const table: Readonly<Record<string, Packed>> = {
   'a watch': {

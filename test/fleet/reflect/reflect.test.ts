@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { systemClock } from '../../../src/fleet/clock.ts';
 import { type ReflectOptions, reflect } from '../../../src/fleet/reflect/reflect.ts';
 import { refuse } from '../../fixtures/config-map-server.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
@@ -216,19 +215,6 @@ describe('a reflector', () => {
       assert.deepEqual(reflector.clock.waits, []);
     }
   });
-
-  for (const broken of ['now', 'uptime', 'after'] as const) {
-    test(`goes on with the machine's time where its clock's ${broken} throws`, async (t) => {
-      const clock = {
-        ...systemClock,
-        [broken]: () => {
-          throw new Error('the clock is broken');
-        },
-      };
-      const { take } = await startReflector(t, { clock });
-      assert.deepEqual(await take(2), ['Init', 'InitDone']);
-    });
-  }
 
   test('with options that are none is refused, with all that is wrong', async (t) => {
     const wrong = { apiVersion: undefined, kind: '', onRestart: 5, signal: {}, nameSpace: 'default' };

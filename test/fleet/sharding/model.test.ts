@@ -1,8 +1,8 @@
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { play, rare, schedules } from '../../model/schedule.ts';
+import { fc } from '../../fixtures/property.ts';
+import { absences, outlast, play, rare, schedules } from '../../model/schedule.ts';
 
-// `npm run test:model` plays ten thousand.
+// `npm run test:faults -- model` plays ten thousand.
 test('whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => {
@@ -10,4 +10,8 @@ test('whatever happens to replicas, hub and network, two never own one shard, an
     }),
     { numRuns: 15, examples: rare.map((schedule) => [schedule]) },
   );
+});
+
+test('a hub that is away for less than ten seconds changes nothing, whenever that is', async () => {
+  await fc.assert(fc.asyncProperty(absences, outlast), { numRuns: 100 });
 });

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiServer } from '../../../src/fleet/api-server.ts';
 import { FleetError } from '../../../src/fleet/index.ts';
-import { labelsOf } from '../../../src/fleet/sharding/names.ts';
-import { kubeConfigFor } from '../../fixtures/fleet-hub.ts';
+import {
+  labelsOf,
+  replicaAnnotations,
+  replicaLeaseName,
+  sessionName,
+  shardLeaseName,
+} from '../../../src/fleet/sharding/names.ts';
+import { restConfigFor } from '../../fixtures/fleet-hub.ts';
 import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -13,29 +19,29 @@ describe('replicas that share a fleet beside others that are dead, or not like t
   test('replace one that is dead after the duration of its Leases', async (t) => {
     const { hub, start } = await startReplicas(t, clusters);
     const renewTime = '2026-01-01T00:00:00.000000Z';
-    const lease = (name: string, role: string, annotations: Record<string, string> = {}) => ({
+    const lease = (name: string, role: 'shard' | 'replica', annotations: Readonly<Record<string, string>> = {}) => ({
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: {
         namespace: 'default',
-        name: `shared-${name}`,
-        labels: { 'clusterprofile-credentials/fleet': 'shared', 'clusterprofile-credentials/role': role },
+        name,
+        labels: labelsOf('shared', role),
         annotations,
       },
       spec: {
-        holderIdentity: 'dead_0',
+        holderIdentity: sessionName('dead', '0', 1),
         leaseDurationSeconds: 30,
         renewTime,
         acquireTime: renewTime,
         leaseTransitions: 0,
       },
     });
-    const facts = { identity: 'dead', shards: '8', weight: '1' };
-    const named = Object.entries(facts).map(([key, value]) => [`clusterprofile-credentials/${key}`, value]);
-    hub.add([
-      lease('peer-dead', 'peer', Object.fromEntries(named)),
-      ...Array.from({ length: 8 }, (_, shard) => lease(`shard-${shard}`, 'shard')),
-    ]);
+    const dead = lease(
+      replicaLeaseName('shared', 'dead'),
+      'replica',
+      replicaAnnotations({ identity: 'dead', shards: 8, weight: 1 }),
+    );
+    hub.add([dead, ...Array.from({ length: 8 }, (_, shard) => lease(shardLeaseName('shared', shard), 'shard'))]);
     const one = start('one');
     one.run();
     await until(t, () => one.fleet.list().filter(({ owner }) => owner === 'dead').length === clusters);
@@ -43,10 +49,10 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await one.passUntil(() => engagedIn(one.fleet).length > 0);
     assert.ok(one.clock.uptime() - started >= 30_000);
     await shared(t, clusters, one);
-    await until(t, () => hub.get(lease('peer-dead', 'peer')) === undefined);
+    await one.passUntil(() => hub.get(dead) === undefined);
   });
 
-  test('refuse to start beside one that believes in another number of shards', async (t) => {
+  test('refuse to start beside one that has another number of shards', async (t) => {
     const { hub, start } = await startReplicas(t, 2);
     const [one, two] = [start('one'), start('two', { shards: 16 })];
     one.run();
@@ -55,7 +61,7 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     const peers = () =>
       hub
         .list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' })
-        .filter(({ metadata }) => metadata.name.includes('-peer-'));
+        .filter(({ metadata }) => metadata.name.includes('-replica-'));
     await until(t, () => peers().length === 2);
     // It has seen the Lease of the other one; now it sees that this one lives.
     let ended = false;
@@ -66,7 +72,7 @@ describe('replicas that share a fleet beside others that are dead, or not like t
       assert.equal(error.code, 'SHARDS_DIFFER');
       assert.match(
         error.message,
-        /^two believes in 16 shards, and one in 8: .* Give all replicas the same sharding\.shards/,
+        /^two is configured with 16 shards, and one with 8: .* Give all replicas the same sharding\.shards/,
       );
       return true;
     });
@@ -83,8 +89,8 @@ describe('replicas that share a fleet beside others that are dead, or not like t
         kind: 'Lease',
         metadata: {
           namespace: 'default',
-          name: 'shared-peer-0123456789abcdef',
-          labels: labelsOf('shared', 'peer'),
+          name: 'shared-replica-0123456789abcdef',
+          labels: labelsOf('shared', 'replica'),
         },
         spec: { holderIdentity: 'x', leaseDurationSeconds: 3_600, renewTime },
       });
@@ -94,7 +100,7 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await shared(t, 2, one);
   });
 
-  test('wait before they give a shard away again whose Lease others write each time, and say so', async (t) => {
+  test('wait before they release a shard again whose Lease others write each time, and say so', async (t) => {
     const { hub, start } = await startReplicas(t, 2);
     const warnings: string[] = [];
     const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
@@ -103,15 +109,15 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await shared(t, 2, one);
     hub.failNext(409, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
     start('two').run();
-    await until(t, () => warnings.some((line) => /it was changed by others each time/.test(line)));
+    await until(t, () => warnings.some((line) => /another process changed it at the same time/.test(line)));
   });
 
-  test('wait for a dead one that believes in another number of shards, without asking the hub all the time', async (t) => {
+  test('wait for a dead one that has another number of shards, without asking the hub all the time', async (t) => {
     const { hub, start } = await startReplicas(t, 2);
     const one = start('one');
     one.run();
     const isPeer = ({ metadata: { name } }: { readonly metadata: { readonly name: string } }) =>
-      name.includes('-peer-');
+      name.includes('-replica-');
     const peers = () => hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).filter(isPeer);
     await shared(t, 2, one);
     const [dead] = peers();
@@ -131,7 +137,7 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await until(t, () => lists > 0);
     lists = 0;
     // As many answers as these could have come for lists.
-    const other = new ApiServer(kubeConfigFor(hub, 'hub'));
+    const other = new ApiServer(restConfigFor(hub, 'hub'));
     for (let asked = 0; asked < 50; asked++) await (await other.get('/version', { signal: t.signal })).body.dump();
     assert.ok(lists <= 2, `${lists} lists`);
     await two.passUntil(() => two.clock.uptime() - began >= 35_000);
@@ -147,30 +153,112 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await shared(t, clusters, one);
     two.run();
     await until(t, () =>
-      warnings.some((line) => /another process \(one_[0-9a-f]{8}\) has the identity one/.test(line)),
+      warnings.some((line) => /another process \(one_[0-9a-f]{8}-1\) has the identity one/.test(line)),
     );
     assert.deepEqual(engagedIn(two.fleet), []);
     await until(t, () => two.fleet.list().every(({ owner }) => owner === 'one'));
   });
 
-  test('wait for a foreign holder as long as any replica may live, whatever its Lease says', async (t) => {
+  test('wait for the duration of a Lease that they cannot see renewed, for twice their own at most', async (t) => {
+    const session = sessionName('other', '0', 1);
     for (const [leaseDurationSeconds, least] of [
+      // The replica has no Lease.
+      [undefined, 30_000],
       [1, 30_000],
-      [86_400, 600_000],
+      [2 ** 31 - 1, 60_000],
     ] as const) {
       const { hub, start } = await startReplicas(t, 1);
-      const metadata = { namespace: 'default', name: 'shared-shard-0', labels: labelsOf('shared', 'shard') };
-      const spec = { holderIdentity: 'somebody', leaseDurationSeconds };
-      hub.add({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+      const lease = (name: string, role: 'shard' | 'replica') => ({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: {
+          namespace: 'default',
+          name,
+          labels: labelsOf('shared', role),
+          annotations: replicaAnnotations({ identity: 'other', shards: 1, weight: 1 }),
+        },
+        spec: { holderIdentity: session, leaseDurationSeconds: leaseDurationSeconds ?? 30 },
+      });
+      const shard = lease(shardLeaseName('shared', 0), 'shard');
+      hub.add(shard);
+      if (leaseDurationSeconds) hub.add(lease(replicaLeaseName('shared', 'other'), 'replica'));
       const one = start('one', { shards: 1 });
       one.run();
-      await until(t, () => one.fleet.list().some(({ owner }) => owner === 'somebody'));
+      await until(
+        t,
+        () =>
+          hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).length > 2 - Number(!leaseDurationSeconds),
+      );
       const began = one.clock.uptime();
-      one.clock.advance(least - 5_000);
-      await one.passUntil(() => engagedIn(one.fleet).length > 0);
+      const holder = () => String(Object(hub.get(shard)?.spec).holderIdentity);
+      await one.passUntil(() => holder().startsWith('one_'));
       const waited = one.clock.uptime() - began;
-      // How long the fleet takes to engage it is not known.
-      assert.ok(waited >= least && waited < 3_600_000, `${leaseDurationSeconds} s: ${waited} ms`);
+      assert.ok(waited >= least && waited < least + 10_000, `${leaseDurationSeconds} s: ${waited} ms`);
     }
+  });
+});
+
+describe('replicas whose Leases are edited by hand', () => {
+  const leases = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
+
+  test('write removed labels and deleted Leases of shards again, and go on with their work', async (t) => {
+    const { hub, start } = await startReplicas(t, clusters);
+    const [one, two] = [start('one'), start('two')];
+    one.run();
+    two.run();
+    await shared(t, clusters, one, two);
+    const signals = [one, two].flatMap(({ fleet }) => engagedIn(fleet).map((name) => fleet.get(name).signal));
+    const isComplete = () => {
+      const all = hub.list(leases);
+      return all.length === 10 && all.every(({ metadata }) => Object.keys(metadata.labels ?? {}).length === 2);
+    };
+    assert.ok(isComplete());
+    for (const lease of hub.list(leases)) {
+      const { name, namespace = '', annotations = {} } = lease.metadata;
+      if (name.startsWith('shared-shard-') && Number(name.slice(-1)) % 2 === 0) hub.delete(lease);
+      else hub.set({ ...lease, metadata: { name, namespace, annotations } });
+    }
+    await until(t, isComplete);
+    for (const { clock } of [one, two]) clock.advance(7_000);
+    await shared(t, clusters, one, two);
+    assert.deepEqual(new Set(signals.map(({ aborted }) => aborted)), new Set([false]));
+  });
+
+  test('take the shards of one that died when the labels of its Leases had been removed, after one duration', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const session = sessionName('dead', '0', 1);
+    const lease = (name: string, annotations: Readonly<Record<string, string>>) => ({
+      ...leases,
+      metadata: { namespace: 'default', name, annotations },
+      spec: { holderIdentity: session, leaseDurationSeconds: 30 },
+    });
+    hub.add([
+      lease(replicaLeaseName('shared', 'dead'), replicaAnnotations({ identity: 'dead', shards: 2, weight: 1 })),
+      lease(shardLeaseName('shared', 0), {}),
+      {
+        ...lease(shardLeaseName('shared', 1), {}),
+        metadata: { namespace: 'default', name: shardLeaseName('shared', 1), labels: labelsOf('shared', 'shard') },
+      },
+    ]);
+    const one = start('one', { shards: 2 });
+    const began = one.clock.uptime();
+    one.run();
+    const holders = () => hub.list(leases).map(({ spec }) => String(Object(spec).holderIdentity));
+    await one.passUntil(() => holders().every((holder) => holder.startsWith('one_')));
+    const waited = one.clock.uptime() - began;
+    assert.ok(waited >= 30_000 && waited < 45_000, `${waited} ms`);
+  });
+
+  test('begin a new session where their own Lease is deleted, and have their shards again at once', async (t) => {
+    const { hub, start } = await startReplicas(t, clusters);
+    const one = start('one');
+    one.run();
+    await shared(t, clusters, one);
+    const own = () => hub.list(leases).find(({ metadata: { name } }) => name.startsWith('shared-replica-'));
+    hub.delete(own() ?? assert.fail('it has none'));
+    await until(t, () => String(Object(own()?.spec).holderIdentity).endsWith('-2'));
+    await shared(t, clusters, one);
+    const holders = new Set(hub.list(leases).map(({ spec }) => String(Object(spec).holderIdentity)));
+    assert.equal(holders.size, 1);
   });
 });

@@ -40,7 +40,8 @@ test('a new kubeconfig has a cluster, a user that execs this program, and a cont
             apiVersion: 'client.authentication.k8s.io/v1',
             command: 'clusterprofile',
             args: ['credential', 'fleet/a', '--context', 'hub'],
-            installHint: 'npm install -g clusterprofile-credentials',
+            installHint:
+              'npm install -g clusterprofile-credentials, or from a checkout: npm pack && npm install -g ./clusterprofile-credentials-*.tgz',
             interactiveMode: 'IfAvailable',
             provideClusterInfo: true,
           },
@@ -119,25 +120,12 @@ describe('an existing kubeconfig', () => {
     assert.throws(() => mergeKubeconfig(foreign, [entry('fleet/a')]), MergeProblem);
   });
 
-  for (const scalar of [
-    '0xABCDEF0123456789ABCDEF01',
-    '5034e9012345',
-    '0o17',
-    '007',
-    '1_000',
-    '+1.50',
-    '.Inf',
-    'Yes',
-    'NULL',
-    '~',
-    '!!float 1E400',
-    '12:30:00',
-  ]) {
-    test(`keeps the token ${scalar} as it is written`, () => {
+  test('keeps tokens as they are written, whatever YAML reads them as', () => {
+    for (const scalar of ['0xABCDEF0123456789ABCDEF01', '5034e9012345', '007', '1_000', '.Inf', 'Yes', '12:30:00']) {
       const text = `users:\n- name: lab\n  user:\n    token: ${scalar} # of the lab\n    ${scalar}: key\n`;
-      assert.ok(mergeKubeconfig(text, [entry('fleet/a')]).text.includes(text));
-    });
-  }
+      assert.ok(mergeKubeconfig(text, [entry('fleet/a')]).text.includes(text), scalar);
+    }
+  });
 
   test('gets no character that a terminal acts on: contexts and paths with such are written with escapes', () => {
     const name = 'a\u001b[2J\u009b1m\u202eb\u2028\u{e0001}';
@@ -162,21 +150,9 @@ describe('an existing kubeconfig', () => {
     assert.match(mergeKubeconfig('x: {a: , b: 0xAB}\n', [entry('fleet/a')]).text, /^x: \{ a: null, b: 0xAB \}$/m);
   });
 
-  test('is refused where an entry of that name, or a list, is behind an alias or <<', () => {
-    const own = mergeKubeconfig(undefined, [entry('fleet/a')]).text;
-    const anchored = own.replace('    server: ', '    server: &s ');
-    for (const text of [
-      'x: &b { name: fleet/a@hub, user: {} }\nusers: [ *b ]\n',
-      'x: &b { name: fleet/a@hub }\nusers:\n- <<: *b\n  user: {}\n',
-      'x: &n fleet/a@hub\nusers:\n- name: *n\n',
-      'x: &u []\nusers: *u\n',
-      'x: &u { users: [{ name: lab }] }\n<<: *u\n',
-      'users: [ *nothing ]\n',
-      `${anchored}x: *s\n`,
-    ])
+  test('with an alias is refused', () => {
+    for (const text of ['x: &u []\nusers: *u\n', 'x: &b { name: lab }\nusers:\n- <<: *b\n', 'users: [ *nothing ]\n'])
       assert.throws(() => mergeKubeconfig(text, [entry('fleet/a')]), MergeProblem, text);
-    const others = 'x: &b\n  name: lab\nusers:\n- *b\n';
-    assert.ok(mergeKubeconfig(others, [entry('fleet/a')]).text.startsWith(others));
   });
 
   test('is refused where the entry of that name reads another file or hub', () => {

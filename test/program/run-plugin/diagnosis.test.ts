@@ -83,7 +83,7 @@ describe("a plugin's answer", () => {
     [
       'other fields, whose names are not shown',
       answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z', [secret]: 1 }),
-      /^its status has 1 more field that clients pass over$/,
+      /^its status has 1 more field that clients ignore$/,
     ],
   ] as const) {
     test(`with ${what} is warned of`, () => {

@@ -112,7 +112,7 @@ describe('clusterprofile check', () => {
       page: /FAIL {2}authentication .* it does not answer as a Kubernetes API server does \(status 200\)/,
       anonymous: /FAIL {2}authentication .* did not look at the credential/,
       forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
-      old: /- {5}identity .* the cluster cannot tell it\n.*v1\.26\.0/,
+      old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
       none: /FAIL {2}version /,
       empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,

@@ -74,8 +74,13 @@ describe('clusterprofile get', () => {
         /^error: the hub https:\S+ refuses the credential of kubeconfig \S+, context hub: Unauthorized\nhint: {2}log in again/,
         4,
       ],
-      [[], { KUBECONFIG: two }, /^error: kubeconfig .*current-context/, 3],
-      [['--context', 'hbu'], env, /^error: kubeconfig .* names "hbu", which is not in contexts; there are hub$/, 3],
+      [[], { KUBECONFIG: two }, /^error \[KUBECONFIG_INVALID\]: kubeconfig .*current-context/, 3],
+      [
+        ['--context', 'hbu'],
+        env,
+        /^error \[KUBECONFIG_INVALID\]: kubeconfig .* names "hbu", which is not in contexts; there are hub$/,
+        3,
+      ],
       [
         ['-f', '-', '--context', 'hub'],
         env,
@@ -100,7 +105,7 @@ describe('clusterprofile get', () => {
     const away = await runProgram(t, ['get'], { env });
     assert.match(
       away.stderr,
-      /^error: the hub cannot be asked: kubeconfig \S+, context hub, https:\S+: nothing listens there/,
+      /^error \[CONNECT_FAILED\]: the hub cannot be asked: kubeconfig \S+, context hub, https:\S+: nothing listens there/,
     );
     assert.deepEqual([forbidden.exitCode, away.exitCode], [4, 4]);
   });

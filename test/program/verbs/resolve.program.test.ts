@@ -71,7 +71,11 @@ describe('clusterprofile resolve', () => {
   test('says why a profile is not served, which names there are, and what it needs to know', async (t) => {
     const flag = ['--clusterprofile-access-provider', 'google=/p'];
     for (const [args, expected, code] of [
-      [['fleet/spoke-2', ...flag], /^error: ClusterProfile fleet\/spoke-2: status: is missing/, 10],
+      [
+        ['fleet/spoke-2', ...flag],
+        /^error \[NO_MATCHING_PROVIDER\]: ClusterProfile fleet\/spoke-2: status: is missing/,
+        10,
+      ],
       [
         ['spoke-2', ...flag],
         /is the name of more than one ClusterProfile: fleet\/spoke-2, lab\/spoke-2\nhint: {2}write NAMESPACE\/NAME$/,

@@ -20,14 +20,14 @@ test('run-plugin says what a plugin answers, and never the credential', async (t
   assert.equal(text.exitCode, 0);
   const lines = text.stdout
     .replace(/after \d+ ms/, 'after N ms')
-    .replace(/in \d+ days/, 'in N days')
+    .replace(/in \d+ d$/m, 'in N d')
     .split('\n');
   assert.deepEqual(lines, [
     `plugin      ${good.command}`,
-    'told        client.authentication.k8s.io/v1, no cluster',
+    'input       client.authentication.k8s.io/v1, no cluster',
     'run         exit code 0 after N ms, 160 bytes on stdout, 26 bytes on stderr',
     'credential  a token',
-    'expires     2999-01-01T00:00:00Z, in N days',
+    'expires     2999-01-01T00:00:00Z, in N d',
     'stderr      got [redacted]',
     'warning: it writes its credential on stderr too, which clients log: write nothing secret there',
     'ok: a client takes the answer',
@@ -72,9 +72,9 @@ test('run-plugin tells a plugin what the options say, and refuses what no client
   assert.equal(run.exitCode, 12);
   assert.match(
     run.stdout,
-    /error: the plugin answered in client\.authentication\.k8s\.io\/v1, and is configured for .*v1beta1/,
+    /error \[ANSWER_WRONG_VERSION\]: the plugin answered in client\.authentication\.k8s\.io\/v1, and is configured for .*v1beta1/,
   );
-  assert.match(run.stdout, /error: the plugin answered with neither a token nor a client certificate and key$/m);
+  assert.match(run.stdout, /^error: the plugin answered with neither a token nor a client certificate and key$/m);
   assert.match(http.stderr, /^error: --server: has the scheme ftp:\/\//);
   assert.match(config.stderr, /^error: --config is not JSON/);
   assert.ok(!config.stderr.includes(secret));
@@ -97,11 +97,14 @@ test('run-plugin says why there is no answer: exit codes, signals, time, a missi
   ]);
   assert.match(
     exit.stdout,
-    /^run {9}exit code 7 .*\nstderr {6}login failed for me, password=\[redacted\]\nerror: the plugin failed with exit code 7$/m,
+    /^run {9}exit code 7 .*\nstderr {6}login failed for me, password=\[redacted\]\nerror \[PLUGIN_FAILED\]: the plugin failed with exit code 7$/m,
   );
-  assert.match(signal.stdout, /^run {9}ended by SIGKILL .*\nerror: the plugin was ended by SIGKILL: see whether/m);
-  assert.match(time.stdout, /^error: the plugin gave no answer within 300 ms and was killed/m);
-  assert.match(missing.stdout, /^error: the plugin was not found/m);
+  assert.match(
+    signal.stdout,
+    /^run {9}ended by SIGKILL .*\nerror \[PLUGIN_SIGNALED\]: the plugin was ended by SIGKILL: check its memory limit/m,
+  );
+  assert.match(time.stdout, /^error \[PLUGIN_TIMEOUT\]: the plugin gave no answer within 300 ms and was killed/m);
+  assert.match(missing.stdout, /^error \[PLUGIN_NOT_FOUND\]: the plugin was not found/m);
   assert.deepEqual(
     [exit, signal, time, missing].map(({ exitCode }) => exitCode),
     [12, 12, 12, 12],
@@ -132,8 +135,16 @@ test('run-plugin shows no value of an --env that cannot be used', async (t) => {
 
 test('run-plugin shows nothing of stderr that the options or the environment say is secret', async (t) => {
   const given = 'hunter2-hunter2';
-  const plugin = await shellPlugin(t, `echo "with $A and $API_TOKEN and $2" >&2\n${print({ token: secret })}`);
-  const run = ['run-plugin', '--env', `A=${given}-env`, '--', plugin.command, '--client-secret', `${given}-argument`];
+  const plugin = await shellPlugin(t, `echo "with $A_PASSWORD and $API_TOKEN and $2" >&2\n${print({ token: secret })}`);
+  const run = [
+    'run-plugin',
+    '--env',
+    `A_PASSWORD=${given}-env`,
+    '--',
+    plugin.command,
+    '--client-secret',
+    `${given}-argument`,
+  ];
   const { stdout, stderr } = await runProgram(t, run, { env: { API_TOKEN: `${given}-shell` } });
   assert.match(stdout, /^stderr {6}with \[redacted\] and \[redacted\] and \[redacted\]$/m);
   assert.ok(!`${stdout}${stderr}`.includes('hunter2'));

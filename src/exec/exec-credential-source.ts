@@ -1,0 +1,304 @@
+/**
+ * Runs a plugin for one distinct plugin input; caches, refreshes and shares what it returns. A PluginCall comes in, Credentials go
+ * out. It must not know what a request or a connection is.
+ */
+
+import { PluginError } from '../errors/index.ts';
+import type { CachedCredential } from '../observability/metrics.ts';
+import { emit, type RunReason } from '../observability/telemetry.ts';
+import { backoffMs } from '../util/backoff.ts';
+import { Cooldown, LeakyBucket } from '../util/cooldown.ts';
+import { type Asker, type CredentialSource, noWarnings, type SourceWarning } from './credential-source.ts';
+import type { Credential, ExecResponse } from './exec-credential.ts';
+import { describeCredential, runPlugin } from './plugin.ts';
+import type { PluginCall, PluginOptions } from './plugin-call.ts';
+import type { Rejections } from './rejections.ts';
+import type { RunHistory } from './run-limit.ts';
+
+export interface SourceOptions extends PluginOptions {
+  /** The time, in milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Refreshes after 401s that one credential may have at once; then it may have one a second, however many connections ask. */
+const mostAfterRejections = 10;
+/** How many of these connections whose refreshes do not help may use. The rest are reserved for the others. */
+const mostUnhelped = 5;
+
+/** Milliseconds. A credential that is valid for less may come once, but not twice in a row. */
+const minLifeMs = 1_000;
+
+/** The secrets of two credentials: a token and a key each. */
+const maxSecrets = 4;
+
+/** Milliseconds after the last request for a credential until it is no longer in use. */
+const inUseMs = 900_000;
+
+export class ExecCredentialSource implements CredentialSource {
+  readonly #call: PluginCall;
+  readonly #options: SourceOptions;
+  #current: Credential | undefined;
+  /** When the credential was last asked for. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+  /** Of the last credentials, invalidated ones included: a failing plugin may print them. */
+  #secrets: readonly string[] = [];
+  /** When a refresh starts in the background, while requests still use the current credential. */
+  #refreshAt = Number.POSITIVE_INFINITY;
+  /** While this lasts, a credential is used although it has expired. */
+  readonly #usedExpired = new Cooldown();
+  /** The last answer was valid for less than `minLifeMs`. */
+  #cameShort = false;
+  #running: Promise<Credential> | undefined;
+  #failure: PluginError | undefined;
+  #failures = 0;
+  /** After a failure. */
+  readonly #cooldown = new Cooldown();
+  readonly #afterRejections = new LeakyBucket(1_000);
+  readonly #history: RunHistory = {};
+  #clockWarning: SourceWarning | undefined;
+  #refreshWarning: SourceWarning | undefined;
+  /** About the profile's variables. */
+  #leftOut = noWarnings;
+  /** All of these. */
+  #warnings = noWarnings;
+  /** Counts calls of `invalidate()`: the result of a run that began before the last call is not cached. */
+  #generation = 0;
+  #runs = 0;
+
+  constructor(call: PluginCall, options: SourceOptions) {
+    this.#call = call;
+    this.#options = options;
+  }
+
+  /** How often the plugin has been run. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  get warnings(): readonly SourceWarning[] {
+    return this.#warnings;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#secrets;
+  }
+
+  get state(): string {
+    if (this.#current && this.#isUsable(this.#current, this.#options.clock())) return describeCredential(this.#current);
+    if (this.#running) return 'the plugin runs';
+    if (this.#failure) return `no credential: ${this.#failure.code}`;
+    return this.#current ? 'the credential has expired' : 'no credential yet';
+  }
+
+  /** Returns the credential if there is one, else the run that all current callers share. */
+  get(asker?: Asker): Credential | Promise<Credential> {
+    const now = this.#options.clock();
+    this.#askedAt = now;
+    const current = this.#current;
+    if (current && this.#isUsable(current, now)) {
+      if (now >= this.#refreshAt) this.#refreshInBackground(now, asker);
+      return current;
+    }
+    if (this.#running) return this.#running;
+    const left = this.#cooldown.left(now);
+    if (this.#failure && left > 0) return Promise.reject(this.#failure.heldBack(left));
+    return this.#run(current ? 'expired' : 'first', asker);
+  }
+
+  /** Rejections are counted per connection, so that one broken cluster never blocks the others that share this credential. */
+  async afterRejection(
+    rejected: Credential,
+    rejections: Rejections,
+    response?: ExecResponse,
+    asker?: Asker,
+  ): Promise<Credential | undefined> {
+    if (this.#current && this.#current !== rejected) return this.#current;
+    try {
+      if (this.#running) return await this.#running;
+      const now = this.#options.clock();
+      const most = rejections.isUnhelped(now) ? mostUnhelped : mostAfterRejections;
+      const tooMany = this.#afterRejections.level(now) > most - 1;
+      if (tooMany || rejections.isCoolingDown(now) || this.#cooldown.left(now) > 0) return undefined;
+      rejections.add(now);
+      this.#afterRejections.add(now, mostAfterRejections);
+      return await this.#run('rejected', asker, response);
+    } catch (error) {
+      // The caller gets the server's own 401, so only the log has the reason.
+      this.#refreshFailed("a refresh after a 401 failed, so the caller gets the server's 401", error, asker);
+      return undefined;
+    }
+  }
+
+  /** The next request runs the plugin, also during a cooldown. */
+  invalidate(): void {
+    this.#generation += 1;
+    this.#current = undefined;
+    this.#running = undefined;
+    this.#failure = undefined;
+    this.#cooldown.clear();
+  }
+
+  #isUsable(credential: Credential, now: number): boolean {
+    return credential.expiresAt === undefined || now <= credential.expiresAt || this.#usedExpired.left(now) > 0;
+  }
+
+  #refreshInBackground(now: number, asker: Asker | undefined): void {
+    if (this.#running || this.#cooldown.left(now) > 0) return;
+    this.#run('ahead', asker).catch((error: unknown) =>
+      this.#refreshFailed('a refresh ahead of expiry failed, and the old credential stays in use', error, asker),
+    );
+  }
+
+  #run(reason: RunReason, asker: Asker | undefined, response?: ExecResponse): Promise<Credential> {
+    const generation = this.#generation;
+    this.#runs += 1;
+    const previous = {
+      reason,
+      response,
+      secrets: this.#secrets,
+      history: this.#history,
+      cluster: asker?.cluster,
+      leftOut: (names: readonly string[]) => {
+        this.#leftOut = names.map((name) => this.#leftOutWarning(name));
+      },
+    };
+    const running = runPlugin(this.#call, this.#options, previous).then(
+      (credential) => {
+        this.#secrets = [...credential.secrets, ...this.#secrets].slice(0, maxSecrets);
+        if (generation === this.#generation) this.#take(credential);
+        return credential;
+      },
+      (error: unknown) => {
+        throw generation === this.#generation ? this.#fail(error) : error;
+      },
+    );
+    // Avoids an unhandled rejection of a run whose callers have all gone.
+    running.catch(() => undefined);
+    this.#running = running;
+    return running;
+  }
+
+  #take(credential: Credential): void {
+    const now = this.#options.clock();
+    const before = this.#current;
+    this.#running = undefined;
+    this.#current = credential;
+    this.#failure = undefined;
+    this.#refreshWarning = undefined;
+    this.#clockWarning = undefined;
+    this.#cooldown.clear();
+    const { expiresAt } = credential;
+    const leftMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - now;
+    const isShort = leftMs < minLifeMs;
+    // The plugin may have answered with the last moment of a credential in its own cache: its next answer is a good one.
+    if (leftMs < 0 || (isShort && this.#cameShort)) {
+      this.#useExpired(now, leftMs);
+    } else {
+      if (!isShort) this.#failures = 0;
+      this.#usedExpired.clear();
+      this.#refreshAt = refreshTime(now, expiresAt);
+    }
+    this.#cameShort = isShort;
+    this.#collectWarnings();
+    this.#report(before, credential);
+  }
+
+  /** Most likely a clock is wrong: uses the credential, but does not run the plugin for every request. */
+  #useExpired(now: number, leftMs: number): void {
+    this.#failures += 1;
+    const ms = backoffMs(this.#failures);
+    this.#cooldown.set(now, ms);
+    this.#usedExpired.set(now, ms);
+    this.#refreshAt = Number.POSITIVE_INFINITY;
+    const what =
+      leftMs < 0
+        ? `a credential that expired ${Math.round(-leftMs / 1000)} s ago; it is`
+        : 'two credentials in a row that were valid for less than a second; they are';
+    const message =
+      `${this.#call.origin}: plugin ${this.#call.exec.command} returned ${what} used all the same. ` +
+      'Check the clocks of this machine and of the issuer.';
+    this.#clockWarning = { kind: 'clock', message };
+  }
+
+  #leftOutWarning(name: string): SourceWarning {
+    const why = `the process's environment has ${name}, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
+    const message = `${this.#call.origin}: the profile's variable ${name} is not given to plugin ${this.#call.exec.command}`;
+    return { kind: 'left out', key: name, message: `${message}: ${why}` };
+  }
+
+  #collectWarnings(): void {
+    const all = [this.#refreshWarning, this.#clockWarning, ...this.#leftOut].filter((warning) => warning !== undefined);
+    this.#warnings = all.length === 0 ? noWarnings : all;
+  }
+
+  /** For metrics. */
+  get cached(): CachedCredential {
+    const current = this.#current;
+    const sinceAsked = this.#options.clock() - this.#askedAt;
+    // A clock that was set back makes the time unknown.
+    const idle = sinceAsked > inUseMs || sinceAsked < 0;
+    // Metrics have the expiry of credentials in use. One that has expired is in use if it was asked for since.
+    const endInUse = (end: number | undefined) =>
+      idle || (end !== undefined && this.#isEndUnseen(end)) ? undefined : end;
+    return {
+      provider: this.#call.provider,
+      hasCredential: current !== undefined,
+      expiresAt: endInUse(current?.expiresAt),
+      certificateEndsAt: endInUse(current?.keyPair?.endsAt),
+    };
+  }
+
+  #isEndUnseen(end: number): boolean {
+    return end <= this.#options.clock() && this.#askedAt < end;
+  }
+
+  #report(replaced: Credential | undefined, { authorization, keyPair, expiresAt }: Credential): void {
+    const before = replaced?.keyPair;
+    emit(this.#options.observer, 'credential', {
+      provider: this.#call.provider,
+      hasToken: authorization !== undefined,
+      hasCertificate: keyPair !== undefined,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(keyPair ? { certificateEndsAt: keyPair.endsAt } : {}),
+      ...(before && before.identity !== keyPair?.identity ? { replacedCertificateStartsAt: before.startsAt } : {}),
+    });
+  }
+
+  /** Starts a cooldown. Returns the error for the callers, which says how long it lasts. */
+  #fail(error: unknown): unknown {
+    this.#running = undefined;
+    this.#failures += 1;
+    const ms = backoffMs(this.#failures);
+    this.#cooldown.set(this.#options.clock(), ms);
+    if (!(error instanceof PluginError)) return error;
+    this.#failure = error.heldBack(ms);
+    return this.#failure;
+  }
+
+  #refreshFailed(what: string, error: unknown, asker: Asker | undefined): void {
+    const known = error instanceof PluginError;
+    if (known && error.code === 'PLUGIN_STOPPED') return;
+    const why = known ? error.message : `${this.#call.origin}: unexpected failure`;
+    const warning: SourceWarning = {
+      kind: 'refresh',
+      ...(known ? { code: error.code } : {}),
+      message: `${what}: ${why}`,
+    };
+    // A run that succeeded meanwhile has resolved it.
+    if (this.#current && (!known || this.#failure !== undefined)) {
+      this.#refreshWarning = warning;
+      this.#collectWarnings();
+    }
+    asker?.refreshFailed(warning);
+  }
+
+  toJSON(): string {
+    return '[credential source]';
+  }
+}
+
+/** After 70 % to 90 % of the lifetime, at random, so that a fleet does not refresh all at once. */
+function refreshTime(now: number, expiresAt: number | undefined): number {
+  if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
+  return now + (expiresAt - now) * (0.7 + 0.2 * Math.random());
+}

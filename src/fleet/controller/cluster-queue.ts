@@ -1,0 +1,267 @@
+/** The work queue of one cluster, with the rules of client-go: an item is queued once, and again after its work if it was added meanwhile. */
+import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
+import type { Clock } from '../clock.ts';
+import { Fifo } from './fifo.ts';
+
+/** Changes go before the objects of an informer's initial list. */
+export type Rank = 'change' | 'initial';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** Between retries of a failed item. */
+  readonly backoff: BackoffLimits;
+  /** Slots of one cluster. */
+  readonly perCluster: number;
+  /** Slots of all clusters together. */
+  readonly places: number;
+  /** Called when an item can be taken. */
+  ready(): void;
+}
+
+/** The outcome of the work on an item. */
+export type Outcome = { readonly failed: true; readonly atLeastMs?: number } | { readonly requeueAfterMs?: number };
+
+/** Every tenth turn serves initial items, so that endless changes do not starve them: in each queue, and among all of them. */
+export const turnsForInitial = 10;
+
+interface Entry<T> {
+  readonly key: string;
+  readonly value: T;
+  state: 'queued' | 'waiting' | 'working';
+  rank: Rank;
+  failures: number;
+  /** When it was queued. */
+  since: number;
+  /** While it waits after a failure: cancels that. */
+  cancel: () => void;
+  /** Its `requeueAfterMs`. */
+  due: { readonly at: number; readonly cancel: () => void } | undefined;
+  /** Set if it was added while it was worked on. */
+  again: Rank | undefined;
+}
+
+/** An item with a slot. Call `done` when the work has ended. */
+export interface Job<T> {
+  readonly queue: ClusterQueue<T>;
+  readonly value: T;
+  readonly rank: Rank;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Milliseconds that it was queued. */
+  readonly waitedMs: number;
+  done(outcome: Outcome): void;
+  /** Returns the slot while the work goes on. The item stays locked until `done`. */
+  release(): void;
+}
+
+/** The items of one cluster. Work on one key never overlaps. */
+export class ClusterQueue<T> {
+  readonly name: string;
+  readonly #options: WorkQueueOptions;
+  readonly #ring: Ring<T>;
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #queued = { change: new Fifo<Entry<T>>(), initial: new Fifo<Entry<T>>() };
+  readonly #counts = { change: 0, initial: 0 };
+  readonly #inRing = { change: false, initial: false };
+  #working = 0;
+  #changesInARow = 0;
+  #paused = true;
+  #closed = false;
+  #limit: number;
+  #isSlow = false;
+
+  /** @internal Made by `WorkQueue.queueOf`. Paused until `resume`. */
+  constructor(name: string, options: WorkQueueOptions, ring: Ring<T>) {
+    this.name = name;
+    this.#options = options;
+    this.#ring = ring;
+    this.#limit = options.perCluster;
+  }
+
+  /** Items that could be worked on now. */
+  get depth(): number {
+    return this.#counts.change + this.#counts.initial;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** @internal It may use a reserved slot. */
+  get isFree(): boolean {
+    return this.#working === 0 && !this.#isSlow;
+  }
+
+  /** Queues an item once, however often it is added. An item that is worked on is queued again afterwards. */
+  add(key: string, value: T, rank: Rank): void {
+    if (this.#closed) return;
+    const entry = this.#entries.get(key);
+    if (!entry) {
+      const fresh: Entry<T> = {
+        key,
+        value,
+        state: 'waiting',
+        rank,
+        failures: 0,
+        since: 0,
+        cancel: () => {},
+        due: undefined,
+        again: undefined,
+      };
+      this.#entries.set(key, fresh);
+      this.#enqueue(fresh, rank);
+    } else if (entry.state === 'working') {
+      entry.again = entry.again === 'change' ? 'change' : rank;
+    } else if (entry.state === 'waiting') {
+      this.#enqueue(entry, rank);
+    } else if (rank === 'change' && entry.rank === 'initial') {
+      this.#counts.initial -= 1;
+      this.#enqueue(entry, rank);
+    }
+  }
+
+  /** Lets items be taken. */
+  resume(): void {
+    this.#paused = false;
+    this.#offer();
+  }
+
+  /** Limits the cluster to one slot while its reconciles time out. */
+  slow(slow: boolean): void {
+    if (this.#isSlow === slow) return;
+    this.#isSlow = slow;
+    this.#limit = slow ? 1 : this.#options.perCluster;
+    this.#offer();
+    this.#ring.changed(this);
+  }
+
+  /** Drops every item. The outcome of running work is ignored. */
+  close(): void {
+    this.#closed = true;
+    for (const entry of this.#entries.values()) {
+      entry.cancel();
+      entry.due?.cancel();
+    }
+    this.#entries.clear();
+    this.#counts.change = 0;
+    this.#counts.initial = 0;
+  }
+
+  /** @internal Takes the next item of a rank. */
+  take(turn: Rank): Job<T> | undefined {
+    this.#inRing[turn] = false;
+    if (!this.#canTake(turn)) return undefined;
+    const rank = this.#changesInARow >= turnsForInitial - 1 && this.#canTake('initial') ? 'initial' : turn;
+    for (;;) {
+      const entry = this.#queued[rank].shift();
+      if (!entry) return undefined;
+      // An entry that has moved to another rank leaves a stale reference here.
+      if (entry.state !== 'queued' || entry.rank !== rank || this.#entries.get(entry.key) !== entry) continue;
+      entry.state = 'working';
+      entry.again = undefined;
+      this.#counts[rank] -= 1;
+      this.#working += 1;
+      this.#ring.taken();
+      this.#changesInARow = rank === 'change' ? this.#changesInARow + 1 : 0;
+      this.#offer();
+      return this.#job(entry);
+    }
+  }
+
+  #job(entry: Entry<T>): Job<T> {
+    let holdsPlace = true;
+    let ended = false;
+    const release = () => {
+      if (!holdsPlace) return;
+      holdsPlace = false;
+      this.#working -= 1;
+      this.#offer();
+      this.#ring.released(this);
+    };
+    return {
+      queue: this,
+      value: entry.value,
+      rank: entry.rank,
+      failures: entry.failures,
+      waitedMs: this.#options.clock.uptime() - entry.since,
+      release,
+      done: (outcome) => {
+        if (ended) return;
+        ended = true;
+        this.#end(entry, outcome);
+        release();
+      },
+    };
+  }
+
+  #end(entry: Entry<T>, outcome: Outcome): void {
+    if (this.#closed) return;
+    const { again } = entry;
+    if ('failed' in outcome) {
+      entry.failures += 1;
+      if (again) this.#enqueue(entry, again);
+      else this.#wait(entry, Math.max(outcome.atLeastMs ?? 0, backoffMs(entry.failures, this.#options.backoff)));
+      return;
+    }
+    entry.failures = 0;
+    if (outcome.requeueAfterMs !== undefined) this.#remember(entry, outcome.requeueAfterMs);
+    if (again) this.#enqueue(entry, again);
+    else if (entry.due) entry.state = 'waiting';
+    else this.#entries.delete(entry.key);
+  }
+
+  /** Adds the item again after that time. Of two such times the first counts, as in client-go. */
+  #remember(entry: Entry<T>, ms: number): void {
+    const { clock } = this.#options;
+    const at = clock.uptime() + ms;
+    if (entry.due && entry.due.at <= at) return;
+    entry.due?.cancel();
+    const cancel = clock.after(ms, () => {
+      entry.due = undefined;
+      this.add(entry.key, entry.value, entry.rank);
+    });
+    entry.due = { at, cancel };
+  }
+
+  #wait(entry: Entry<T>, ms: number): void {
+    entry.state = 'waiting';
+    entry.cancel = this.#options.clock.after(ms, () => this.#enqueue(entry, entry.rank));
+  }
+
+  #enqueue(entry: Entry<T>, rank: Rank): void {
+    entry.cancel();
+    entry.cancel = () => {};
+    if (entry.state !== 'queued') entry.since = this.#options.clock.uptime();
+    entry.state = 'queued';
+    entry.rank = rank;
+    this.#counts[rank] += 1;
+    this.#queued[rank].push(entry);
+    this.#ring.added(this);
+    this.#offer();
+  }
+
+  #canTake(rank: Rank): boolean {
+    return !this.#closed && !this.#paused && this.#working < this.#limit && this.#counts[rank] > 0;
+  }
+
+  /** Joins each ring for which it has an item. */
+  #offer(): void {
+    for (const rank of ranks) {
+      if (this.#inRing[rank] || !this.#canTake(rank)) continue;
+      this.#inRing[rank] = true;
+      this.#ring.offer(this, rank);
+    }
+  }
+}
+
+export const ranks: readonly Rank[] = ['change', 'initial'];
+
+/** The events of a cluster's queue. */
+export interface Ring<T> {
+  added(queue: ClusterQueue<T>): void;
+  taken(): void;
+  released(queue: ClusterQueue<T>): void;
+  /** `isFree` may have changed. */
+  changed(queue: ClusterQueue<T>): void;
+  offer(queue: ClusterQueue<T>, rank: Rank): void;
+}

@@ -1,0 +1,114 @@
+/** The event sources of a controller: changes of objects on one cluster become requests in the cluster's queue. */
+import type { Logger } from '../../observability/logger.ts';
+import type { Cluster } from '../cluster.ts';
+import type { Kind } from '../discovery.ts';
+import { ask, guard, type LogFields } from '../guard.ts';
+import type { Informer } from '../informer/informer.ts';
+import type { Change } from '../informer/pending.ts';
+import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
+import { inTurn } from '../reflect/turns.ts';
+import type { ClusterQueue } from './cluster-queue.ts';
+import type { ControllerOptions, ControllerWatch, ReconcileRequest } from './options.ts';
+import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
+
+export interface Followed<T extends KubernetesObject> {
+  readonly cluster: Cluster;
+  /** The cache of what is reconciled. */
+  readonly own: Informer<T>;
+  readonly queue: ClusterQueue<ReconcileRequest>;
+}
+
+export interface FollowContext {
+  readonly logger: Logger;
+  readonly fields: LogFields;
+  /** Collects the functions that end the subscriptions. */
+  readonly subscriptions: (() => void)[];
+}
+
+/** Objects that are handled in one turn of the event loop. */
+const piece = 200;
+
+/** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
+export async function follow<T extends KubernetesObject>(
+  { cluster, own, queue }: Followed<T>,
+  { for: main, owns, watches }: Required<Pick<ControllerOptions<T>, 'for' | 'owns' | 'watches'>>,
+  context: FollowContext,
+): Promise<void> {
+  const others = [...owns, ...watches].map((options) => {
+    const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
+    return cluster.informer(rest);
+  });
+  // If the server does not say whether owners have namespaces, the first owner shows it.
+  let namespaced: boolean | undefined = main.namespace === undefined ? undefined : true;
+  const told = listen(own, context, ({ key, before, after, gone, initial }) => {
+    const object = after ?? gone ?? before;
+    if (!object) return;
+    namespaced ??= object.metadata.namespace !== undefined;
+    queue.add(key, requestOf(object), initial ? 'initial' : 'change');
+  });
+  await Promise.all([told, own.synced()]);
+  if (owns.length > 0) namespaced ??= await cluster.isNamespaced(main);
+  const followed = others.map((informer, index) => {
+    const watch = watches[index - owns.length];
+    return listen(informer, context, ({ before, after, gone, initial }) => {
+      for (const object of [before, after ?? gone]) {
+        if (!object) continue;
+        const requests = watch ? mapped(watch, object, cluster, context) : owners(object, main, namespaced, context);
+        for (const request of requests) queue.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
+      }
+    });
+  });
+  await Promise.all([...followed, ...others.map((informer) => informer.synced())]);
+}
+
+function mapped(
+  watch: ControllerWatch,
+  object: KubernetesObject,
+  cluster: Cluster,
+  { logger, fields }: FollowContext,
+): readonly ReconcileRequest[] {
+  const key = keyOf(object);
+  const what = `map of ${watch.kind} ${key}`;
+  return ask(logger, { ...fields, object: key }, what, () => watch.map(object, cluster), readRequests) ?? [];
+}
+
+function owners(
+  object: KubernetesObject,
+  main: Kind,
+  namespaced: boolean | undefined,
+  { logger, fields }: FollowContext,
+): readonly ReconcileRequest[] {
+  const key = keyOf(object);
+  const what = `reading the owners of ${object.kind} ${key}`;
+  const fieldsOf = { ...fields, object: key };
+  return (
+    ask(
+      logger,
+      fieldsOf,
+      what,
+      () => object,
+      () => ownersOf(object, main, namespaced),
+    ) ?? []
+  );
+}
+
+/** Delivers what changes from now on, and what is there. Resolves when all of the latter is delivered, a little in each turn of the event loop. */
+async function listen<T extends KubernetesObject>(
+  informer: Informer<T>,
+  { logger, fields, subscriptions }: FollowContext,
+  listener: (change: Change<T>) => void,
+): Promise<void> {
+  subscriptions.push(informer.subscribe(listener));
+  const objects = informer.list();
+  for (let from = 0; from < objects.length; from += piece) {
+    await inTurn(informer, 0, () => {
+      for (const after of objects.slice(from, from + piece)) {
+        const key = keyOf(after);
+        // An error for one object does not keep the others from being queued.
+        guard(logger, { ...fields, object: key }, `a listener for ${after.kind} ${key}`, () =>
+          listener({ key, before: undefined, after, initial: true }),
+        );
+      }
+    });
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * The lifecycle of the cluster of one ClusterProfile: decides when it is engaged, retried and disengaged. Takes one step at a time, and
+ * looks at the desired state again after each. Waits for no other lifecycle.
+ */
+
+import { CredentialsError } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
+import { codeFieldOf } from '../../util/errno.ts';
+import type { Cluster } from '../cluster.ts';
+import { debug, warn } from '../guard.ts';
+import type { FleetProfile } from '../profile.ts';
+import { emit } from '../telemetry.ts';
+import { Wait } from '../wait.ts';
+import { accessOf, forgetFailure } from './access.ts';
+import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
+import { type Failure, failureOf } from './failure.ts';
+import type { Verdict } from './membership.ts';
+import { type Fence, shardLost } from './ownership.ts';
+import { Health, type Readiness } from './readiness.ts';
+import { again, disengaged, isGivenUp, type Status, shown, troublesOf } from './status.ts';
+import { watchCommand } from './watch-command.ts';
+
+/** What all lifecycles of a fleet share. */
+export interface LifecycleContext extends EngagementContext {
+  readonly unhealthyGraceMs: number;
+  readinessOf(profile: FleetProfile): Readiness;
+  /** Claims the cluster with this key. False while another lifecycle has it. */
+  claim(key: string, lifecycle: ClusterLifecycle): boolean;
+  release(key: string, lifecycle: ClusterLifecycle): void;
+  /** Attaches the controllers to an engaged cluster. */
+  begin(cluster: Cluster): void;
+}
+
+/** The next step. */
+type Step =
+  | { readonly do: 'engage'; readonly key: string; readonly fence: Fence | undefined }
+  | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
+  | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
+  | { readonly do: 'end' };
+
+const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
+const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
+
+export class ClusterLifecycle {
+  readonly name: string;
+  /** Resolves when it has left the fleet and all of its work has ended. */
+  readonly ended: Promise<void>;
+  readonly #context: LifecycleContext;
+  #health: Health;
+  readonly #wait: Wait;
+  #profile: FleetProfile;
+  #verdict: Verdict | undefined;
+  /** Why it leaves the fleet. */
+  #gone: Status | undefined;
+  /** It has left. */
+  #isOver = false;
+  #status: Status = { state: 'Pending', reason: 'NEW', message: 'the profile has just been seen' };
+  #since: number;
+  /** Set while the cluster is being engaged, and while it is engaged. */
+  #engagement: Engagement | undefined;
+  /** Why the engagement has to end; with an error if that counts as a failure. */
+  #broken: { readonly why: Status; readonly error?: unknown } | undefined;
+  #failures = 0;
+  #retryAt = 0;
+  /** Why the last attempt failed. */
+  #failure: Failure | undefined;
+  /** What the profile resolved to at the last attempt. */
+  #tried: string | undefined;
+  /** Something has changed since the last attempt began: retry without a pause. */
+  #isWorthTrying = false;
+  #stopWatching = () => {};
+
+  constructor(name: string, profile: FleetProfile, context: LifecycleContext) {
+    this.name = name;
+    this.#profile = profile;
+    this.#context = context;
+    this.#since = context.clock.now();
+    this.#wait = new Wait(context.clock);
+    this.#health = new Health(context.clock, context.unhealthyGraceMs);
+    this.#health.report(context.readinessOf(profile));
+    this.ended = this.#drive().catch((error: unknown) => {
+      warn(
+        context.logger,
+        { cluster: name, ...codeFieldOf(error) },
+        `${name} is given up, which is a bug of this package: ${reasonOf(error)}`,
+      );
+    });
+  }
+
+  get status(): Status & { readonly since: number; readonly owner?: string } {
+    const { owner } = { owner: undefined, ...this.#verdict };
+    const { cluster } = this;
+    const troubles = cluster ? troublesOf(cluster, this.#context.troubles(cluster)) : undefined;
+    return { ...(troubles ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
+  }
+
+  /** The cluster, while it is engaged. */
+  get cluster(): Cluster | undefined {
+    return this.#status.state === 'Engaged' ? this.#engagement?.cluster : undefined;
+  }
+
+  get isGone(): boolean {
+    return this.#gone !== undefined;
+  }
+
+  /** It has been tried once, or is not going to be tried now. */
+  get isSettled(): boolean {
+    return this.#status.state !== 'Pending' && this.#status.state !== 'Engaging';
+  }
+
+  /** The profile or the verdict has changed. */
+  update(profile: FleetProfile, verdict: Verdict): void {
+    if (this.#isOver) return;
+    const isAnother = this.#profile.metadata.uid !== profile.metadata.uid;
+    this.#profile = profile;
+    this.#verdict = verdict;
+    if (isAnother) this.#startAgain();
+    this.#stay();
+    this.#health.report(this.#context.readinessOf(profile));
+    // A heartbeat in the status does not end a backoff.
+    if (this.#tried !== undefined && this.#tried !== this.#access()) this.#tryAtOnce();
+    this.poke();
+  }
+
+  /** Removes it from the fleet, unless `update` brings it back. Resolves when all of its work has ended. */
+  remove(reason: string, message: string): Promise<void> {
+    this.#gone ??= { state: 'Pending', reason, message };
+    this.poke();
+    return this.ended;
+  }
+
+  /** The providers of some access types have changed: engages the cluster again if it uses one of them, retries it if it failed. */
+  providersChanged(types: ReadonlySet<string>): void {
+    const provider = this.#engagement?.provider;
+    if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
+    this.#tryAtOnce();
+    this.poke();
+  }
+
+  /** An `onEngage` function that was registered later has failed. */
+  handlerFailed(cluster: Cluster, error: unknown): void {
+    if (this.cluster !== cluster || this.#broken) return;
+    this.#isWorthTrying = false;
+    this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
+    this.poke();
+  }
+
+  /** The profile was deleted and created again: failures of the earlier one do not count. */
+  #startAgain(): void {
+    const { clock, unhealthyGraceMs } = this.#context;
+    this.#health = new Health(clock, unhealthyGraceMs);
+    this.#failures = 0;
+    this.#failure = undefined;
+    this.#tryAtOnce();
+  }
+
+  /** It may have been leaving the fleet. The earlier engagement may still be ending. */
+  #stay(): void {
+    const gone = this.#gone;
+    this.#gone = undefined;
+    if (!gone || this.#status.reason !== gone.reason) return;
+    const isAnother = this.#engagement?.basis.uid !== this.#profile.metadata.uid;
+    this.#setStatus(isAnother ? replaced : again('SELECTED_AGAIN', 'it was not in the fleet for a while'));
+  }
+
+  /** Looks at the desired state again. */
+  poke(): void {
+    // Aborts an attempt at once; an engaged cluster is disengaged as the next step.
+    const attempt = this.#status.state === 'Engaging' ? this.#engagement : undefined;
+    const why = attempt && this.#whyNot(attempt.basis);
+    if (why) attempt?.abort(disengaged(this.name, why));
+    this.#wait.poke();
+  }
+
+  async #drive(): Promise<void> {
+    for (;;) {
+      const step = this.#next();
+      switch (step.do) {
+        case 'engage':
+          await this.#engage(step.key, step.fence);
+          break;
+        case 'disengage':
+          await this.#disengage(step.engagement, step.why);
+          break;
+        case 'wait':
+          if (step.status) this.#setStatus(step.status);
+          await this.#wait.for(step.ms);
+          break;
+        case 'end': {
+          this.#stopWatching();
+          this.#isOver = true;
+          const { reason = 'GONE', message = '' } = this.#gone ?? {};
+          emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
+          return;
+        }
+      }
+    }
+  }
+
+  /** The next step. Changes nothing. */
+  #next(): Step {
+    const engagement = this.#engagement;
+    const verdict = this.#verdict;
+    if (engagement) {
+      const why = this.#whyNot(engagement.basis);
+      return why ? { do: 'disengage', engagement, why } : { do: 'wait', ...this.#health.next };
+    }
+    if (this.#gone) return { do: 'end' };
+    if (!verdict) return { do: 'wait' };
+    if (!verdict.engage) return { do: 'wait', status: verdict };
+    const { ready, reason, message, isInvalid } = this.#health.reported;
+    if (ready !== 'yes') {
+      return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
+    }
+    // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
+    if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
+    const left = this.#retryAt - this.#context.clock.uptime();
+    if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
+    return { do: 'engage', key: verdict.key, fence: verdict.fence };
+  }
+
+  /** Why an engagement has to end. */
+  #whyNot({ key, uid, access, fence }: Basis): Status | undefined {
+    const verdict = this.#verdict;
+    if (this.#gone) return this.#gone;
+    if (this.#broken) return this.#broken.why;
+    if (verdict && !verdict.engage) return verdict;
+    if (verdict && verdict.key !== key)
+      return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
+    if (verdict && verdict.fence !== fence)
+      return again('OWNED_AGAIN', 'its shard was lost for a while: somebody else may have worked on it');
+    if (this.#profile.metadata.uid !== uid) return replaced;
+    const { reason, message } = this.#health.reported;
+    if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
+    if (this.#access() === access) return undefined;
+    return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
+  }
+
+  async #engage(key: string, fence: Fence | undefined): Promise<void> {
+    if (!this.#context.claim(key, this)) {
+      const message = `another profile of ${key} is being disengaged`;
+      this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
+      await this.#wait.for();
+      return;
+    }
+    this.#stopWatching();
+    this.#broken = undefined;
+    this.#isWorthTrying = false;
+    const basis = { key, uid: this.#profile.metadata.uid, access: this.#access(), fence };
+    this.#tried = basis.access;
+    const engagement = new Engagement(this.name, basis, this.#context, {
+      profile: () => this.#profile,
+      entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
+      engaged: (cluster) => {
+        this.#context.begin(cluster);
+        this.#failures = 0;
+        this.#failure = undefined;
+        this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
+      },
+      providerChanged: (message) => this.#breakUp(message),
+    });
+    this.#engagement = engagement;
+    try {
+      await engagement.begin();
+    } catch (error) {
+      const failure = failureOf(engagement.stage, error);
+      await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
+      this.#engagement = undefined;
+      // An aborted attempt is no failure of the cluster.
+      if (!isGivenUp(error)) this.#fail(failure, error, engagement);
+      this.#context.release(key, this);
+    }
+  }
+
+  #fail(failure: Failure, error: unknown, { command }: Engagement): void {
+    const { clock, logger } = this.#context;
+    this.#failures += 1;
+    const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
+    const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
+    this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
+    const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
+    const message = `${this.name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
+    const fields = { cluster: this.name, ...codeFieldOf(error) };
+    if (this.#failure?.reason === failure.reason) debug(logger, fields, message);
+    else warn(logger, fields, message);
+    this.#failure = failure;
+    this.#setStatus({ state: 'Backoff', ...failure });
+    // Another plugin file may help against any failure: a 401 may be about the plugin's answer.
+    if (command === undefined) return;
+    this.#stopWatching = watchCommand(command, () => {
+      forgetFailure(this.#context.providers, this.#profile);
+      this.#tryAtOnce();
+      this.poke();
+    });
+  }
+
+  /** Skips the pause of a failure, also of one that is about to happen. */
+  #tryAtOnce(): void {
+    this.#isWorthTrying = true;
+    this.#retryAt = 0;
+  }
+
+  async #disengage(engagement: Engagement, why: Status): Promise<void> {
+    const broken = this.#broken;
+    const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
+    // A change of the profile or of the owner is no problem.
+    const say = why.state === 'NotReady' || why.state === 'Backoff' ? warn : debug;
+    say(this.#context.logger, { cluster: this.name }, line);
+    this.#setStatus(why);
+    await engagement.end(disengaged(this.name, why));
+    this.#engagement = undefined;
+    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error, engagement);
+    this.#context.release(engagement.basis.key, this);
+  }
+
+  #breakUp(message: string): void {
+    if (!this.#engagement) return;
+    this.#broken ??= { why: again('PROVIDER_CHANGED', message) };
+    this.poke();
+  }
+
+  #access(): string {
+    return accessOf(this.#context.providers, this.#profile);
+  }
+
+  #setStatus(status: Status): void {
+    const { state, reason, message } = shown(status);
+    const before = this.#status;
+    this.#status = { state, reason, message };
+    if (before.state === state && before.reason === reason) return;
+    this.#since = this.#context.clock.now();
+    emit(this.#context.observer, 'cluster', { cluster: this.name, state, reason, message });
+    debug(this.#context.logger, { cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
+    this.#context.changed();
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Shares the parsing time among clusters, since one thread works for all of them. Parsing takes a few milliseconds of each turn of
+ * the event loop, however much arrives, and clusters that have sent less go first. One per process, like the event loop.
+ */
+
+/** Milliseconds in one turn of the event loop, for light senders and for the rest. Work that has begun is finished. */
+const lightMs = 8;
+const heavyMs = 4;
+/** A single piece of more bytes than this gets at most a quarter of the time: real objects are smaller. */
+const hugeBytes = 2 * 1024 * 1024;
+const hugeShare = 0.25;
+/** Bytes that a cluster may send before others go first. The count halves every second. */
+const lightBytes = 256 * 1024;
+const halfLifeMs = 1_000;
+
+interface Usage {
+  bytes: number;
+  at: number;
+}
+
+interface Work {
+  readonly usage: Usage;
+  readonly bytes: number;
+  run(): void;
+}
+
+const usages = new WeakMap<object, Usage>();
+/** Work of light senders: first come, first served. */
+let light: Work[] = [];
+/** The rest: the cluster that has sent least goes first. */
+const heavy: Work[] = [];
+/** When light work began in this turn; `undefined` if it has not. */
+let began: number | undefined;
+let scheduled = false;
+/** When the next huge piece of work may begin. */
+let hugeAt = 0;
+
+/**
+ * Runs short, synchronous work now if this turn has time left, else in a later turn. `owner` is any object that identifies the
+ * cluster; `bytes` is how much of its data the work handles.
+ */
+export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Promise<T> {
+  const usage = usageOf(owner);
+  const isLight = usage.bytes < lightBytes && bytes < hugeBytes;
+  if (isLight && light.length === 0 && timeIsLeft()) {
+    usage.bytes += bytes;
+    return work();
+  }
+  return new Promise<T>((resolve, reject) => {
+    const run = () => {
+      try {
+        resolve(work());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    (isLight ? light : heavy).push({ usage, bytes, run });
+    schedule();
+  });
+}
+
+function usageOf(owner: object): Usage {
+  const now = performance.now();
+  const { bytes, at } = usages.get(owner) ?? { bytes: 0, at: now };
+  const usage = usages.get(owner) ?? { bytes, at };
+  usages.set(owner, usage);
+  usage.bytes = bytes * 0.5 ** ((now - at) / halfLifeMs);
+  usage.at = now;
+  return usage;
+}
+
+function timeIsLeft(): boolean {
+  const now = performance.now();
+  if (began !== undefined) return now - began < lightMs;
+  began = now;
+  schedule();
+  return true;
+}
+
+function schedule(): void {
+  if (scheduled) return;
+  scheduled = true;
+  setImmediate(nextTurn);
+}
+
+function nextTurn(): void {
+  scheduled = false;
+  began = undefined;
+  let done = 0;
+  for (const work of light) {
+    if (!timeIsLeft()) break;
+    perform(work);
+    done += 1;
+  }
+  light = light.slice(done);
+  const heavyBegan = performance.now();
+  for (let now = heavyBegan; now - heavyBegan < heavyMs; now = performance.now()) {
+    const work = nextHeavy(now);
+    if (!work) break;
+    heavy.splice(heavy.indexOf(work), 1);
+    perform(work);
+    if (work.bytes > hugeBytes) hugeAt = performance.now() + (performance.now() - now) * (1 / hugeShare - 1);
+  }
+  if (light.length > 0 || nextHeavy(performance.now())) schedule();
+  else if (heavy.length > 0) setTimeout(schedule, hugeAt - performance.now());
+}
+
+/** The work of the cluster that has sent least. */
+function nextHeavy(now: number): Work | undefined {
+  let next: Work | undefined;
+  for (const work of heavy) {
+    if (work.bytes > hugeBytes && now < hugeAt) continue;
+    if (!next || work.usage.bytes < next.usage.bytes) next = work;
+  }
+  return next;
+}
+
+function perform({ usage, bytes, run }: Work): void {
+  usage.bytes += bytes;
+  run();
+}

@@ -1,0 +1,82 @@
+/** Formats the answer of a plugin, and refuses what a kubelet would refuse. Pure. */
+import { z } from 'zod';
+import { formatDuration } from '../access/duration.ts';
+import { nearest } from '../access/nearest.ts';
+import { AnswerFault, maxAnswerBytes } from '../exec/exec-credential.ts';
+import type { ProviderVersion } from '../image-credentials/config.ts';
+import { keyProblem } from '../image-credentials/keyring.ts';
+import { type CacheKeyType, cacheKeyTypes, decodeResponse, type Login } from '../image-credentials/protocol.ts';
+
+/** The answer of an image credential plugin. */
+export interface ImagePluginAnswer {
+  /** Logins by image pattern: `registry.example.dev`, `*.example.dev/team`. Empty or `null` if there are no credentials. */
+  readonly auth: Readonly<Record<string, Login>> | null;
+  /**
+   * What the answer is valid for. `Image`, the default, is always right. With `Registry` it has to contain every login of the
+   * image's registry, and with `Global` every login: other images get this answer, and the plugin is not asked again.
+   */
+  readonly cacheKeyType?: CacheKeyType;
+  /**
+   * Milliseconds for which it may be cached; 0 for not at all.
+   * @default as configured
+   */
+  readonly cacheDurationMs?: number;
+}
+
+const login = { error: 'must be { username, password }, both of them text' };
+const text = z.string(login);
+const duration = { error: 'must be a number of milliseconds, less than 292 years' };
+const answerSchema = z.strictObject(
+  {
+    auth: z
+      .record(z.string(), z.strictObject({ username: text, password: text }, login), {
+        error: 'must be an object of { username, password } by pattern of images, or null',
+      })
+      .nullable(),
+    cacheKeyType: z.enum(cacheKeyTypes, { error: `must be one of ${cacheKeyTypes.join(', ')}` }).default('Image'),
+    cacheDurationMs: z
+      .number(duration)
+      .refine((ms) => formatDuration(ms) !== undefined, duration)
+      .optional(),
+  },
+  { error: 'must be an object with auth' },
+);
+const fields = Object.keys(answerSchema.shape);
+
+/** Returns the answer in the form of the protocol. Throws if a kubelet would refuse it, so that the author of the plugin sees why. */
+export function encodeAnswer(apiVersion: ProviderVersion, answer: unknown): object {
+  const parsed = answerSchema.safeParse(answer);
+  if (!parsed.success) throw new Error(`the plugin's answer: ${problemOf(parsed.error.issues[0])}`);
+  const { cacheKeyType, cacheDurationMs } = parsed.data;
+  const cacheDuration = cacheDurationMs === undefined ? undefined : formatDuration(cacheDurationMs);
+  // From the given object: the parsed one has lost a key that is named __proto__.
+  const { auth } = answer as ImagePluginAnswer; // it has been checked
+  for (const key of Object.keys(auth ?? {})) {
+    const problem = keyProblem(key);
+    // A kubelet ignores it, and logs that.
+    if (problem !== undefined) throw new Error(`the plugin's answer: auth: an entry: its key ${problem}`);
+  }
+  const response = { kind: 'CredentialProviderResponse', apiVersion, cacheKeyType, cacheDuration, auth };
+  const printed = JSON.stringify(response);
+  if (Buffer.byteLength(printed) >= maxAnswerBytes) {
+    throw new Error(`the plugin's answer: is over ${maxAnswerBytes} bytes, the most that is read`);
+  }
+  try {
+    decodeResponse(printed, apiVersion);
+  } catch (fault) {
+    throw fault instanceof AnswerFault ? new Error(`the plugin ${fault.reason}`) : fault;
+  }
+  return response;
+}
+
+/** Names fields of the answer, and never its values. */
+function problemOf(issue: z.core.$ZodIssue | undefined): string {
+  const [field, pattern] = issue?.path ?? [];
+  const where = [field, ...(pattern === undefined ? [] : ['an entry'])].filter((one) => one !== undefined);
+  const at = where.length > 0 ? `${where.join(': ')}: ` : '';
+  if (issue?.code !== 'unrecognized_keys') return `${at}${issue?.message ?? 'is wrong'}`;
+  const [key = ''] = issue.keys;
+  const known = where.length > 0 ? ['username', 'password'] : fields;
+  const meant = nearest(key, known);
+  return `${at}${key} is not a known field${meant ? ` (did you mean ${meant}?)` : `; known are ${known.join(', ')}`}`;
+}

@@ -1,0 +1,10 @@
+/**
+ * For authors of image credential plugins (KEP-2133): reads the request of the client, and prints the answer.
+ *
+ * @module clusterprofile-credentials/image-plugin
+ */
+export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors/index.ts';
+export { matchImage } from '../image-credentials/match-image.ts';
+export type { CacheKeyType, ImageRequest } from '../image-credentials/protocol.ts';
+export type { ImagePluginAnswer } from './answer.ts';
+export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';

@@ -1,0 +1,155 @@
+/**
+ * Internal events, reported to one observer (metrics), and on `diagnostics_channel` for spans and logs. No event contains a secret. A
+ * cluster is identified by the origin of its server, a refused profile by its name.
+ */
+import { channel } from 'node:diagnostics_channel';
+import type { PluginErrorCode, ProfileErrorCode, RequestErrorCode } from '../errors/index.ts';
+import { emitTo } from './diagnostics.ts';
+
+/** Why a plugin runs: there is no credential yet, it has expired or is about to, or a server refused it. */
+export type RunReason = 'first' | 'expired' | 'ahead' | 'rejected';
+
+/** How a run ended. */
+export type RunState = 'ok' | 'exec_error' | 'not_found' | 'timeout' | 'invalid_response' | 'not_allowed';
+
+export interface RunStart {
+  /** Joins a start and its end. */
+  readonly runId: number;
+  /** The access type; `kubeconfig` for a config from a kubeconfig. */
+  readonly provider: string;
+  readonly command: string;
+  readonly reason: RunReason;
+}
+
+export interface RunEnd extends RunStart {
+  readonly state: RunState;
+  /** Why there is no credential. */
+  readonly code?: PluginErrorCode;
+  /** If the process exited by itself. */
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly durationMs: number;
+}
+
+/** A new credential is in use. Times are milliseconds since 1970. */
+export interface CredentialTaken {
+  readonly provider: string;
+  readonly hasToken: boolean;
+  readonly hasCertificate: boolean;
+  readonly expiresAt?: number;
+  readonly certificateEndsAt?: number;
+  /** When the certificate that this one replaces became valid. */
+  readonly replacedCertificateStartsAt?: number;
+}
+
+/** A server refused the credential. */
+export interface Rejected {
+  readonly provider: string;
+  readonly origin: string;
+  readonly statusCode: number;
+  /** Whether a new credential replaced it. */
+  readonly refreshed: boolean;
+}
+
+/** A profile broke a rule of the operator or a limit, or a request was refused. */
+export interface AccessRefused {
+  readonly provider: string;
+  /** `namespace/name`, safe to print; for a kubeconfig its context. */
+  readonly profile: string;
+  readonly code: ProfileErrorCode | RequestErrorCode;
+  /** The field of the ClusterProfile; for a request its path (`PATH_NOT_ALLOWED`) or its origin (`FOREIGN_ORIGIN`). */
+  readonly path: string;
+}
+
+/** A connection pool was created, replaced or closed. */
+export interface PoolChanged {
+  readonly provider: string;
+  readonly origin: string;
+  readonly change: 'opened' | 'retired' | 'closed';
+  readonly hasCertificate: boolean;
+}
+
+/**
+ * A request begins. A replay after a 401, and what goes out again at once, belong to it; one that is sent again after a pause is a
+ * request of its own.
+ */
+export interface RequestStart {
+  /** Joins a start and its end. */
+  readonly requestId: number;
+  readonly provider: string;
+  readonly origin: string;
+  readonly method: string;
+  /** Without the query, which may contain secrets. */
+  readonly path: string;
+}
+
+/** A request has ended, whether or not its response was read. */
+export interface RequestEnd extends RequestStart {
+  /** Absent if there was no response. */
+  readonly statusCode?: number;
+  /** The code of the error that ended it. */
+  readonly code?: string;
+  /** Milliseconds until the response began. */
+  readonly answerMs?: number;
+  /** Milliseconds until it ended: hours for a watch. */
+  readonly durationMs: number;
+  /** A watch, a followed log and the like. */
+  readonly longRunning: boolean;
+}
+
+/** Event names are those of the channels, after `clusterprofile-credentials:`. */
+export interface Events {
+  readonly 'plugin-run-start': RunStart;
+  readonly 'plugin-run-end': RunEnd;
+  readonly credential: CredentialTaken;
+  readonly rejection: Rejected;
+  readonly 'access-refused': AccessRefused;
+  readonly pool: PoolChanged;
+  readonly 'request-start': RequestStart;
+  readonly 'request-end': RequestEnd;
+}
+
+/** Gets the events that it has a function for. */
+export type Observer = { readonly [K in keyof Events]?: (event: Events[K]) => void };
+
+const channels = {
+  'plugin-run-start': channel('clusterprofile-credentials:plugin-run-start'),
+  'plugin-run-end': channel('clusterprofile-credentials:plugin-run-end'),
+  credential: channel('clusterprofile-credentials:credential'),
+  rejection: channel('clusterprofile-credentials:rejection'),
+  'access-refused': channel('clusterprofile-credentials:access-refused'),
+  pool: channel('clusterprofile-credentials:pool'),
+  'request-start': channel('clusterprofile-credentials:request-start'),
+  'request-end': channel('clusterprofile-credentials:request-end'),
+} as const;
+
+/** Whether the event has a receiver: a request should cost nothing without one. */
+export function isObserved(observer: Observer | undefined, name: keyof Events): boolean {
+  return observer?.[name] !== undefined || channels[name].hasSubscribers;
+}
+
+/** Reports an event to the observer and the subscribers. */
+export function emit<K extends keyof Events>(observer: Observer | undefined, name: K, event: Events[K]): void {
+  emitTo(channels[name], name, observer?.[name], event);
+}
+
+/** Whether the error means that a profile broke a rule or a limit, rather than that it is wrong or unfinished. */
+export function isRefusal(code: ProfileErrorCode): boolean {
+  return code.endsWith('_NOT_ALLOWED') || code === 'SERVER_INSECURE' || code === 'PROFILE_TOO_LARGE';
+}
+
+/** The state of an error in metrics. */
+export function stateOf(code: PluginErrorCode): RunState {
+  switch (code) {
+    case 'PLUGIN_NOT_FOUND':
+    case 'PLUGIN_NOT_EXECUTABLE':
+      return 'not_found';
+    case 'PLUGIN_TIMEOUT':
+      return 'timeout';
+    case 'PLUGIN_NOT_ALLOWED':
+    case 'PLUGIN_FILE_UNSAFE':
+      return 'not_allowed';
+    default:
+      return code.startsWith('ANSWER_') ? 'invalid_response' : 'exec_error';
+  }
+}

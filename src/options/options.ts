@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { allowlistProblems, digestRule, type PluginPolicy, policyTypes } from '../access/plugin-policy.ts';
+import { isFunction, isObject } from '../errors/check-argument.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
+import { callSafely, type Report } from '../observability/callbacks.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { CredentialMetrics } from '../observability/metrics.ts';
+import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
+
+/** Options of `CredentialProviders`, however it is created. All are validated at construction. */
+export interface CredentialProvidersOptions {
+  /**
+   * Milliseconds until a plugin that has not answered is killed.
+   * @default 60_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * Milliseconds until a connection attempt fails.
+   * @default 10_000
+   */
+  readonly connectTimeoutMs?: number;
+  /**
+   * Milliseconds until a request fails, its body and the plugin's run included. Watches, followed logs and other long-running
+   * requests are exempt.
+   * @default none, as in client-go
+   */
+  readonly requestTimeoutMs?: number;
+  /**
+   * The most bytes of one response that a generated client accepts, uncompressed.
+   * @default 512 MiB
+   */
+  readonly maxResponseBytes?: number;
+  /**
+   * Milliseconds that open streams may continue after their certificate or provider was replaced.
+   * @default 3_600_000
+   */
+  readonly drainTimeoutMs?: number;
+  /**
+   * Milliseconds that an unused connection and its credential are kept.
+   * @default 300_000
+   */
+  readonly idleTimeoutMs?: number;
+  /**
+   * The most plugins that run at once. Of several limits in one process, the largest counts.
+   * @default four for each core
+   */
+  readonly maxConcurrentRuns?: number;
+  /**
+   * Treat a 403 as a 401, as KEP-541 did in 2019, with the same cooldown.
+   * @default false
+   */
+  readonly refreshOnForbidden?: boolean;
+  /**
+   * Pass plugins only `PATH`, `HOME` and configured variables of the process's environment.
+   * @default false
+   */
+  readonly cleanEnvironment?: boolean;
+  /**
+   * The plugins that may run, checked before every run.
+   * @default all
+   */
+  readonly pluginPolicy?: PluginPolicy;
+  /**
+   * Refuse a plugin that users other than root and the process's own could replace, instead of warning once.
+   * @default false
+   */
+  readonly strictPluginFiles?: boolean;
+  /**
+   * The strictest settings: sets `strictPluginFiles` and `cleanEnvironment`, requires a `pluginPolicy` of `Allowlist`, and requires
+   * rules on every provider: `allowedServers`, and `allowedArgs` and `allowedEnvVars` where profiles may add some.
+   * `allowInsecureTLS` is refused.
+   * @default false
+   */
+  readonly hardened?: boolean;
+  /**
+   * Reload the provider file when it changes.
+   * @default false
+   */
+  readonly watchProviderFile?: boolean;
+  /** With `watchProviderFile`: called when a changed file has taken effect. */
+  readonly onChange?: (change: ProviderFileChange) => void;
+  /** Counts plugin runs and credentials: `new CredentialMetrics({ registry })`. */
+  readonly metrics?: CredentialMetrics;
+  /**
+   * Receives log lines.
+   * @default warnings go to stderr
+   */
+  readonly logger?: Logger;
+  /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
+  readonly clock?: () => number;
+}
+
+/** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
+export interface ProviderFileChange {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+const optionsSchema = z.strictObject({
+  ...sharedOptions,
+  idleTimeoutMs: milliseconds(0).default(300_000),
+  connectTimeoutMs: milliseconds(1).default(10_000),
+  requestTimeoutMs: milliseconds(1).optional(),
+  maxResponseBytes: z
+    .int({ error: 'must be a whole number of bytes' })
+    .min(1, { error: 'must be a whole number of bytes' })
+    .default(512 * 1024 * 1024),
+  drainTimeoutMs: milliseconds(0).default(3_600_000),
+  refreshOnForbidden: flag,
+  cleanEnvironment: flag,
+  pluginPolicy: z
+    .strictObject(
+      {
+        policyType: z.enum(policyTypes, { error: `must be one of ${policyTypes.join(', ')}` }),
+        allowlist: z
+          .array(
+            z.strictObject(
+              {
+                command: z.string({ error: 'must be text' }),
+                sha256: z.string({ error: digestRule }).optional(),
+              },
+              { error: 'must be an object with command, and sha256 where it is pinned' },
+            ),
+            { error: 'must be a list of objects with command' },
+          )
+          .optional(),
+      },
+      { error: 'must be an object with policyType' },
+    )
+    .transform(
+      ({ policyType, allowlist }): PluginPolicy => ({
+        policyType,
+        ...(allowlist ? { allowlist: allowlist.map(toEntry) } : {}),
+      }),
+    )
+    .superRefine((policy, context) => {
+      for (const { path, message } of allowlistProblems(policy)) {
+        context.addIssue({ code: 'custom', path: ['allowlist', ...path], message });
+      }
+    })
+    .default({ policyType: 'AllowAll' }),
+  hardened: flag,
+  watchProviderFile: flag,
+  onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
+  // Not checked by its class, which would load prom-client into programs without metrics.
+  metrics: z
+    .custom<CredentialMetrics>((value) => isObject(value) && 'observer' in value, {
+      error: 'must be new CredentialMetrics({ registry })',
+    })
+    .optional(),
+});
+
+function toEntry({ command, sha256 }: { command: string; sha256?: string | undefined }) {
+  return { command, ...(sha256 === undefined ? {} : { sha256 }) };
+}
+
+/**
+ * @internal Returns every option with its default.
+ * @throws {ConfigurationError} that names each bad option
+ */
+export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
+  const settings = parseOptionsWith(optionsSchema, options);
+  const { logger, onChange } = settings;
+  const report: Report = (message, fields) => logger.warn(fields, message);
+  const notify = onChange && ((change: ProviderFileChange) => callSafely('onChange', () => onChange(change), report));
+  const safe = { ...settings, ...(notify ? { onChange: notify } : {}) };
+  if (!settings.hardened) return safe;
+  const problems: Problem[] = (['strictPluginFiles', 'cleanEnvironment'] as const)
+    .filter((name) => options[name] === false)
+    .map((path) => ({ path, message: 'is false, and hardened sets it: leave one of the two out' }));
+  if (settings.pluginPolicy.policyType === 'AllowAll') {
+    const flags = '--clusterprofile-plugin-policy and --clusterprofile-plugin-allowlist';
+    const message = `is AllowAll, and hardened asks for Allowlist: name the plugins that may be run (flags ${flags})`;
+    problems.push({ path: 'pluginPolicy', message });
+  }
+  if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+  return { ...safe, strictPluginFiles: true, cleanEnvironment: true };
+}

@@ -1,0 +1,88 @@
+/** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
+import { readFileSync } from 'node:fs';
+import { hardeningProblems } from '../access/hardened.ts';
+import type { ConfiguredProvider, Provider } from '../access/provider.ts';
+import { parseProviderFile } from '../access/provider-file.ts';
+import { configureProviders } from '../access/provider-schema.ts';
+import { ConfigurationError } from '../errors/index.ts';
+import { errnoOf } from '../util/errno.ts';
+
+/** A provider file and its content. */
+export interface ProviderFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Validated providers, and where they come from. */
+export class Configured {
+  readonly providers: readonly ConfiguredProvider[];
+  /** Those from flags, which a reload of the file does not change. */
+  readonly fromFlags: readonly ConfiguredProvider[];
+  readonly file: ProviderFile | undefined;
+
+  private constructor(fromFlags: readonly ConfiguredProvider[], file: ProviderFile | undefined) {
+    this.providers = joinProviders(fromFlags, file);
+    this.fromFlags = fromFlags;
+    this.file = file;
+  }
+
+  /** @throws {ConfigurationError} */
+  static fromCode(providers: readonly Provider[]): Configured {
+    return new Configured(configureProviders(providers), undefined);
+  }
+
+  /**
+   * @param path - of the provider file
+   * @throws {ConfigurationError}
+   */
+  static fromFlags(fromFlags: readonly ConfiguredProvider[], path: string | undefined): Configured {
+    return new Configured(fromFlags, path === undefined ? undefined : readProviderFile(path));
+  }
+}
+
+/**
+ * Joins the providers of the flags, which come first, and those of the file.
+ * @throws {ConfigurationError}
+ */
+export function joinProviders(
+  fromFlags: readonly ConfiguredProvider[],
+  file: ProviderFile | undefined,
+): readonly ConfiguredProvider[] {
+  if (!file) return fromFlags;
+  const { path, text } = file;
+  const fromFile = parseProviderFile(text, path);
+  const twice = fromFlags.filter(({ name }) => fromFile.some((other) => other.name === name));
+  if (twice.length === 0) return [...fromFlags, ...fromFile];
+  throw new ConfigurationError(
+    'FLAG_INVALID',
+    'flags',
+    twice.map(({ name }) => ({
+      path: `--clusterprofile-access-provider "${name}=..."`,
+      message: `"${name}" is configured in ${path} too: keep one of the two`,
+    })),
+  );
+}
+
+/** @throws {ConfigurationError} */
+export function readProviderFile(path: string): ProviderFile {
+  try {
+    return { path, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    throw unreadableProviderFile(path, errnoOf(error));
+  }
+}
+
+export function unreadableProviderFile(path: string, code: string): ConfigurationError {
+  const message =
+    code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
+  return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
+}
+
+/**
+ * Checks that the providers have what `hardened` requires. `where` opens the message.
+ * @throws {ConfigurationError}
+ */
+export function checkHardened(providers: readonly ConfiguredProvider[], where: string): void {
+  const problems = hardeningProblems(providers);
+  if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
+}

@@ -1,0 +1,56 @@
+/** What the layers of a request share: each is a handler around a handler, as undici's interceptors are. */
+import type { Duplex } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import type { ClusterLog } from '../transport/cluster-log.ts';
+import type { Connection } from '../transport/connection.ts';
+import type { ClusterFacts } from '../transport/connection-errors.ts';
+import type { ReplayableBody } from './replayable-body.ts';
+
+/** A request on its way to the pool. */
+export interface OutgoingRequest {
+  readonly options: Dispatcher.DispatchOptions;
+  readonly body: ReplayableBody;
+  readonly connection: Connection;
+  /** Kubernetes calls it so: it has no time limit. */
+  readonly longRunning: boolean;
+  /** Of a watch of client-node's, which ends at any error: until when (`performance.now()`) it is tried again. */
+  readonly retryUntil: number | undefined;
+  /** How often it has been sent. */
+  sent: number;
+  /** Its last attempt was on a connection that had carried a response before. */
+  reused: boolean;
+  /** Since when it has waited for a connection, while no server has looked at it. */
+  waitsSince: number | undefined;
+}
+
+/** The config that a request belongs to. */
+export interface RequestOwner {
+  readonly cluster: ClusterFacts;
+  readonly log: ClusterLog;
+  /** Says why nothing may be sent at this moment; absent where everything may, always. */
+  readonly fence: (() => Error | undefined) | undefined;
+  originRefusal(origin: string): Error;
+  pathRefusal(path: string): Error | undefined;
+  /** Whether the path is watched through this config. */
+  isWatched(path: string): boolean;
+  /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+  /** A socket that ends with the config. */
+  track(socket: Duplex): void;
+}
+
+/** Sends a request. Calls `onRequestStart` before it returns, and then reports to the handler whatever becomes of it. */
+export type Send = (request: OutgoingRequest, handler: Dispatcher.DispatchHandler) => void;
+
+/** One concern of every request of a config. The last layer calls no other. */
+export type Layer = (owner: RequestOwner, next: Send) => Send;
+
+/** Joins layers: a request passes them from the first to the last, the response from the last to the first. */
+export function compose(owner: RequestOwner, layers: readonly Layer[]): Send {
+  return layers.reduceRight<Send>(
+    (next, layer) => layer(owner, next),
+    () => {
+      throw new Error('the last layer sends the request');
+    },
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * When a request is sent again, and after how long: the one policy, as client-go has it, for generated clients, `config.fetch`, the
+ * dispatcher, watches and informers. client-node's informers end at any error, so their lists and watches are sent again after more
+ * of them.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
+import { isLost, wasNotLookedAt } from '../transport/connection-errors.ts';
+import type { OutgoingRequest } from './layer.ts';
+
+/** How often one request is sent again in all. */
+const maxRetries = 10;
+/** How often it is sent again without a pause. */
+const maxResendsAtOnce = 5;
+/** Milliseconds before a GET whose connection was lost is sent again. */
+const lostPauseMs = 1_000;
+/** How often an informer's list is sent again: for about 15 s. */
+const maxListRetries = 5;
+/** Milliseconds between the attempts of an informer's list or watch. */
+const firstPauseMs = 500;
+const longestPauseMs = 8_000;
+/** The longest time that a server may ask a client to wait, in seconds: a response that asks for more is the caller's. */
+const longestRetryAfter = 60;
+
+/** Statuses of a server that is overloaded, starting or going. */
+const passingStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** How an attempt ended, before its caller has seen anything of a response. */
+export type Outcome =
+  | { readonly statusCode: number; readonly headers: IncomingHttpHeaders }
+  | { readonly error: Error };
+
+/** What is known of a request. */
+export interface Retried {
+  readonly method: string;
+  readonly path: string;
+  /** How often it has been sent. */
+  readonly sent: number;
+  /** It is a list of a path that is watched as well. */
+  readonly informerList: boolean;
+  /** Of a watch of client-node's: milliseconds for which it may still be tried. */
+  readonly watchLeftMs: number | undefined;
+}
+
+/**
+ * Whether a request without a response goes out again at once: the server has not looked at it; or it changes nothing, and its
+ * connection, which had carried a response before, may have been closed while it was idle.
+ */
+export function isResentAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
+  if (sent > maxResendsAtOnce) return false;
+  return wasNotLookedAt(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
+}
+
+/** Milliseconds until the next attempt, or `undefined` where the outcome is the caller's. */
+export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | undefined {
+  const { sent, watchLeftMs } = request;
+  if (sent > maxRetries) return undefined;
+  const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (sent - 1));
+  if (watchLeftMs !== undefined) {
+    return backoff < watchLeftMs && mayPassForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
+  }
+  const usual = 'error' in outcome ? afterError(request, outcome.error) : afterResponse(outcome);
+  if (usual === undefined && request.informerList && sent <= maxListRetries && mayPassForList(outcome)) return backoff;
+  return usual;
+}
+
+function afterError({ method }: Retried, error: Error): number | undefined {
+  const lost = error instanceof ConnectionError && error.code === 'CONNECTION_LOST';
+  return wasNotLookedAt(error) || (lost && method === 'GET') ? lostPauseMs : undefined;
+}
+
+function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error }>): number | undefined {
+  const seconds = headers['retry-after'];
+  if ((statusCode !== 429 && statusCode < 500) || seconds === undefined || !/^\d{1,6}$/.test(seconds)) return undefined;
+  return Number(seconds) <= longestRetryAfter ? Number(seconds) * 1_000 : undefined;
+}
+
+/** A 401 here has outlived a refresh: the issuer may be away. */
+function mayPassForList(outcome: Outcome): boolean {
+  if ('statusCode' in outcome) return outcome.statusCode === 401 || passingStatuses.has(outcome.statusCode);
+  const { error } = outcome;
+  // A response that cannot be read: what stands between may be going or coming.
+  if (error instanceof RequestError && error.code === 'RESPONSE_INVALID') return true;
+  return error instanceof CredentialsError && error.retryable;
+}
+
+function mayPassForWatch(outcome: Outcome, resumed: boolean): boolean {
+  // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
+  if (resumed && 'error' in outcome && outcome.error instanceof PluginError)
+    return outcome.error.code !== 'PLUGIN_STOPPED';
+  return mayPassForList(outcome);
+}
+
+/** Whether a watch goes on from a version that its client has seen. */
+export function isResumed(path: string): boolean {
+  return /[?&]resourceVersion=[^&]*[1-9]/.test(path);
+}

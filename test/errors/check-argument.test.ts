@@ -1,0 +1,262 @@
+// Wrong arguments from callers without types: each is an error of this package that names the argument.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
+import { Registry } from 'prom-client';
+import {
+  Fleet,
+  FleetMetrics,
+  type FleetShardingOptions,
+  LeaderElection,
+  type LeaderElectionOptions,
+  reflect,
+} from '../../src/fleet/index.ts';
+import {
+  ImageCredentialMetrics,
+  ImageCredentialProviders,
+  matchImage,
+  mintTokenFrom,
+} from '../../src/image-credentials/index.ts';
+import { CredentialMetrics, CredentialProviders, CredentialsError, RestConfig } from '../../src/index.ts';
+import { loadExecCredential } from '../../src/plugin/index.ts';
+import { startFleet } from '../fixtures/fleet.ts';
+import { type Kind, type Row, secret, tryWrong, untyped } from '../fixtures/wrong-arguments.ts';
+
+const command = '/bin/true';
+const provider = { name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };
+const objects = ['empty object', 'object without prototype'];
+const optional = ['undefined', ...objects];
+
+const make = (type: new (...given: never[]) => unknown, ...given: unknown[]) => Reflect.construct(type, given);
+
+async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
+  const { config, providers } = await startFleet(t);
+  const hub = new KubeConfig();
+  hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
+  const fleet = new Fleet({ hub, providers });
+  t.after(() => fleet.close());
+  const text = JSON.stringify({
+    'current-context': 'x',
+    contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+    clusters: [{ name: 'x', cluster: { server: 'https://127.0.0.1:1' } }],
+    users: [{ name: 'x', user: { token: 't' } }],
+  });
+  const fromFlags = untyped(CredentialProviders, 'fromFlags');
+  const flag = (name: string) => (value: unknown) => fromFlags({ [`clusterprofile-${name}`]: value });
+  const fromKubeConfig = untyped(RestConfig, 'fromKubeConfig');
+  const fetch = untyped(config, 'fetch');
+  const lease = { hub, namespace: 'x', name: 'x' };
+  const election = new LeaderElection(lease);
+  const run = untyped(election, 'run');
+  const sharding = { namespace: 'x', name: 'x' };
+  const option = (name: string) => new RegExp(`options: (?:\\d problems:\\s+)?${name}: must be `);
+  const electionOptions: Readonly<Record<keyof LeaderElectionOptions, readonly Kind[]>> = {
+    hub: [],
+    namespace: ['text'],
+    name: ['text'],
+    identity: ['undefined', 'text'],
+    leaseDurationMs: ['undefined'],
+    renewDeadlineMs: ['undefined', 'number'],
+    retryPeriodMs: ['undefined', 'number'],
+    releaseOnCancel: ['undefined', 'true'],
+    logger: ['undefined'],
+    metrics: ['undefined'],
+    clock: ['undefined'],
+  };
+  const shardingOptions: Readonly<Record<keyof FleetShardingOptions, readonly Kind[]>> = {
+    namespace: ['text'],
+    name: ['text'],
+    identity: ['undefined', 'text'],
+    weight: ['undefined', 'number', 'function'],
+    shards: ['undefined', 'number'],
+    leaseDurationMs: ['undefined'],
+  };
+  const fromConfigFile = untyped(ImageCredentialProviders, 'fromConfigFile');
+  return {
+    'new CredentialProviders(value)': [(value) => make(CredentialProviders, value), /providers/, ['array']],
+    'new CredentialProviders([], value)': [
+      (value) => make(CredentialProviders, [provider], value),
+      /options/,
+      optional,
+    ],
+    'fromFlags(value)': [fromFlags, /fromFlags: values: must be the values/, ['object', ...objects]],
+    'fromFlags({}, value)': [(value) => fromFlags({}, value), /options/, optional],
+    'fromFlags with a value of access-provider': [flag('access-provider'), /access-provider/, ['undefined', 'array']],
+    'fromFlags with a value of hardened': [flag('hardened'), /hardened/, ['undefined', 'true']],
+    'fromFlags with a value of provider-file': [flag('provider-file'), /provider.file/, ['undefined', 'array']],
+    'fromFlags with a value of plugin-timeout': [flag('plugin-timeout'), /plugin-timeout/, ['undefined', 'array']],
+    'fromArgs(value)': [untyped(CredentialProviders, 'fromArgs'), /fromArgs: argv: must be a list of texts/, ['array']],
+    'fromArgs([], value)': [(value) => untyped(CredentialProviders, 'fromArgs')([], value), /options/, optional],
+    'fromFile(value)': [untyped(CredentialProviders, 'fromFile'), /fromFile: path: must be|provider file hunter2/],
+    'providers.resolve(value)': [untyped(providers, 'resolve'), /ClusterProfile/],
+    'providers.getConfig(value)': [untyped(providers, 'getConfig'), /ClusterProfile/],
+    'providers.onChange(value)': [untyped(providers, 'onChange'), /onChange: listener: must be a func/, ['function']],
+    'fromKubeConfig(value)': [fromKubeConfig, /fromKubeConfig/],
+    'fromKubeConfig({ path: value })': [(path) => fromKubeConfig({ path }), /fromKubeConfig|kubeconfig .*hunter2/],
+    'fromKubeConfig({ paths: value })': [
+      (paths) => fromKubeConfig({ paths }),
+      /fromKubeConfig|the paths of kubeconfigs/,
+    ],
+    'fromKubeConfig({ text: value })': [(given) => fromKubeConfig({ text: given }), /kubeconfig|fromKubeConfig/i],
+    'fromKubeConfig({ text, directory: value })': [
+      (directory) => fromKubeConfig({ text, directory }),
+      /directory/,
+      ['undefined', 'text', 'empty text'],
+    ],
+    'fromKubeConfig(source, value)': [(value) => fromKubeConfig({ text }, value), /options/, optional],
+    'fromKubeConfig(source, { context: value })': [
+      (context) => fromKubeConfig({ text }, { context }),
+      /context/,
+      ['undefined'],
+    ],
+    'fromDefault(value)': [untyped(RestConfig, 'fromDefault'), /options|KUBECONFIG/],
+    'new RestConfig(value)': [(value) => make(RestConfig as never, value), /cannot be made like this/],
+    'config.ready(value)': [
+      untyped(config, 'ready'),
+      /config.ready: options: must be an object/,
+      ['object', ...optional],
+    ],
+    'config.ready({ signal: value })': [
+      (signal) => config.ready({ signal } as object),
+      /config.ready: signal: must be an AbortSignal/,
+      ['undefined'],
+    ],
+    'config.fetch(value)': [fetch, /^RequestError \[REQUEST_INVALID\]: ClusterProfile/, ['text', 'empty text']],
+    "config.fetch('/version', { signal: value })": [
+      (signal) => fetch('/version', { signal }),
+      /signal/i,
+      ['undefined', 'null'],
+    ],
+    'config.makeApiClient(value)': [untyped(config, 'makeApiClient'), /makeApiClient: apiClientType: must be a class/],
+    'new CredentialMetrics(value)': [
+      (value) => make(CredentialMetrics, value),
+      /CredentialMetrics: (options|registry)/,
+    ],
+    'new CredentialMetrics({ registry: value })': [
+      (registry) => make(CredentialMetrics, { registry }),
+      /CredentialMetrics: registry: must be a Registry/,
+    ],
+    'new FleetMetrics(value)': [(value) => make(FleetMetrics, value), /FleetMetrics: (options|registry)/],
+    'new ImageCredentialMetrics(value)': [
+      (value) => make(ImageCredentialMetrics, value),
+      /ImageCredentialMetrics: (options|registry)/,
+    ],
+    'new Fleet(value)': [(value) => make(Fleet, value), /options/],
+    'fleet.run(value)': [untyped(fleet, 'run'), /fleet.run: options/, ['object', ...optional]],
+    'fleet.run({ signal: value })': [(signal) => fleet.run({ signal } as object), /fleet.run: signal/, ['undefined']],
+    'fleet.synced(value)': [untyped(fleet, 'synced'), /fleet.synced: options/, ['object', ...optional]],
+    'fleet.synced({ signal: value })': [
+      (signal) => fleet.synced({ signal } as object),
+      /fleet.synced: signal/,
+      ['undefined'],
+    ],
+    'fleet.onEngage(value)': [untyped(fleet, 'onEngage'), /fleet.onEngage: handler/, ['function']],
+    'fleet.get(value)': [untyped(fleet, 'get'), /fleet.get: name: must be the name|hunter2 is/],
+    'fleet.controller(value)': [untyped(fleet, 'controller'), /options/],
+    'new Fleet({ sharding: value })': [
+      (value) => make(Fleet, { hub, providers, sharding: value }),
+      /options: (?:\d problems:\s+)?sharding[.:]/,
+      ['undefined'],
+    ],
+    ...Object.fromEntries(
+      Object.entries(shardingOptions).map(([name, right]): [string, Row] => [
+        `new Fleet({ sharding: { ${name}: value } })`,
+        [
+          (value) => make(Fleet, { hub, providers, sharding: { ...sharding, [name]: value } }),
+          option(`sharding\\.${name}`),
+          right,
+        ],
+      ]),
+    ),
+    'new LeaderElection(value)': [(value) => make(LeaderElection, value), /options/],
+    ...Object.fromEntries(
+      Object.entries(electionOptions).map(([name, right]): [string, Row] => [
+        `new LeaderElection({ ${name}: value })`,
+        [(value) => make(LeaderElection, { ...lease, [name]: value }), option(name), right],
+      ]),
+    ),
+    'election.run(value)': [run, /options/],
+    'election.run({ onStartedLeading: value })': [
+      (onStartedLeading) => run({ onStartedLeading }),
+      option('onStartedLeading'),
+      ['function'],
+    ],
+    ...Object.fromEntries(
+      ['signal', 'onStoppedLeading', 'onNewLeader'].map((name): [string, Row] => [
+        `election.run({ ${name}: value })`,
+        [
+          (value) => run({ onStartedLeading: () => {}, [name]: value }),
+          option(name),
+          name === 'signal' ? ['undefined'] : ['undefined', 'function'],
+        ],
+      ]),
+    ),
+    'reflect(value, {})': [
+      (value) => Reflect.apply(reflect, undefined, [value, { apiVersion: 'v1', kind: 'Pod' }]).next(),
+      /reflect: config: must be a KubeConfig/,
+    ],
+    'reflect(config, value)': [(value) => Reflect.apply(reflect, undefined, [hub, value]).next(), /options/],
+    'ImageCredentialProviders.fromConfigFile(value)': [
+      (value) => fromConfigFile(value, { binDir: '/x' }),
+      /fromConfigFile: path: must be|folder of plugins/,
+    ],
+    'ImageCredentialProviders.fromConfigFile(path, value)': [
+      (value) => fromConfigFile('/none', value),
+      /options|binDir/,
+    ],
+    'ImageCredentialProviders.fromFlags(value)': [untyped(ImageCredentialProviders, 'fromFlags'), /fromFlags|flags/],
+    'matchImage(value, text)': [
+      (value) => Reflect.apply(matchImage, undefined, [value, 'x']),
+      /pattern/,
+      ['text', 'empty text'],
+    ],
+    'matchImage(text, value)': [
+      (value) => Reflect.apply(matchImage, undefined, ['x', value]),
+      /image/,
+      ['text', 'empty text'],
+    ],
+    'mintTokenFrom(value)': [
+      (value) => Reflect.apply(mintTokenFrom, undefined, [value]),
+      /config: must be a KubeConfig/,
+    ],
+    'mintTokenFrom(config, value)': [
+      (value) => Reflect.apply(mintTokenFrom, undefined, [hub, value]),
+      /options/,
+      optional,
+    ],
+    'loadExecCredential(value)': [
+      (value) => Reflect.apply(loadExecCredential, undefined, [value]),
+      /KUBERNETES_EXEC_INFO/,
+    ],
+  };
+}
+
+test('a wrong argument is an error of this package that names it, and shows nothing of it', async (t) => {
+  const wrong = await tryWrong(await rows(t), (error, names, kind) => {
+    if (!(error instanceof CredentialsError)) return 'throws something else';
+    if (!names.test(String(error))) return 'does not name it';
+    // A path, a name and an image are told as they are.
+    return kind !== 'text' && kind !== 'object' && inspect(error).includes(secret) ? 'shows it' : undefined;
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('a signal of another realm, and a registry with a label for clusters, are taken', async (t) => {
+  const { config } = await startFleet(t);
+  const { signal } = new AbortController();
+  const foreign = Object.setPrototypeOf(Object.create(signal), {
+    throwIfAborted: () => undefined,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  });
+  await config.ready({ signal: foreign });
+  const hub = new KubeConfig();
+  hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
+  const run = untyped(new LeaderElection({ hub, namespace: 'x', name: 'x' }), 'run');
+  await assert.rejects(
+    async () => run({ signal: foreign, onStartedLeading: 1 }),
+    /^[^:]+: options: onStartedLeading: [^:]+$/,
+  );
+  assert.ok(new FleetMetrics({ registry: new Registry(), clusterLabel: true }));
+});

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { PluginError } from '../../src/errors/index.ts';
+import { inMinutes, minutes, start, startSource } from '../fixtures/exec-credential-source.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('one run for many', () => {
+  test('a hundred concurrent requests share one run, and later ones its result, at once', async (t) => {
+    const { plugin, source, token } = await startSource(t, { token: 'a' });
+    const tokens = await Promise.all(Array.from({ length: 100 }, token));
+    assert.deepEqual(new Set(tokens), new Set(['Bearer a']));
+    assert.ok(!(source.get() instanceof Promise));
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('all who wait for a run fail with it', async (t) => {
+    const { plugin, token } = await startSource(t, { exitCode: 1 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, token));
+    assert.ok(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason instanceof PluginError));
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+test('a failure says at once for how long the next run is held back', async (t) => {
+  const { token } = await startSource(t, { exitCode: 1 });
+  const errors = await Promise.all(Array.from({ length: 3 }, () => token().catch((error: unknown) => error)));
+  for (const error of errors) {
+    assert.ok(error instanceof PluginError);
+    assert.ok((error.retryAfterMs ?? 0) > 700 && (error.retryAfterMs ?? 0) <= 1_000, String(error.retryAfterMs));
+  }
+});
+
+test('a missing plugin is not retryable, and found after the time that its error names, when somebody has installed it', async (t) => {
+  const { plugin, clock, token } = await startSource(t, { token: 'a' });
+  const away = `${plugin.command}.away`;
+  await rename(plugin.command, away);
+  const missing = async () => {
+    const error = await token().catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof PluginError, String(error));
+    assert.deepEqual([error.code, error.retryable], ['PLUGIN_NOT_FOUND', false]);
+    assert.ok(error.retryAfterMs !== undefined && error.retryAfterMs > 0);
+    return error.retryAfterMs;
+  };
+  const afterMs = await missing();
+  await rename(away, plugin.command);
+  clock.now += afterMs - 1;
+  await missing();
+  clock.now += 1;
+  assert.equal(await token(), 'Bearer a');
+});
+
+describe('when the plugin runs', () => {
+  test('without expiry: once', async (t) => {
+    const { plugin, clock, token } = await startSource(t, { token: 'a' });
+    await token();
+    clock.now += minutes(60 * 24 * 365);
+    await token();
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('when the expiry has passed; equal is still valid', async (t) => {
+    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    await plugin.answer({ exitCode: 1 });
+    clock.now = start + minutes(60);
+    assert.equal(await token(), 'Bearer a');
+    clock.now += 1;
+    await assert.rejects(token, PluginError);
+  });
+
+  test('ahead of expiry, behind requests that are served with the old credential meanwhile', async (t) => {
+    const { plugin, clock, token, refreshed } = await startSource(t, {
+      token: 'a',
+      expirationTimestamp: inMinutes(60),
+    });
+    await token();
+    clock.now += minutes(41);
+    await token();
+    assert.equal(await plugin.runs(), 1, 'too early: less than 70 % of the lifetime');
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(120), delayMs: 100 });
+    clock.now = start + minutes(55);
+    assert.equal(await token(), 'Bearer a');
+    await refreshed('Bearer b');
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('a refresh ahead of expiry that fails is held back, and the old credential serves until it expires', async (t) => {
+    const { plugin, clock, source, token, warnings } = await startSource(t, {
+      token: 'a',
+      expirationTimestamp: inMinutes(60),
+    });
+    await token();
+    await plugin.answer({ exitCode: 3 });
+    clock.now = start + minutes(55);
+    await token();
+    await until(t, () => warnings() !== '');
+    for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(source.runs, 2);
+    assert.match(warnings(), /the old credential stays in use: .*exit code 3/);
+  });
+
+  test('a short-lived credential is not refreshed at every request', async (t) => {
+    const expirationTimestamp = new Date(start + 240_000).toISOString();
+    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp });
+    for (let i = 0; i < 100; i++) {
+      await token();
+      clock.now += 1_000;
+    }
+    assert.equal(await plugin.runs(), 1);
+  });
+});
+
+describe('a fleet', () => {
+  test('of 30 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
+    const { plugin, clock, create } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    const sources = Array.from({ length: 30 }, create);
+    await Promise.all(sources.map((source) => source.get()));
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
+    const started: number[] = [];
+    for (let minute = 0; minute < 60; minute++) {
+      const before = sources.reduce((sum, { runs }) => sum + runs, 0);
+      for (const source of sources) source.get();
+      started.push(sources.reduce((sum, { runs }) => sum + runs, 0) - before);
+      clock.now += minutes(1);
+    }
+    assert.equal(
+      started.reduce((sum, count) => sum + count),
+      30,
+    );
+    // 70 % to 90 % of an hour: two or three in each of twelve minutes.
+    const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
+    assert.ok(Math.max(...started) < 12, `${Math.max(...started)} in one minute`);
+    assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
+    await Promise.all(sources.map((source) => until(t, async () => (await source.get()).authorization === 'Bearer b')));
+    assert.equal(await plugin.runs(), 60);
+  });
+});
+
+describe('a clock that steps', () => {
+  test('forward past the expiry makes the next request wait for a run', async (t) => {
+    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
+    clock.now += minutes(120);
+    assert.equal(await token(), 'Bearer b');
+  });
+
+  test('back keeps the credential, and runs nothing', async (t) => {
+    const { plugin, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    await token();
+    clock.now -= minutes(600);
+    for (let i = 0; i < 20; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 1);
+  });
+
+  test('back does not hold a failing plugin back for longer than was said', async (t) => {
+    const { plugin, clock, token } = await startSource(t, { exitCode: 1 });
+    await assert.rejects(token);
+    await assert.rejects(token);
+    assert.equal(await plugin.runs(), 1);
+    clock.now -= minutes(600);
+    await assert.rejects(token);
+    await assert.rejects(token);
+    assert.equal(await plugin.runs(), 2);
+  });
+
+  test('to and fro does not make a hot loop', async (t) => {
+    const { source, clock, token } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
+    for (let i = 0; i < 200; i++) {
+      clock.now = start + (i % 2) * 500;
+      await token();
+    }
+    assert.equal(source.runs, 1);
+  });
+});
+
+describe('an answer that has already expired', () => {
+  test('is used, with a word, and held back like a failure', async (t) => {
+    const { plugin, clock, token, warnings } = await startSource(t, {
+      token: 'a',
+      expirationTimestamp: inMinutes(-10),
+    });
+    for (let i = 0; i < 50; i++) assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 1);
+    clock.now += 1_001;
+    assert.equal(await token(), 'Bearer a');
+    assert.equal(await plugin.runs(), 2);
+    assert.match(
+      warnings(),
+      /^access provider google: plugin \S+ returned a credential that expired 601 s ago; it is used all the same\. Check the clocks/,
+    );
+    await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(60) });
+    clock.now += 2_001;
+    assert.equal(await token(), 'Bearer b');
+    assert.equal(warnings(), '');
+  });
+});
+
+describe('a failing plugin', () => {
+  test('is held back for 1 s, doubling to 30 s; meanwhile callers get its last error at once', async (t) => {
+    const { clock, source, token } = await startSource(t, { exitCode: 7 });
+    const seconds: number[] = [];
+    while (seconds.length < 8) {
+      const runs = source.runs;
+      const began = clock.now;
+      while (source.runs === runs) {
+        await assert.rejects(token, (error) => error instanceof PluginError && error.exitCode === 7);
+        if (source.runs === runs) clock.now += 250;
+      }
+      seconds.push((clock.now - began) / 1000);
+    }
+    const [first, ...holds] = seconds;
+    assert.equal(first, 0);
+    for (const [index, hold] of holds.entries()) {
+      const full = Math.min(30, 2 ** index);
+      assert.ok(hold >= full * 0.75 && hold <= full + 0.25, `${index}: ${hold}`);
+    }
+  });
+
+  test('tells how long it is held back', async (t) => {
+    const { token } = await startSource(t, { exitCode: 7 });
+    await assert.rejects(token);
+    await assert.rejects(token, ({ retryAfterMs = 0 }: PluginError) => retryAfterMs > 700 && retryAfterMs <= 1_000);
+  });
+
+  test('starts from 1 s again after a success', async (t) => {
+    const { plugin, clock, source, token } = await startSource(t, { exitCode: 1 });
+    for (let i = 0; i < 5; i++) {
+      await assert.rejects(token);
+      clock.now += 30_000;
+    }
+    await plugin.answer({ token: 'a', expirationTimestamp: new Date(clock.now + 1_000).toISOString() });
+    await token();
+    await plugin.answer({ exitCode: 1 });
+    clock.now += 2_000;
+    await assert.rejects(token);
+    clock.now += 1_000;
+    const { runs } = source;
+    await assert.rejects(token);
+    assert.equal(source.runs, runs + 1);
+  });
+
+  test('does not show a token of a run that was overtaken by invalidate()', async (t) => {
+    const { plugin, source, token } = await startSource(t, { token: 'correct-horse-battery' });
+    const overtaken = token();
+    source.invalidate();
+    assert.equal(await overtaken, 'Bearer correct-horse-battery');
+    await plugin.answer({ exitCode: 1, stderr: 'refused: correct-horse-battery' });
+    await assert.rejects(token, ({ message }: PluginError) => message.endsWith('stderr: refused: [redacted]'));
+  });
+
+  test('is run at once after invalidate()', async (t) => {
+    const { plugin, source, token } = await startSource(t, { exitCode: 1 });
+    await assert.rejects(token);
+    await plugin.answer({ token: 'a' });
+    await assert.rejects(token);
+    source.invalidate();
+    assert.equal(await token(), 'Bearer a');
+  });
+});

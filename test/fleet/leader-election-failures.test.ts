@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { FleetError } from '../../src/fleet/index.ts';
+import { isRetry, leaseName, renew, startElection } from '../fixtures/election.ts';
+import { until } from '../fixtures/until.ts';
+
+describe('a leader election, where something goes wrong,', () => {
+  test('does not begin where it is cancelled while it takes the Lease, and gives it away', async (t) => {
+    const { hub, contend, spec } = await startElection(t);
+    const one = contend('one');
+    hub.onRequest = ({ method }) => {
+      if (method === 'POST') one.stop.abort();
+    };
+    await one.run();
+    assert.ok(!one.events.includes('started'));
+    assert.equal(spec().holderIdentity, '');
+  });
+
+  test('says that the Lease could not be given away where others write it each time', async (t) => {
+    const { hub, contend } = await startElection(t);
+    const one = contend('one');
+    const running = one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.failNext(409, 1_000, ({ method }) => method === 'PUT');
+    one.stop.abort();
+    await running;
+    assert.match(
+      one.warnings.join(),
+      /^the Lease was not released, so others wait .*: others changed it at each attempt/,
+    );
+  });
+
+  test('ends before anybody else begins: at the deadline after the start of its last renewal', async (t) => {
+    const { hub, contend, version } = await startElection(t);
+    const one = contend('one');
+    const running = one.run(one.work.promise);
+    await until(t, () => one.events.includes('started'));
+    await renew(t, one, version);
+    await one.clock.waiting((ms) => ms === 2_000);
+    const seen: string[] = [];
+    hub.onRequest = ({ method }) => seen.push(method);
+    hub.failNext('hang', 1_000_000);
+    one.clock.advance(2_000);
+    await until(t, () => seen.length > 0);
+    one.clock.advance(7_999);
+    assert.equal(one.election.isLeader, true);
+    assert.equal(one.signal().aborted, false);
+    one.clock.advance(1);
+    assert.equal(one.election.isLeader, false);
+    await until(t, () => one.signal().aborted);
+    const { reason } = one.signal();
+    assert.ok(reason instanceof FleetError);
+    assert.equal(reason.code, 'LEASE_LOST');
+    assert.match(
+      reason.message,
+      /^one no longer leads: it lost Lease default\/reports: it could not be renewed for 10000 ms/,
+    );
+    await until(t, () => one.events.includes('stopped'));
+    assert.deepEqual(one.warnings.filter((line) => line.includes('no longer leads')).length, 1);
+    // The work has not ended yet, so run has not either.
+    assert.equal(await Promise.race([running.then(() => 'ended'), Promise.resolve('goes on')]), 'goes on');
+    one.work.resolve();
+    for (const end = { ed: false }; !end.ed; one.clock.advance(1_000)) {
+      running.then(() => (end.ed = true));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  test('ends at once when another process holds the Lease', async (t) => {
+    const { hub, contend, spec } = await startElection(t);
+    const one = contend('one');
+    const running = one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
+    await one.clock.waiting((ms) => ms === 2_000);
+    one.clock.advance(2_000);
+    await running;
+    assert.match(one.signal().reason.message, /two holds it$/);
+    assert.deepEqual(one.events, ['leader one', 'started', 'leader two', 'stopped']);
+    assert.equal(spec().holderIdentity, 'two');
+  });
+
+  test('outlives a hub that is away for less than the deadline, and says so once', async (t) => {
+    const { hub, contend, version } = await startElection(t);
+    const one = contend('one');
+    one.run();
+    await until(t, () => one.events.includes('started'));
+    hub.failNext(503, 3);
+    for (let failures = 1; failures <= 3; failures++) {
+      await one.clock.waiting((ms) => ms === 2_000);
+      const before = hub.stats.requests;
+      one.clock.advance(2_000);
+      await until(t, () => hub.stats.requests > before);
+    }
+    await renew(t, one, version);
+    assert.equal(one.election.isLeader, true);
+    assert.equal(one.warnings.length, 1);
+    assert.match(
+      one.warnings.join(),
+      /^the Lease cannot be acquired or renewed at the moment: PUT Lease default\/reports: status 503/,
+    );
+  });
+
+  test('writes a deleted Lease again, before another contender takes it', async (t) => {
+    const { hub, contend, spec, retry } = await startElection(t);
+    const [one, two] = [contend('one'), contend('two', { retryPeriodMs: 1_000 })];
+    one.run();
+    await until(t, () => one.events.includes('started'));
+    two.run();
+    await until(t, () => two.events.includes('leader one'));
+    hub.delete(leaseName);
+    await retry(two);
+    assert.equal(hub.get(leaseName), undefined);
+    await one.clock.waiting((ms) => ms === 2_000);
+    one.clock.advance(2_000);
+    await until(t, () => hub.get(leaseName) !== undefined);
+    assert.equal(spec().holderIdentity, 'one');
+    assert.equal(one.election.isLeader, true);
+  });
+
+  test('does not take a deleted Lease back from a leader that has followed it: it waits for the whole duration', async (t) => {
+    const { hub, contend, spec, retry } = await startElection(t);
+    const one = contend('one', { retryPeriodMs: 1_000 });
+    const first = one.run();
+    await until(t, () => one.events.includes('started'));
+    // It is stopped while another one leads, whose Lease is deleted.
+    hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
+    hub.delete(leaseName);
+    one.clock.advance(16_000);
+    await first;
+    assert.deepEqual(one.events, ['leader one', 'started', 'stopped']);
+    one.run();
+    await until(t, () => hub.stats.requests > 0);
+    for (let tries = 0; tries < 6; tries++) await retry(one);
+    assert.equal(hub.get(leaseName), undefined);
+    assert.equal(one.election.isLeader, false);
+    await one.clock.waiting(isRetry);
+    one.clock.advance(2_200);
+    await until(t, () => one.election.isLeader);
+  });
+
+  test('aborts the signal of the work before that looks at it, also where the process was stopped', async (t) => {
+    const { contend } = await startElection(t);
+    const one = contend('one');
+    let stopped = 0;
+    const uptime = one.clock.uptime.bind(one.clock);
+    one.clock.uptime = () => uptime() + stopped;
+    one.run(one.work.promise);
+    await until(t, () => one.events.includes('started'));
+    assert.equal(one.signal().aborted, false);
+    one.signal().throwIfAborted();
+    const heard = once(one.signal(), 'abort');
+    // No timer has run.
+    stopped = 10_000;
+    assert.equal(one.election.isLeader, false);
+    assert.throws(() => one.signal().throwIfAborted(), { code: 'LEASE_LOST' });
+    assert.equal(one.signal().aborted, true);
+    assert.equal(AbortSignal.any([one.signal()]).aborted, true);
+    await heard;
+    assert.equal(one.warnings.filter((line) => line.includes('no longer leads')).length, 1);
+  });
+
+  test('waits for twice its own duration at most, whatever a Lease says', async (t) => {
+    const { hub, contend, retry } = await startElection(t);
+    hub.set({ ...leaseName, spec: { holderIdentity: 'go', leaseDurationSeconds: 2 ** 31 - 1 } });
+    const two = contend('two', { retryPeriodMs: 1_000 });
+    two.run();
+    await until(t, () => two.events.includes('leader go'));
+    for (let tries = 0; tries < 13; tries++) await retry(two);
+    assert.ok(!two.events.includes('started'));
+    await two.clock.waiting(isRetry);
+    two.clock.advance(2_200);
+    await until(t, () => two.events.includes('started'));
+  });
+
+  test('says which permission it lacks', async (t) => {
+    const { hub, contend } = await startElection(t);
+    hub.failNext(403, 1);
+    const one = contend('one');
+    one.run();
+    await until(t, () => one.warnings.length > 0);
+    assert.match(
+      one.warnings.join(),
+      /: allow the verbs get, create and update on leases\.coordination\.k8s\.io in namespace default$/,
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { Registry } from 'prom-client';
+import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
+import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { until } from '../../fixtures/until.ts';
+
+const clusters = 16;
+
+describe('replicas that share a fleet, where something fails', () => {
+  test('let go of everything at the deadline, before another replica may begin', async (t) => {
+    const { hub, start } = await startReplicas(t, clusters);
+    const one = start('one');
+    one.run();
+    await shared(t, clusters, one);
+    const held = one.fleet.get('fleet/c0');
+    hub.failNext('hang', 1_000_000, ({ url }) => url.includes('/leases'));
+    one.clock.advance(19_000);
+    assert.equal(held.signal.aborted, false);
+    assert.equal((await held.config.makeApiClient(CoreV1Api).listNamespace()).items.length, 2);
+    one.clock.advance(1_000);
+    assert.equal(held.signal.aborted, true);
+    assert.ok(held.signal.reason instanceof FleetError);
+    assert.match(held.signal.reason.message, /^fleet\/c0 is disengaged \(SHARD_LOST\)/);
+    await assert.rejects(held.config.makeApiClient(CoreV1Api).listNamespace(), { code: 'CLUSTER_DISENGAGED' });
+    await until(t, () => one.fleet.list().every(({ state, reason }) => state === 'NotOwned' && reason === 'NO_OWNER'));
+    assert.match(String(one.fleet.list()[0]?.message), /its shard \d has no owner at the moment/);
+  });
+
+  test('send nothing after the deadline, also before any timer has run: a process may have been stopped', async (t) => {
+    const { start } = await startReplicas(t, 1);
+    let stopped = 0;
+    const one = start('one', {}, {});
+    const { clock } = one;
+    const uptime = clock.uptime.bind(clock);
+    clock.uptime = () => uptime() + stopped;
+    one.run();
+    await shared(t, 1, one);
+    const { config, signal } = one.fleet.get('fleet/c0');
+    stopped = 20_000;
+    await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 'CLUSTER_DISENGAGED' });
+    await assert.rejects(config.fetch('/version'), { code: 'CLUSTER_DISENGAGED' });
+    assert.equal(signal.aborted, false, 'by the request alone');
+  });
+
+  test('wait for news where an attempt to engage ends after the deadline, before any timer has run', async (t) => {
+    const { start } = await startReplicas(t, 2);
+    const { clock, fleet, run } = start('one', { shards: 1 });
+    let stopped = 0;
+    const uptime = clock.uptime.bind(clock);
+    clock.uptime = () => uptime() + stopped;
+    const gate = Promise.withResolvers<void>();
+    // The other one goes on: its shard is not left.
+    fleet.onEngage(async ({ name, config }) => {
+      if (name !== 'fleet/c0') return;
+      await gate.promise;
+      await config.fetch('/version');
+    });
+    run();
+    await until(
+      t,
+      () =>
+        fleet
+          .list()
+          .map(({ reason }) => reason)
+          .join() === 'HANDLERS,ENGAGED',
+    );
+    stopped = 20_000;
+    gate.resolve();
+    // Who tried again and again without a wait would let no timer and no answer come.
+    await until(t, () => fleet.list().every(({ reason }) => reason !== 'HANDLERS'));
+    clock.advance(20_000);
+    await until(t, () => fleet.list().every(({ state }) => state === 'NotOwned'));
+  });
+
+  test('change nothing while the hub is away for less than a third of the duration', async (t) => {
+    const { hub, start } = await startReplicas(t, clusters);
+    const one = start('one');
+    one.run();
+    await shared(t, clusters, one);
+    const signals = one.fleet.list().map(({ name }) => one.fleet.get(name).signal);
+    let isAway = false;
+    hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+    const { clock } = one;
+    // A renewal is due after 6.75 s at the earliest.
+    clock.advance(6_500);
+    isAway = true;
+    const since = clock.uptime();
+    await one.passUntil(() => clock.uptime() - since >= 9_500);
+    isAway = false;
+    await one.passUntil(() => clock.uptime() - since >= 40_000);
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      signals.map(() => false),
+    );
+  });
+
+  test('count what they own, what moves, and what fails', async (t) => {
+    const { hub, start, warnings } = await startReplicas(t, 1);
+    const registry = new Registry();
+    const one = start('one', {}, { metrics: new FleetMetrics({ registry }) });
+    const two = start('two');
+    const value = async (line: string) => {
+      const found = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${line} `));
+      return Number(found?.slice(line.length + 1));
+    };
+    one.run();
+    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 8);
+    hub.failNext(503, 1, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
+    two.run();
+    await until(t, async () => (await value('clusterprofile_fleet_lease_failures_total{lease="shard"}')) === 1);
+    one.clock.advance(2_000);
+    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 4);
+    assert.equal(await value('clusterprofile_fleet_replicas'), 2);
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="handed_over"}')) === 4);
+    await two.leave();
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="taken"}')) === 12);
+    assert.equal(await value('clusterprofile_fleet_shard_unowned_seconds_count'), 4);
+    hub.failNext(503, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/leases'));
+    one.clock.advance(11_000);
+    await until(t, async () => (await value('clusterprofile_fleet_lease_failures_total{lease="replica"}')) >= 1);
+    assert.equal(warnings.filter((line) => line.startsWith('a Lease of fleet shared cannot be written')).length, 1);
+    one.clock.advance(9_000);
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 8);
+    assert.equal(await value('clusterprofile_fleet_shards_owned'), 0);
+  });
+
+  test('warn once where the Leases of shards cannot be written and their own can, and again when that had passed', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    const [one, two] = [start('one', {}, { logger }), start('two')];
+    const [clock, lines] = [one.clock, () => warnings.filter((line) => line.startsWith('a Lease of fleet shared'))];
+    one.run();
+    await shared(t, 1, one);
+    let isAway = true;
+    hub.failNext(503, 1_000_000, ({ method, url }) => isAway && method === 'PUT' && url.includes('/shared-shard-'));
+    two.run();
+    await one.passUntil(() => lines().length > 0, two);
+    const began = clock.uptime();
+    await one.passUntil(() => clock.uptime() - began > 25_000, two);
+    assert.equal(lines().length, 1, lines().join('\n'));
+    isAway = false;
+    await one.passUntil(() => clock.uptime() - began > 28_000, two);
+    await one.passUntil(() => engagedIn(one.fleet).length + engagedIn(two.fleet).length === 1, two);
+    const passed = clock.uptime();
+    await one.passUntil(() => clock.uptime() - passed > 31_000, two);
+    assert.equal(lines().length, 1, lines().join('\n'));
+    isAway = true;
+    // It takes them, and gives none away any more.
+    let hasLeft = false;
+    two.leave().then(() => {
+      hasLeft = true;
+    });
+    await one.passUntil(() => hasLeft && lines().length === 2, two);
+  });
+
+  test('report how long a shard had no owner, where who lost it takes it again', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const one = start('one', { shards: 1 });
+    const changes: { readonly change: string; readonly unownedMs?: number }[] = [];
+    const listen = (event: unknown) => changes.push(event as (typeof changes)[number]); // what the channel has
+    subscribe('clusterprofile-credentials:fleet-shard', listen);
+    t.after(() => unsubscribe('clusterprofile-credentials:fleet-shard', listen));
+    one.run();
+    await shared(t, 1, one);
+    let isAway = true;
+    let refused = 0;
+    hub.failNext(403, 1_000_000, ({ url }) => {
+      const refuses = isAway && url.includes('/leases');
+      if (refuses) refused += 1;
+      return refuses;
+    });
+    // Then its place ends in 5 s, which is the limit of a request too.
+    one.clock.advance(15_000);
+    await until(t, () => refused > 0);
+    await one.passUntil(() => changes.length >= 2);
+    isAway = false;
+    await one.passUntil(() => changes.length >= 3);
+    assert.deepEqual(
+      changes.slice(0, 3).map(({ change }) => change),
+      ['taken', 'lost', 'taken'],
+    );
+    const { unownedMs } = changes[2] ?? {};
+    assert.ok(unownedMs !== undefined && unownedMs < 60_000, `${unownedMs} ms`);
+  });
+
+  test('say which permission they lack, whatever they are refused', async (t) => {
+    const requests = {
+      list: /\/leases\?labelSelector=[^&]*$/,
+      watch: /\/leases\?.*watch=/,
+      PUT: /\/leases\/shared-replica-/,
+      POST: /\/leases$/,
+    };
+    for (const [what, path] of Object.entries(requests)) {
+      const { hub, start } = await startReplicas(t, 1);
+      const warnings: string[] = [];
+      const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+      const one = start('one', { shards: 1 }, { logger });
+      const method = what === what.toUpperCase() ? what : 'GET';
+      hub.failNext(403, 1_000_000, (request) => request.method === method && path.test(request.url));
+      one.run();
+      const advice =
+        'allow the verbs get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace default';
+      await one.passUntil(() => warnings.some((line) => line.includes(advice)));
+    }
+  });
+});

@@ -1,0 +1,25 @@
+/** The kinds of demos, benchmarks and long checks: an npm script and its first argument lead to a file. The first kind is the default. */
+export const kinds = {
+  demo: {
+    clusters: 'examples/demo/demo.ts',
+    fleet: 'examples/demo/fleet.ts',
+    images: 'examples/image-credentials/demo.ts',
+  },
+  bench: {
+    requests: 'test/bench/bench.ts',
+    fleet: 'test/bench/fleet/bench.ts',
+    e2e: 'test/e2e/bench.ts',
+  },
+  'test:faults': {
+    plugins: 'test/faults/faults.ts',
+    transport: 'test/faults/transport.ts',
+    fleet: 'test/faults/fleet.ts',
+    model: 'test/model/model.ts',
+  },
+  'test:release': {
+    package: 'test/package/check-package.ts',
+    compatibility: 'test/package/compatibility.ts',
+    dependencies: 'test/package/dependencies.ts',
+    deployment: 'test/package/lint-deployment.ts',
+  },
+} as const;

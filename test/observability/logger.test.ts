@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { mock, test } from 'node:test';
+import { inspect } from 'node:util';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { fetch } from 'undici';
+import { CredentialProviders, PluginError } from '../../src/index.ts';
+import { defaultLogger } from '../../src/observability/logger.ts';
+import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { until } from '../fixtures/until.ts';
+
+test('at debug each step is there, with the cluster: runs, refreshes, 401s, retries, pools and connections', async (t) => {
+  const cluster = await startCluster(t);
+  const plugin = await startPlugin(t, { token: 'token-1', stderr: 'a word of the plugin' });
+  const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = [];
+  const say = (level: string) => (fields: object, message: string) => lines.push({ level, fields, message });
+  const providers = new CredentialProviders(
+    [{ name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } }],
+    { logger: { debug: say('debug'), info: say('info'), warn: say('warn') } },
+  );
+  t.after(() => providers.close());
+  const core = providers.getConfig(profileFor(cluster)).makeApiClient(CoreV1Api);
+  await core.listNamespace();
+  cluster.setTokens({ 'token-2': 'me' });
+  await plugin.answer({ token: 'token-2', expirationTimestamp: '2999-01-01T00:00:00Z' });
+  await core.listNamespace();
+  cluster.failNext({ status: 503, retryAfterSeconds: 0 });
+  await core.listNamespace();
+  await providers.close();
+  const { url } = cluster;
+  await until(t, () => lines.some(({ message }) => message.endsWith('a connection was closed')));
+  const own = `ClusterProfile fleet/spoke, ${url}: `;
+  const said = lines.map(({ level, message }) => {
+    assert.ok(message.startsWith(own), message);
+    const rest = message
+      .slice(own.length)
+      .replaceAll(plugin.command, '/plugin')
+      .replace(/\d+ ms\)$/, 'N ms)');
+    return `${level}: ${rest}`;
+  });
+  const of = 'access provider fake: plugin /plugin:';
+  assert.deepEqual(said, [
+    `debug: ${of} is run (there is no credential yet)`,
+    `info: ${of} stderr: a word of the plugin`,
+    `debug: ${of} gave a token, without an expiry (after N ms)`,
+    'debug: a pool of connections was opened',
+    'debug: a connection was opened',
+    'debug: GET /api/v1/namespaces was answered with 401: the credential is refreshed',
+    `debug: ${of} is run (a server refused the credential)`,
+    `debug: ${of} gave a token, good until 2999-01-01T00:00:00.000Z (after N ms)`,
+    'debug: GET /api/v1/namespaces is sent again, with a new credential',
+    'debug: GET /api/v1/namespaces is sent again in 0 ms: status 503',
+    'debug: a pool of connections was closed',
+    'debug: a connection was closed',
+  ]);
+  for (const { fields } of lines) {
+    assert.deepEqual({ profile: 'fleet/spoke', server: url, provider: 'fake', ...fields }, fields, 'has these fields');
+  }
+});
+
+test('the code of an error is in its text, its stack and its line of the log, once in each', async (t) => {
+  const cluster = await startCluster(t);
+  const plugin = await startPlugin(t, { exitCode: 1 });
+  const lines: { readonly fields: object; readonly message: string }[] = [];
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
+  const logger = { warn: (fields: object, message: string) => lines.push({ fields, message }) };
+  const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger });
+  t.after(() => providers.close());
+  const config = providers.getConfig(profileFor(cluster));
+  const list = config.makeApiClient(CoreV1Api).listNamespace();
+  const error: unknown = await list.then(
+    () => assert.fail('the plugin has failed'),
+    (reason: unknown) => reason,
+  );
+  const opening = `PluginError [PLUGIN_FAILED]: ClusterProfile fleet/spoke, ${cluster.url}: access provider fake: `;
+  assert.ok(error instanceof PluginError);
+  assert.deepEqual([error.name, error.code], ['PluginError', 'PLUGIN_FAILED']);
+  assert.ok(!error.message.includes('PLUGIN_FAILED'), 'the message has none');
+  const ofFetch: unknown = await fetch(cluster.url, { dispatcher: config.dispatcher }).catch((reason) => reason);
+  for (const text of [String(error), error.stack ?? '', inspect(error).replace(/^ {2}code: .*$/m, '')]) {
+    assert.ok(text.startsWith(opening), text);
+    assert.equal(text.split('PLUGIN_FAILED').length, 2, text);
+  }
+  assert.ok(inspect(ofFetch).includes(`[cause]: ${opening}`), inspect(ofFetch));
+  assert.deepEqual(
+    lines.map(({ fields }) => fields),
+    [{ profile: 'fleet/spoke', server: cluster.url, provider: 'fake', code: 'PLUGIN_FAILED' }],
+  );
+  assert.ok(!lines[0]?.message.includes('PLUGIN_FAILED'), lines[0]?.message);
+});
+
+test('a copy of an error for another caller has its code once, too', () => {
+  const failure = { provider: 'g', origin: 'access provider g', command: 'p' };
+  const copy = new PluginError('PLUGIN_TIMEOUT', 'hangs', failure).heldBack(10).of({ name: 'c', server: 'https://h' });
+  assert.equal(String(copy), 'PluginError [PLUGIN_TIMEOUT]: c, https://h: access provider g: plugin p: hangs');
+  assert.equal(copy.stack?.split('\n')[0], String(copy));
+});
+
+test('the default logger shows the code of an error in front of its message', (t) => {
+  const warn = mock.method(console, 'warn', () => undefined);
+  t.after(() => warn.mock.restore());
+  defaultLogger.warn({ code: 'PLUGIN_TIMEOUT' }, 'the plugin hangs');
+  assert.deepEqual(warn.mock.calls[0]?.arguments, ['clusterprofile-credentials [PLUGIN_TIMEOUT]: the plugin hangs']);
+});
+
+test('the default logger says a warning again when it comes again', (t) => {
+  const warn = mock.method(console, 'warn', () => undefined);
+  t.after(() => warn.mock.restore());
+  for (let i = 0; i < 2; i++) defaultLogger.warn({}, 'the server is away');
+  assert.deepEqual(
+    warn.mock.calls.map(({ arguments: [line] }) => line),
+    new Array(2).fill('clusterprofile-credentials: the server is away'),
+  );
+});

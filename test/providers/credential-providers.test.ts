@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import {
+  ConfigurationError,
+  CredentialProviders,
+  CredentialsError,
+  PluginError,
+  ProfileError,
+} from '../../src/index.ts';
+import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+const v1 = 'client.authentication.k8s.io/v1';
+const entry = (name: string) => ({ name, execConfig: { apiVersion: v1, command: '/bin/x' } });
+
+async function providerFile(t: TestContext, content: unknown): Promise<string> {
+  const path = join(await temporaryFolder(t), 'providers.json');
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+describe('the way from flags and a file to a request', () => {
+  test('ends with the answer of the cluster', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t);
+    const path = await providerFile(t, { providers: [entry('other')] });
+    const argv = [
+      'node',
+      'x',
+      '--verbose',
+      '--clusterprofile-provider-file',
+      path,
+      '--clusterprofile-access-provider',
+      `fake='${plugin.command} --flag "a b"'`,
+    ];
+    const providers = CredentialProviders.fromArgs(argv);
+    t.after(() => providers.close());
+    assert.deepEqual(providers.accessTypes, ['fake', 'other']);
+    const { items } = await providers.getConfig(profileFor(cluster)).makeApiClient(CoreV1Api).listNamespace();
+    assert.equal(items.length, 2);
+    assert.deepEqual(await plugin.lastArgs(), ['--flag', 'a b']);
+    assert.deepEqual(await plugin.lastInput(), {
+      kind: 'ExecCredential',
+      apiVersion: v1,
+      spec: {
+        cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData, config: null },
+        interactive: false,
+      },
+    });
+  });
+
+  test('a flag-configured plugin may answer in v1beta1, unless an option states the version', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t, { token: 'token-1', apiVersion: `${v1}beta1` });
+    const flag = ['--clusterprofile-access-provider', `fake=${plugin.command}`];
+    const lenient = CredentialProviders.fromArgs(flag);
+    t.after(() => lenient.close());
+    await lenient.getConfig(profileFor(cluster)).ready();
+    const strict = CredentialProviders.fromArgs([
+      ...flag,
+      `--clusterprofile-access-provider-option=fake=execConfig.apiVersion=${v1}`,
+    ]);
+    t.after(() => strict.close());
+    await assert.rejects(strict.getConfig(profileFor(cluster)).ready(), { code: 'ANSWER_WRONG_VERSION' });
+  });
+});
+
+describe('a provider file', () => {
+  test('may be given alone', async (t) => {
+    const path = await providerFile(t, { providers: [entry('a'), entry('b')] });
+    assert.deepEqual(CredentialProviders.fromFile(path).accessTypes, ['a', 'b']);
+  });
+
+  test('that is missing or a folder is an error that names it', async (t) => {
+    const folder = await temporaryFolder(t);
+    for (const [path, reason] of [
+      [join(folder, 'none.yaml'), 'does not exist'],
+      [folder, 'EISDIR'],
+    ] as const) {
+      assert.throws(
+        () => CredentialProviders.fromFile(path),
+        (error) =>
+          error instanceof ConfigurationError &&
+          error.code === 'PROVIDER_FILE_UNREADABLE' &&
+          error.message.includes(path) &&
+          error.message.includes(reason),
+      );
+    }
+  });
+
+  test('cannot configure a type that a flag configures too', async (t) => {
+    const path = await providerFile(t, { providers: [entry('google')] });
+    const argv = ['--clusterprofile-provider-file', path, '--clusterprofile-access-provider', 'google=/bin/x'];
+    assert.throws(
+      () => CredentialProviders.fromArgs(argv),
+      (error) => error instanceof ConfigurationError && error.code === 'FLAG_INVALID' && error.message.includes(path),
+    );
+  });
+});
+
+describe('options', () => {
+  test('are validated at construction, all at once, with a suggestion', () => {
+    const options = { timeoutMS: 1, idleTimeoutMs: Number.NaN, maxConcurrentRuns: 1.5, clock: 5, logger: {} };
+    assert.throws(
+      () => Reflect.construct(CredentialProviders, [[], options]),
+      (error) => {
+        assert.ok(error instanceof ConfigurationError && error.code === 'OPTION_INVALID');
+        assert.deepEqual(error.problems.map(({ path }) => path).sort(), [
+          'clock',
+          'idleTimeoutMs',
+          'logger',
+          'maxConcurrentRuns',
+          'timeoutMS',
+        ]);
+        assert.match(error.message, /did you mean timeoutMs\?/);
+        return true;
+      },
+    );
+  });
+
+  for (const timeoutMs of [0, -1, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null]) {
+    test(`timeoutMs cannot be ${JSON.stringify(timeoutMs)} (${String(timeoutMs)})`, () => {
+      assert.throws(() => Reflect.construct(CredentialProviders, [[], { timeoutMs }]), { code: 'OPTION_INVALID' });
+    });
+  }
+
+  test('timeoutMs is kept', async (t) => {
+    const cluster = await startCluster(t);
+    const plugin = await startPlugin(t, { token: 't', delayMs: 20_000 });
+    const providers = CredentialProviders.fromArgs(['--clusterprofile-access-provider', `fake=${plugin.command}`], {
+      timeoutMs: 200,
+    });
+    t.after(() => providers.close());
+    await assert.rejects(providers.getConfig(profileFor(cluster)).ready(), {
+      code: 'PLUGIN_TIMEOUT',
+      message: /200 ms/,
+    });
+  });
+});
+
+describe('errors', () => {
+  test('are recognised by their classes, in another copy of the package too', () => {
+    const error = new ProfileError('SERVER_INVALID', 'a/b', 'x', 'y');
+    assert.ok(error instanceof CredentialsError && error instanceof Error && !(error instanceof PluginError));
+    const brand = Symbol.for('clusterprofile-credentials.error');
+    const copy = { [brand]: ['ProfileError', 'CredentialsError'] };
+    assert.ok(copy instanceof ProfileError && copy instanceof CredentialsError);
+    assert.ok(!({} instanceof CredentialsError));
+  });
+});

@@ -1,0 +1,147 @@
+// What flags do to a controller that somebody else wrote.
+import assert from 'node:assert/strict';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { parseArgs } from 'node:util';
+import { CredentialProviders, type CredentialProvidersOptions, flagOptions } from '../../src/index.ts';
+import { startPlugin } from '../fixtures/fleet.ts';
+import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+
+const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://a.example.dev' } }] } };
+
+/** The config of a controller that was started with flags. */
+function start(t: TestContext, command: string, flags: readonly string[], options: CredentialProvidersOptions = {}) {
+  const argv = [`--clusterprofile-access-provider=x=${command}`, ...flags];
+  const providers = CredentialProviders.fromArgs(argv, { logger: { warn: () => undefined }, ...options });
+  t.after(() => providers.close());
+  return providers.getConfig(profile);
+}
+
+describe('a flag for an option', () => {
+  test('beats the one that the program sets: the time that a plugin has', async (t) => {
+    const { command } = await shellPlugin(t, 'exec sleep 600');
+    const config = start(t, command, ['--clusterprofile-plugin-timeout=50ms'], { timeoutMs: 600_000 });
+    await assert.rejects(config.ready(), { code: 'PLUGIN_TIMEOUT' });
+  });
+
+  test('refuses a plugin that others could replace', async (t) => {
+    const { command } = await startPlugin(t);
+    await chmod(command, 0o777);
+    await start(t, command, []).ready();
+    await assert.rejects(start(t, command, ['--clusterprofile-strict-plugin-files']).ready(), {
+      code: 'PLUGIN_FILE_UNSAFE',
+    });
+  });
+
+  test('gives plugins a clean environment', async (t) => {
+    process.env.CPC_TEST_FLAG = 'seen';
+    t.after(() => delete process.env.CPC_TEST_FLAG);
+    const plugin = await startPlugin(t);
+    await start(t, plugin.command, ['--clusterprofile-clean-environment']).ready();
+    assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, undefined);
+    await start(t, plugin.command, ['--clusterprofile-clean-environment=false']).ready();
+    assert.equal((await plugin.lastEnvironment()).CPC_TEST_FLAG, 'seen');
+  });
+
+  test('limits how many plugins run at once', async (t) => {
+    // Two at once would find the other's folder.
+    const code =
+      'mkdir "$DIR/one" || exit 1; sleep 0.05; rmdir "$DIR/one"; echo \'{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t"}}\'';
+    const { command } = await shellPlugin(t, code);
+    const argv = [`--clusterprofile-access-provider=x=${command}`, '--clusterprofile-max-concurrent-runs=1'];
+    const providers = CredentialProviders.fromArgs(argv);
+    t.after(() => providers.close());
+    // Each has an input of its own.
+    const configs = ['a', 'b', 'c'].map((host) => {
+      const entry = { name: 'x', cluster: { server: `https://${host}.example.dev` } };
+      return providers.getConfig({ status: { accessProviders: [entry] } });
+    });
+    await Promise.all(configs.map((config) => config.ready()));
+  });
+
+  test('takes nothing back that the program asks for', (t) => {
+    const set = {
+      strictPluginFiles: '--clusterprofile-strict-plugin-files',
+      cleanEnvironment: '--clusterprofile-clean-environment',
+      hardened: '--clusterprofile-hardened',
+      watchProviderFile: '--clusterprofile-watch-provider-file',
+    };
+    for (const [option, flag] of Object.entries(set)) {
+      assert.throws(() => start(t, '/bin/x', [`${flag}=false`], { [option]: true }), {
+        code: 'FLAG_INVALID',
+        message: `flags: ${flag}=false: the program sets ${option} itself: leave the flag out`,
+      });
+    }
+    const policy = ['--clusterprofile-plugin-policy=DenyAll'];
+    assert.throws(() => start(t, '/bin/x', policy, { pluginPolicy: { policyType: 'AllowAll' } }), /leave the flag out/);
+  });
+});
+
+describe('a misspelt flag', () => {
+  const polcy = '--clusterprofile-plugin-polcy=DenyAll';
+
+  test('starts no controller, whichever way its flags are read', () => {
+    const refused = { code: 'FLAG_INVALID', message: /did you mean --clusterprofile-plugin-policy\?/ };
+    assert.throws(() => CredentialProviders.fromArgs(['--port', '1', polcy]), refused);
+    const { values } = parseArgs({ args: [polcy], options: flagOptions, strict: false });
+    assert.throws(() => Reflect.apply(CredentialProviders.fromFlags, CredentialProviders, [values]), refused);
+    assert.throws(
+      () => parseArgs({ args: [polcy], options: flagOptions }),
+      /Unknown option '--clusterprofile-plugin-polcy'/,
+    );
+  });
+
+  test('with one leading dash is told of by fromArgs; parseArgs of Node takes no flag with one dash', () => {
+    assert.throws(
+      () => CredentialProviders.fromArgs(['-clusterprofile-hardend']),
+      /did you mean --clusterprofile-hardened\?/,
+    );
+    const args = ['-clusterprofile-hardened'];
+    assert.throws(() => parseArgs({ args, options: flagOptions }), /Unknown option '-c'/);
+    assert.throws(() => CredentialProviders.fromArgs(args), /hardened asks for/);
+  });
+});
+
+describe('no provider at all', () => {
+  test('is a warning that says so, and what to do', async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, 'providers.yaml');
+    await writeFile(path, 'providers: []\n');
+    const warnings: string[] = [];
+    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
+    for (const create of [
+      () => new CredentialProviders([], { logger }),
+      () => CredentialProviders.fromArgs(['--port=1'], { logger }),
+      () => CredentialProviders.fromFlags({}, { logger }),
+      () => CredentialProviders.fromFile(path, { logger }),
+    ]) {
+      await create().close();
+    }
+    const consequence =
+      'so every ClusterProfile is refused with NO_MATCHING_PROVIDER: give --clusterprofile-access-provider, or list ' +
+      'providers in --clusterprofile-provider-file';
+    const none = `no access provider is configured, ${consequence}`;
+    assert.deepEqual(warnings, [
+      none,
+      none,
+      none,
+      `provider file ${path} configures no access provider, ${consequence}`,
+    ]);
+  });
+
+  test('is warned about again when a watched file comes to have none', async (t) => {
+    const path = join(await temporaryFolder(t), 'providers.json');
+    const entry = { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/x' } };
+    await writeFile(path, JSON.stringify({ providers: [entry] }));
+    let warn: (message: string) => void = () => undefined;
+    const warned = new Promise<string>((resolve) => {
+      warn = resolve;
+    });
+    const logger = { warn: (_fields: object, message: string) => warn(message) };
+    const providers = CredentialProviders.fromFile(path, { watchProviderFile: true, logger });
+    t.after(() => providers.close());
+    await writeFile(path, '{"providers": []}');
+    assert.match(await warned, /configures no access provider/);
+  });
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { type ClusterProfile, CredentialProviders } from '../../src/index.ts';
+import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+
+test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never over the limit, bounded heap and descriptors', async (t) => {
+  const cluster = await startCluster(t);
+  const plugin = await startPlugin(t);
+  const maxConcurrentRuns = 8;
+  const execConfig = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: plugin.command,
+    provideClusterInfo: true,
+  } as const;
+  // All 400 handshakes at once may take a slow machine long.
+  const options = { maxConcurrentRuns, connectTimeoutMs: 60_000 };
+  const providers = new CredentialProviders([{ name: 'fake', execConfig }], options);
+  t.after(() => providers.close());
+  const profile = (index: number): ClusterProfile => ({
+    metadata: { name: `spoke-${index}` },
+    status: {
+      accessProviders: [
+        {
+          name: 'fake',
+          cluster: {
+            server: cluster.url,
+            'certificate-authority-data': cluster.certificateAuthorityData,
+            extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { input: index % 100 } }],
+          },
+        },
+      ],
+    },
+  });
+  let most = { runs: 0, descriptors: 0, heap: 0 };
+  const look = () => {
+    most = {
+      runs: Math.max(most.runs, process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length),
+      descriptors: Math.max(most.descriptors, readdirSync('/proc/self/fd').length),
+      heap: Math.max(most.heap, process.memoryUsage().heapUsed),
+    };
+  };
+  const before = { descriptors: readdirSync('/proc/self/fd').length, heap: process.memoryUsage().heapUsed };
+  const timer = setInterval(look, 5);
+  const configs = Array.from({ length: 400 }, (_, index) => providers.getConfig(profile(index)));
+  await Promise.all(configs.map((config) => config.ready()));
+  clearInterval(timer);
+  assert.equal(await plugin.runs(), 100);
+  assert.ok(most.runs <= maxConcurrentRuns, `${most.runs} plugins ran at once`);
+  // Two pipes and a process each; no connection is open yet.
+  assert.ok(most.descriptors - before.descriptors <= 10 * maxConcurrentRuns, `${most.descriptors} descriptors`);
+  const heap = most.heap - before.heap;
+  assert.ok(heap < 60 * 1024 * 1024, `${heap} bytes of heap`);
+  t.diagnostic(
+    `${most.runs} plugins at once, ${most.descriptors} descriptors, ${Math.round(heap / 1024 / 1024)} MiB of heap more`,
+  );
+  // One connection for each distinct input, however many configs share it.
+  await Promise.all(configs.slice(0, 150).map((config) => config.makeApiClient(CoreV1Api).listNamespace()));
+  assert.equal(cluster.stats.connections, 100);
+  assert.equal(await plugin.runs(), 100);
+});

@@ -1,0 +1,207 @@
+// A server, or what stands between, that says the token back wherever it can say something.
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { PassThrough } from 'node:stream';
+import { describe, type TestContext, test } from 'node:test';
+import { createServer } from 'node:tls';
+import { inspect } from 'node:util';
+import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
+import { request } from 'undici';
+import { ApiServer } from '../../src/fleet/api-server.ts';
+import { ApiLeases } from '../../src/fleet/lease/leases.ts';
+import { reflect } from '../../src/fleet/reflect/reflect.ts';
+import type { RestConfig } from '../../src/index.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+
+/** It has no known shape: only who has sent it knows that it is a secret. */
+const token = 'sekret-token-abcdefghijklmnop-0123456789';
+
+type Answer = (echo: string) => string;
+const answer = (status: string, body = '', headers = '', type = 'application/json') =>
+  `HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+  `connection: close\r\n${headers}\r\n${body}`;
+const status = (message: string) => JSON.stringify({ kind: 'Status', message, reason: message, code: 500 });
+
+/** The server, and a program that hears all that can be heard. */
+async function startEcho(t: TestContext, echo: (authorization: string) => string, say: Answer) {
+  const heard: unknown[] = [];
+  const server = createServer(tlsOptions, (socket) => {
+    t.after(() => socket.destroy());
+    socket.on('error', () => undefined);
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+      if (!text.includes('\r\n\r\n')) return;
+      const [, authorization = 'none'] = /^authorization: (.*)$/im.exec(text) ?? [];
+      assert.equal(authorization, `Bearer ${token}`);
+      socket.end(say(echo(authorization)));
+    });
+  });
+  const port = await listen(t, server);
+  const tell = (...line: unknown[]) => heard.push(line);
+  const events = ['access-refused', 'request-end', 'rejection'].map((name) => `clusterprofile-credentials:${name}`);
+  for (const name of events) subscribe(name, tell);
+  t.after(() => {
+    for (const name of events) unsubscribe(name, tell);
+  });
+  const logger = { warn: tell, info: tell, debug: tell };
+  const allowedServers = [`https://127.0.0.1:${port}/apis`];
+  const plugin = await startPlugin(t, { token });
+  const providers = startProviders(t, plugin, { logger });
+  const bound = startProviders(t, plugin, { logger }, { allowedServers });
+  return {
+    heard,
+    logger,
+    config: providers.getConfig(profileAt(port)),
+    boundConfig: bound.getConfig(profileAt(port, { server: allowedServers[0] })),
+    origin: `https://127.0.0.1:${port}`,
+  };
+}
+
+type Program = Awaited<ReturnType<typeof startEcho>>;
+/** Rejects, or resolves with what a program sees of it. */
+type Use = (program: Program) => Promise<unknown>;
+
+const exec: Use = ({ config }) => new Exec(config).exec('ns', 'pod', 'c', ['sh'], new PassThrough(), null, null, false);
+const readPod: Use = ({ config }) => config.makeApiClient(CoreV1Api).readNamespace({ name: 'a' });
+const fetched: Use = async ({ config }) => (await config.fetch('/version')).json();
+const watch: Use = ({ config }) =>
+  new Promise((...[, reject]) => {
+    new Watch(config).watch('/api/v1/pods', { resourceVersion: '1' }, () => undefined, reject).catch(reject);
+  });
+const lease: Use = async ({ config }) => {
+  const leases = new ApiLeases(new ApiServer(config), { namespace: 'ns', verbs: 'get' });
+  const error: unknown = await leases.get('a', AbortSignal.timeout(5_000)).catch((reason: unknown) => reason);
+  // What a controller may print of it.
+  throw Object.assign(new Error('lease'), { cause: error, reason: Reflect.get(Object(error), 'reason') });
+};
+const reflected: Use = async ({ config, logger }) => {
+  const stop = new AbortController();
+  const restarts: unknown[] = [];
+  const onRestart = (restart: unknown) => {
+    restarts.push(restart);
+    stop.abort();
+  };
+  const events = reflect(config, { apiVersion: 'v1', kind: 'Pod', signal: stop.signal, logger, onRestart });
+  for await (const _ of events);
+  throw new Error('restarted', { cause: restarts[0] });
+};
+
+const error = (echo: string) => `${JSON.stringify({ type: 'ERROR', object: JSON.parse(status(echo)) })}\n`;
+const pods = { resources: [{ name: 'pods', kind: 'Pod', namespaced: true }] };
+let discovered = false;
+/** A server that knows pods, and then says this. */
+const afterDiscovery =
+  (say: Answer): Answer =>
+  (echo) => {
+    discovered = !discovered;
+    return discovered ? answer('200 OK', JSON.stringify(pods)) : say(echo);
+  };
+
+const table: Readonly<Record<string, readonly [Use, Answer]>> = {
+  'a WebSocket: the message of a Status': [exec, (echo) => answer('502 Bad', status(`refused: ${echo}`))],
+  'a WebSocket: a Status that refuses the credential': [exec, (echo) => answer('401 Unauthorized', status(echo))],
+  'a WebSocket: the text behind the status': [exec, (echo) => answer(`403 ${echo}`)],
+  'a WebSocket: a header': [exec, (echo) => answer('403 Forbidden', '', `www-authenticate: ${echo}\r\n`)],
+  'a WebSocket: a redirect': [exec, (echo) => answer('302 Found', '', `location: https://h/${echo}\r\n`)],
+  'a WebSocket: its protocol': [
+    exec,
+    (echo) =>
+      `HTTP/1.1 101 ${echo}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${echo}\r\n` +
+      `sec-websocket-protocol: ${echo}\r\nsec-websocket-extensions: ${echo}\r\n\r\n`,
+  ],
+  'a generated client: a content type': [readPod, (echo) => answer('200 OK', '{}', '', `image/${echo}`)],
+  'a generated client: no JSON': [readPod, (echo) => answer('200 OK', echo)],
+  'a generated client: a body that is packed badly': [
+    readPod,
+    (echo) => answer('200 OK', echo, 'content-encoding: gzip\r\n'),
+  ],
+  'a generated client: a page': [readPod, (echo) => answer(`200 ${echo}`, echo, '', 'text/html')],
+  'a generated client: no HTTP': [readPod, (echo) => `HTTP/1.1 200 OK\r\ntransfer-encoding: ${echo}\0\r\n\r\n${echo}`],
+  'fetch: no JSON': [fetched, (echo) => answer(`200 ${echo}`, echo)],
+  'fetch: a redirect to another host': [
+    fetched,
+    (echo) => answer('307 Temporary', '', `location: https://${echo.replace(/.* /, '')}.example/\r\n`),
+  ],
+  'fetch: a redirect to no URL': [fetched, (echo) => answer('307 Temporary', '', `location: https://[${echo}/\r\n`)],
+  'fetch: a redirect to a path that is not allowed': [
+    ({ boundConfig, heard }) => boundConfig.fetch('/version').then(() => heard),
+    (echo) => answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}\r\n`),
+  ],
+  'fetch: a redirect to a path where it is refused': [
+    async ({ config, heard }) => {
+      await config.fetch('/version');
+      throw new Error('heard', { cause: heard });
+    },
+    (echo) => {
+      discovered = !discovered;
+      if (!discovered) return answer('401 Unauthorized');
+      return answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}\r\n`);
+    },
+  ],
+  'a Watch: a redirect to a path that is not there': [
+    watch,
+    (echo) => {
+      discovered = !discovered;
+      return discovered
+        ? answer('307 Temporary', '', `location: /other/${echo.replace(' ', '/')}?watch=1\r\n`)
+        : answer('404 Nowhere');
+    },
+  ],
+  'a Watch: a redirect to another host': [
+    watch,
+    (echo) => answer('307 Temporary', '', `location: https://${echo.replace(/.* /, '')}.example/\r\n`),
+  ],
+  'the dispatcher: no HTTP': [
+    ({ config, origin }) => request(`${origin}/x`, { dispatcher: config.dispatcher }),
+    (echo) => `HTTP/1.1 200 OK\r\ncontent-length: ${echo}\r\n\r\n`,
+  ],
+  'a Lease: a Status': [lease, (echo) => answer('500 Oops', status(echo))],
+  'a Lease: a Status that forbids': [lease, (echo) => answer('403 Forbidden', status(echo))],
+  'a Lease: a page': [lease, (echo) => answer(`502 ${echo}`, `<p>${echo}`, '', 'text/html')],
+  'a Lease: a page in which it is cut off': [
+    lease,
+    (echo) => answer('502 Bad', `${'.'.repeat(190)}${echo}`, '', 'text/html'),
+  ],
+  'a Lease: a page of nothing else, which is cut off': [
+    lease,
+    (echo) => answer('502 Bad', echo.repeat(2_000), '', 'text/html'),
+  ],
+  'a Lease: a page of nothing else, packed': [
+    lease,
+    (echo) => answer('502 Bad', ` ${echo}`.repeat(380), '', 'text/html'),
+  ],
+  'discovery: a Status': [reflected, (echo) => answer('500 Oops', status(echo))],
+  'a watch: a Status': [reflected, afterDiscovery((echo) => answer('500 Oops', status(echo)))],
+  'a watch: how it is packed': [
+    reflected,
+    afterDiscovery((echo) => answer('200 OK', '{}', `content-encoding: ${echo}\r\n`)),
+  ],
+  'a watch: an ERROR event': [reflected, afterDiscovery((echo) => answer('200 OK', error(echo)))],
+};
+
+describe('the token is in no error, log line or event, though the server says it back:', () => {
+  const forms: Readonly<Record<string, (authorization: string) => string>> = {
+    'as it was sent': (authorization) => authorization,
+    'without its scheme': (authorization) => authorization.replace('Bearer ', ''),
+  };
+  for (const [what, [use, say]] of Object.entries(table)) {
+    for (const [form, echo] of Object.entries(forms)) {
+      test(`${what}, ${form}`, async (t) => {
+        discovered = false;
+        const program = await startEcho(t, echo, say);
+        const outcome: unknown = await use(program).then(
+          (value) => assert.fail(`it resolved with ${inspect(value)}`),
+          (reason: unknown) => reason,
+        );
+        await (program.config satisfies RestConfig).close();
+        const all = inspect([outcome, String(outcome), program.heard], { depth: 12, showHidden: true });
+        for (const part of [token, token.slice(0, 12), token.slice(-15)]) {
+          const at = all.toLowerCase().indexOf(part);
+          assert.equal(at, -1, all.slice(Math.max(0, at - 300), at + 100));
+        }
+      });
+    }
+  }
+});

@@ -1,0 +1,181 @@
+// A server, or the network before it, that was silent for a while: requests that come afterwards get an answer at once.
+import assert from 'node:assert/strict';
+import { createSecureServer } from 'node:http2';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { request } from 'undici';
+import { createConnector } from '../../src/rest/transport/connector.ts';
+import { RequestPool } from '../../src/rest/transport/request-pool.ts';
+import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen } from '../fixtures/listen.ts';
+import { sendThrough } from '../fixtures/pooled-request.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+/** A server of HTTP/2 and HTTP/1.1 behind a gateway, which can drop what goes through it without closing a connection. */
+async function startGateway(t: TestContext) {
+  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => response.end('{}'));
+  const { port: inner } = await listen(t, server);
+  const dropped = new Set<Socket>();
+  const state = { silent: false };
+  let open: Socket[] = [];
+  const { port, connections } = await listen(
+    t,
+    createServer((socket) => {
+      t.after(() => socket.destroy());
+      if (state.silent) {
+        dropped.add(socket);
+        socket.resume();
+        return;
+      }
+      open.push(socket);
+      const behind = connect(inner, '127.0.0.1').on('error', () => undefined);
+      socket.on('data', (data) => dropped.has(socket) || behind.write(data));
+      behind.on('data', (data) => dropped.has(socket) || socket.write(data));
+      socket.on('close', () => behind.destroy());
+      behind.on('close', () => socket.destroy());
+    }),
+  );
+  return {
+    port,
+    /** So far. */
+    connections,
+    dropped,
+    /** New connections hear nothing, too. */
+    fallSilent: () => {
+      state.silent = true;
+    },
+    comeBack: () => {
+      state.silent = false;
+    },
+    /** What is open hears nothing any more, and new connections work. */
+    dropOpen: () => {
+      for (const socket of open) dropped.add(socket);
+      open = [];
+    },
+  };
+}
+
+/** The sockets to a server, by themselves. */
+function startPool(t: TestContext, port: number, options: ConstructorParameters<typeof RequestPool>[2]) {
+  const url = `https://127.0.0.1:${port}`;
+  const cluster = { server: url, insecureSkipTlsVerify: true, disableCompression: false };
+  const connector = (allowH2: boolean) => createConnector(cluster, undefined, undefined, { allowH2 });
+  const pool = new RequestPool(url, connector, options);
+  t.after(() => pool.destroy(new Error('the test has ended')));
+  return { pool, url };
+}
+
+describe('a server that is back after a silent handshake', () => {
+  const get = (port: number, dispatcher: NonNullable<Parameters<typeof request>[1]>['dispatcher'], more = {}) =>
+    request(`https://127.0.0.1:${port}/version`, { ...(dispatcher ? { dispatcher } : {}), ...more }).then(
+      async ({ statusCode, body }) => {
+        await body.dump();
+        return statusCode;
+      },
+    );
+
+  test('answers a new request, though the dial of one that was given up goes on', async (t) => {
+    const { port, connections, fallSilent, comeBack } = await startGateway(t);
+    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
+    await config.ready();
+    fallSilent();
+    const given = new AbortController();
+    const first = get(port, config.dispatcher, { signal: given.signal });
+    await until(t, () => connections() === 1);
+    given.abort(new Error('enough'));
+    await assert.rejects(first, { message: 'enough' });
+    comeBack();
+    assert.equal(await get(port, config.dispatcher), 200);
+    assert.equal(connections(), 2);
+  });
+
+  test('answers a new request, and those that still wait for a dial older than a second', async (t) => {
+    const { port, connections, fallSilent, comeBack } = await startGateway(t);
+    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
+    await config.ready();
+    fallSilent();
+    const first = get(port, config.dispatcher);
+    await until(t, () => connections() === 1);
+    comeBack();
+    // The second for which a dial counts.
+    await pause(1_050);
+    assert.equal(await get(port, config.dispatcher), 200);
+    assert.equal(await first, 200);
+    assert.equal(connections(), 2);
+  });
+
+  test('the failure of an old dial rejects no request that came later', async (t) => {
+    const { port, connections, dropped, fallSilent } = await startGateway(t);
+    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
+    await config.ready();
+    fallSilent();
+    const given = new AbortController();
+    const first = get(port, config.dispatcher, { signal: given.signal });
+    await until(t, () => connections() === 1);
+    given.abort(new Error('enough'));
+    await assert.rejects(first, { message: 'enough' });
+    let outcome = 'waits';
+    const later = get(port, config.dispatcher).then(String, (error: Error) => error.message);
+    later.then((text) => {
+      outcome = text;
+    });
+    await until(t, () => connections() === 2);
+    const [oldest] = dropped;
+    oldest?.destroy();
+    // A round through the event loop in which the failure would be heard.
+    await until(t, () => oldest?.destroyed === true);
+    await pause(100);
+    assert.equal(outcome, 'waits');
+    await config.close();
+  });
+});
+
+test('a thousand requests to a dead server, and more of them later, open a bounded number of connections', async (t) => {
+  const { port, connections, fallSilent } = await startGateway(t);
+  const providers = startProviders(t, await startPlugin(t));
+  const config = providers.getConfig(profileAt(port));
+  await config.ready();
+  fallSilent();
+  const url = `https://127.0.0.1:${port}/version`;
+  const send = (count: number) =>
+    Array.from({ length: count }, () => request(url, { dispatcher: config.dispatcher }).catch(() => undefined));
+  const all = send(1_000);
+  await until(t, () => connections() === 10);
+  await pause(1_050);
+  all.push(...send(1_000));
+  // One dial shows whether the server is back.
+  await until(t, () => connections() === 11);
+  await providers.close();
+  await Promise.all(all);
+  assert.equal(connections(), 11);
+});
+
+test('when a peer has fallen silent, the idle connections of HTTP/1.1 to it go too, and no later request hangs on one', async (t) => {
+  const { port, dropOpen } = await startGateway(t);
+  const { pool, url } = startPool(t, port, { allowH2: true, pingIntervalMs: 500, silenceMs: 6_000 });
+  const burst = (count: number) => Promise.all(Array.from({ length: count }, () => sendThrough(pool, url, '/')));
+  assert.equal(await sendThrough(pool, url, '/'), 200);
+  // So many within a second that there are sockets for short requests.
+  for (let round = 0; round < 10; round += 1) await burst(60);
+  dropOpen();
+  assert.match(String(await sendThrough(pool, url, '/', {}, true)), /silent for 6 s/);
+  assert.deepEqual(new Set(await burst(200)), new Set([200]));
+});
+
+test('a long-running request has no limit for the beginning of its answer, any other has one', async (t) => {
+  const answers: (() => void)[] = [];
+  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => {
+    answers.push(() => response.end('{}'));
+  });
+  const { port } = await listen(t, server);
+  for (const allowH2 of [true, false]) {
+    const { pool, url } = startPool(t, port, { allowH2, quick: false, headersTimeoutMs: 500 });
+    const long = sendThrough(pool, url, '/', {}, true);
+    await until(t, () => answers.length === 1);
+    assert.match(String(await sendThrough(pool, url, '/')), /timeout/i);
+    for (const answer of answers.splice(0)) answer();
+    assert.equal(await long, 200);
+  }
+});

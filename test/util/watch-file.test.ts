@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { appendFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { SettledFile } from '../../src/util/watch-file.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+type Step = (path: string) => Promise<void>;
+const still: Step = async () => undefined;
+const write =
+  (text: string): Step =>
+  (path) =>
+    writeFile(path, text);
+const append =
+  (text: string): Step =>
+  (path) =>
+    appendFile(path, text);
+const replace =
+  (text: string): Step =>
+  async (path) => {
+    await writeFile(`${path}.new`, text);
+    await rename(`${path}.new`, path);
+  };
+
+/** What happens before each look, and what the look gives. */
+type Story = readonly (readonly [Step, string | undefined])[];
+
+describe('a watched file', () => {
+  for (const [what, story] of [
+    [
+      'is not taken while nothing happens',
+      [
+        [still, undefined],
+        [still, undefined],
+        [still, undefined],
+      ],
+    ],
+    [
+      'is taken at the second look that finds the same',
+      [
+        [write('new'), undefined],
+        [still, 'new'],
+        [still, undefined],
+      ],
+    ],
+    [
+      'is taken when it has been replaced',
+      [
+        [replace('new'), undefined],
+        [still, 'new'],
+        [still, undefined],
+      ],
+    ],
+    [
+      'is not taken while it is being written',
+      [
+        [write('a'), undefined],
+        [append('b'), undefined],
+        [append('c'), undefined],
+        [still, 'abc'],
+      ],
+    ],
+    [
+      'is not taken where its second reading is another',
+      [
+        [write('one'), undefined],
+        [write('two'), undefined],
+        [write('one'), undefined],
+        [still, 'one'],
+      ],
+    ],
+    [
+      'is not taken where it reads the same and has been touched',
+      [
+        [write('new'), undefined],
+        [(path) => utimes(path, 1, 1), undefined],
+        [still, 'new'],
+      ],
+    ],
+    [
+      'is not taken where it has been replaced by the same',
+      [
+        [write('new'), undefined],
+        [replace('new'), undefined],
+        [still, 'new'],
+      ],
+    ],
+    [
+      'is not taken where it is emptied, and filled again with what it was',
+      [
+        [(path) => truncate(path), undefined],
+        [write('before'), undefined],
+        [still, undefined],
+        [still, undefined],
+      ],
+    ],
+    [
+      'is gone at the second look that does not find it, and is there again',
+      [
+        [(path) => rm(path), undefined],
+        [still, 'ENOENT'],
+        [still, undefined],
+        [write('before'), undefined],
+        [still, 'before'],
+      ],
+    ],
+    [
+      'is not gone while it is being replaced',
+      [
+        [(path) => rm(path), undefined],
+        [write('new'), undefined],
+        [still, 'new'],
+      ],
+    ],
+  ] as const satisfies readonly (readonly [string, Story])[]) {
+    test(what, async (t) => {
+      const path = join(await temporaryFolder(t), 'file');
+      await writeFile(path, 'before');
+      const file = new SettledFile(path, 'before');
+      for (const [index, [step, expected]] of story.entries()) {
+        await step(path);
+        const reading = await file.look();
+        const seen = reading && ('text' in reading ? reading.text : reading.code);
+        assert.equal(seen, expected, `look ${index + 1}`);
+      }
+    });
+  }
+});
