@@ -54,7 +54,7 @@ export class FakeCluster {
     this.#tokens = usersOf(options.tokens ?? {});
     this.#api = new ApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
     this.#objects = new Objects(this.#api.state);
-    for (const namespace of options.namespaces ?? ['default', 'kube-system']) this.#objects.addNamespace(namespace, {});
+    for (const namespace of options.namespaces ?? ['default', 'kube-system']) this.#objects.addNamespace(namespace);
     for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);
     this.#listener = new Listener({
       http2,
@@ -140,16 +140,6 @@ export class FakeCluster {
   /** Returns all objects of a kind, or those of a namespace, in the order of a list request. */
   list(kind: ObjectsOfKind): readonly StoredTestObject[] {
     return this.#objects.list(kind);
-  }
-
-  /**
-   * Changes a namespace without a request. Watches see it.
-   * @throws {Error} if the change is impossible
-   */
-  emit(type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, labels: Readonly<Record<string, string>> = {}): void {
-    if (type === 'ADDED') this.#objects.addNamespace(name, labels);
-    else if (type === 'MODIFIED') this.#objects.labelNamespace(name, labels);
-    else this.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 
   /**

@@ -51,8 +51,6 @@ interface Place {
   readonly key: string;
 }
 
-const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' };
-
 export class Objects {
   readonly #state: ApiState;
 
@@ -98,20 +96,14 @@ export class Objects {
       .map((object) => structuredClone(present(type, object)));
   }
 
-  addNamespace(name: string, labels: Readonly<Record<string, string>>): void {
-    this.add({ ...namespaceKind, metadata: { name, labels } });
-  }
-
-  labelNamespace(name: string, labels: Readonly<Record<string, string>>): void {
-    const namespace = this.get({ ...namespaceKind, metadata: { name } });
-    if (!namespace) throw new Error(`there is no Namespace ${name}`);
-    this.set({ ...namespace, metadata: { ...namespace.metadata, labels } });
+  addNamespace(name: string): void {
+    this.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
 
   #store(given: TestObject, place: Place): void {
     const { type, namespace, name, key } = place;
     if (namespace !== undefined && !this.#state.find(this.#state.namespaces, undefined, namespace)) {
-      this.addNamespace(namespace, {});
+      this.addNamespace(namespace);
     }
     const collection = this.#collection(place);
     const before = collection.get(key);

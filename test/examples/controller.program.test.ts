@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { newNamespace } from '../fixtures/fleet.ts';
 import { kubeconfigFor, startHub } from '../fixtures/fleet-hub.ts';
 import { shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -27,7 +28,7 @@ test('the example controller labels the namespaces of every cluster, says why on
   const labelOf = (name: string) =>
     cluster.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })?.metadata.labels?.['example.dev/cluster'];
   await until(t, () => labelOf('default') === 'fleet.one' && labelOf('kube-system') === 'fleet.one');
-  cluster.emit('ADDED', 'later');
+  cluster.add(newNamespace('later'));
   await until(t, () => labelOf('later') === 'fleet.one');
   child.kill('SIGTERM');
   const { exitCode, all } = await child;

@@ -8,6 +8,7 @@ import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import type { RunStart } from '../../src/observability/telemetry.ts';
 import { backoffMs } from '../../src/util/backoff.ts';
 import { LeakyBucket } from '../../src/util/cooldown.ts';
+import { newNamespace } from '../fixtures/fleet.ts';
 import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
 import { tryHostile } from './hostile.ts';
@@ -119,8 +120,8 @@ while (performance.now() - began < seconds * 1_000) {
   // A profile's variable stands back as soon as the process has it.
   if (random.chance(0.5)) process.env.CPC_FAULTS_A = 'process';
   else delete process.env.CPC_FAULTS_A;
-  cluster.emit('ADDED', `namespace-${rounds}`);
-  if (rounds > 5) cluster.emit('DELETED', `namespace-${rounds - 5}`);
+  cluster.add(newNamespace(`namespace-${rounds}`));
+  if (rounds > 5) cluster.delete(newNamespace(`namespace-${rounds - 5}`));
   await pause(between(100, 1_500));
   await fault.end?.();
   await heal();

@@ -11,7 +11,7 @@ import {
   type ProviderFileChange,
   RestConfig,
 } from '../../src/index.ts';
-import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { newNamespace, profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -70,7 +70,7 @@ describe('a watched provider file', { concurrency: true }, () => {
     await assert.rejects(changed.ready(), { code: 'PROVIDER_CHANGED', message: /call getConfig again/ });
     await assert.rejects(list(changed), { code: 'PROVIDER_CHANGED' });
     // A stream that was open goes on.
-    cluster.emit('ADDED', 'still-there');
+    cluster.add(newNamespace('still-there'));
     for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
     await list(untouched);
     assert.equal(await plugin.runs(), 2);

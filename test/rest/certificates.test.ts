@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { fetch, request } from 'undici';
 import { startCertified } from '../fixtures/certified.ts';
+import { newNamespace } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a client certificate', () => {
@@ -67,7 +68,7 @@ describe('a client certificate', () => {
       );
       const ended = ends.filter((_, index) => expected[index] === 'CONFIG_CLOSED');
       assert.deepEqual(new Set(await Promise.all(ended)), new Set(['CONFIG_CLOSED']));
-      cluster.emit('ADDED', 'still-there');
+      cluster.add(newNamespace('still-there'));
       assert.deepEqual(await Promise.all(ends), expected);
     });
   }
@@ -108,7 +109,7 @@ describe('rotation', () => {
     await rotate('second');
     await core.listNamespace();
     assert.equal(cluster.stats.openConnections, 2);
-    cluster.emit('ADDED', 'after-rotation');
+    cluster.add(newNamespace('after-rotation'));
     for await (const chunk of body) if (String(chunk).includes('after-rotation')) break;
     await until(t, () => cluster.stats.openConnections <= 1);
     assert.equal(cluster.stats.byIdentity.get('second'), 1);

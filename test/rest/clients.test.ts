@@ -12,7 +12,7 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
-import { startFleet } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 
 describe('every kind of client', () => {
   for (const http2 of [true, false]) {
@@ -47,7 +47,7 @@ describe('every kind of client', () => {
         {},
         (type, object) => {
           names.push(`${type} ${object.metadata.name}`);
-          if (names.length === 2) cluster.emit('ADDED', 'later');
+          if (names.length === 2) cluster.add(newNamespace('later'));
           got();
         },
         () => {},
@@ -69,7 +69,7 @@ describe('every kind of client', () => {
         if (seen.includes('later')) resolve();
       });
     });
-    informer.on('connect', () => cluster.emit('ADDED', 'later'));
+    informer.on('connect', () => cluster.add(newNamespace('later')));
     await informer.start();
     await added;
     await informer.stop();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
-import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 const hour = 3_600_000;
@@ -56,7 +56,7 @@ describe('what nobody uses is closed after idleTimeoutMs, and its credential is 
     await (await otherConfig.fetch('/version')).text();
     await otherConfig.close();
     await until(t, () => other.stats.openConnections === 0);
-    cluster.emit('ADDED', 'still-there');
+    cluster.add(newNamespace('still-there'));
     for await (const chunk of watch.body) if (String(chunk).includes('still-there')) return;
     assert.fail('the watch ended');
   });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api, Observable, type ObservableMiddleware } from '@kubernetes/client-node';
 import { type Dispatcher, interceptors, request, stream } from 'undici';
 import { startDeadServer } from '../fixtures/dead-server.ts';
-import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 const thrown = new Error('the handler has thrown');
@@ -126,7 +126,7 @@ describe('the dispatcher', () => {
       else await new Promise<void>((resolve) => config.dispatcher.destroy(resolve));
       await ended;
       await assert.rejects(request(url, { dispatcher: config.dispatcher }), { code: 'CONFIG_CLOSED' });
-      cluster.emit('ADDED', 'still-there');
+      cluster.add(newNamespace('still-there'));
       for await (const chunk of theirs?.body ?? new PassThrough()) if (String(chunk).includes('still-there')) break;
     });
   }

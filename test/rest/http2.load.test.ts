@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { startFleet } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
@@ -49,7 +49,7 @@ describe('one HTTP/2 connection for many', () => {
       cluster.goAway();
       await Promise.all(requests);
     }
-    cluster.emit('ADDED', 'later');
+    cluster.add(newNamespace('later'));
     const alive = Array.from({ length: 20 }, (_, round) => `${round} true`);
     await until(t, () => {
       assert.deepEqual(

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
-import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -30,7 +30,7 @@ describe('one HTTP/2 connection for many', () => {
       assert.equal(statusCode, 200, JSON.stringify(headers));
     }
     await assert.rejects(send({ 'x-bad': 'line\nbreak' }), { code: 'REQUEST_INVALID' });
-    cluster.emit('ADDED', 'still-there');
+    cluster.add(newNamespace('still-there'));
     for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
     assert.equal(cluster.stats.connections, 1);
   });

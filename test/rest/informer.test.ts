@@ -7,7 +7,7 @@ import { ConnectionError, PluginError, type RestConfig } from '../../src/index.t
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import { defaultPatience, WatchDispatcher } from '../../src/rest/watch-dispatcher.ts';
 
-import { startFleet } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 /** The type of `config.dispatcher` is undici's. */
@@ -45,7 +45,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     const { sees } = await startInformer(t, config);
     for (const name of ['one', 'two', 'three']) {
       cluster.closeConnections();
-      cluster.emit('ADDED', name);
+      cluster.add(newNamespace(name));
       await sees(name);
     }
   });
@@ -59,7 +59,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     await cluster.close();
     await warned;
     await cluster.restart();
-    cluster.emit('ADDED', 'after-restart');
+    cluster.add(newNamespace('after-restart'));
     await sees('after-restart');
   });
 
@@ -68,7 +68,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     const { sees } = await startInformer(t, config);
     cluster.failNext(503, 2);
     cluster.closeConnections();
-    cluster.emit('ADDED', 'after-load');
+    cluster.add(newNamespace('after-load'));
     await sees('after-load');
   });
 
@@ -78,7 +78,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     cluster.failNext(410);
     cluster.failNext(503, 2);
     cluster.closeConnections();
-    cluster.emit('ADDED', 'after-410');
+    cluster.add(newNamespace('after-410'));
     await sees('after-410');
   });
 
@@ -90,7 +90,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     cluster.closeConnections();
     await until(t, async () => (await plugin.runs()) >= 2);
     await plugin.answer({ token: 'token-2' });
-    cluster.emit('ADDED', 'after-rotation');
+    cluster.add(newNamespace('after-rotation'));
     await sees('after-rotation');
   });
 
@@ -102,7 +102,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     cluster.closeConnections();
     await until(t, async () => (await plugin.runs()) >= 2);
     await plugin.answer({ token: 'token-1' });
-    cluster.emit('ADDED', 'after-failure');
+    cluster.add(newNamespace('after-failure'));
     await sees('after-failure');
   });
 });

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { request } from 'undici';
 import { PluginError, RestConfig } from '../../src/index.ts';
-import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { newNamespace, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, kubeconfig, load, namespaces, problemsOf, v1 } from '../fixtures/kubeconfigs.ts';
 import { startHttpProxy } from '../fixtures/proxies.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
@@ -85,7 +85,7 @@ describe('a kubeconfig with user.exec', () => {
       code: 'CONFIG_CLOSED',
       message: /: this config .* \(getConfig, fromKubeConfig/,
     });
-    cluster.emit('ADDED', 'after-close');
+    cluster.add(newNamespace('after-close'));
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
     await until(t, () => cluster.stats.openConnections <= 0);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
-import { startFleet } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { malformed, sendMalformed } from '../fixtures/malformed.ts';
 
 type Fleet = Awaited<ReturnType<typeof startFleet>>;
@@ -60,7 +60,7 @@ describe('a malformed request fails alone', () => {
         await rest.dump();
         assert.equal(statusCode, 200, what);
         // Two of one name would be refused.
-        cluster.emit('ADDED', `still-there-${index}`);
+        cluster.add(newNamespace(`still-there-${index}`));
         for await (const chunk of body) if (String(chunk).includes(`still-there-${index}"`)) break;
       }
     });

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 import type { CredentialProviders, RestConfig } from '../../src/index.ts';
-import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 async function list(config: RestConfig): Promise<number> {
@@ -141,7 +141,7 @@ describe('a lease', () => {
     };
     await assert.rejects(list(config), { name: 'RequestError', ...closed });
     await assert.rejects(config.ready(), closed);
-    cluster.emit('ADDED', 'after-close');
+    cluster.add(newNamespace('after-close'));
     for await (const chunk of body) if (String(chunk).includes('after-close')) break;
     assert.equal(await list(other), 3);
   });

@@ -126,7 +126,7 @@ describe('a namespace that is deleted', () => {
       assert.equal((await send('DELETE', `${namespaces}/${name}`)).code, 403);
       assert.equal((await send('DELETE', `${namespaces}/${name}?dryRun=All`)).code, 403);
     }
-    cluster.emit('DELETED', 'kube-system');
+    cluster.delete({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system' } });
     assert.equal((await send('GET', `${namespaces}/kube-system`)).code, 404, 'but a test may');
   });
 });
