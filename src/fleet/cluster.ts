@@ -72,8 +72,8 @@ export class Cluster {
     return this.#informers;
   }
 
-  /** @internal Whether a kind has namespaces; `undefined` if the server does not say so. */
-  async isNamespaced(kind: Kind): Promise<boolean | undefined> {
+  /** @internal Whether a kind has namespaces. */
+  async isNamespaced(kind: Kind): Promise<boolean> {
     return (await this.#parts.context.discovery.find(kind, this.signal)).namespaced;
   }
 

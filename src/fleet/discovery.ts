@@ -5,7 +5,7 @@ import { reasonOf } from '../observability/callbacks.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
 import type { Clock } from './clock.ts';
-import { parseBounded } from './reflect/malformed.ts';
+import { parseJson } from './reflect/malformed.ts';
 
 /** Which objects: a kind, and where it matters a namespace. */
 export interface Kind {
@@ -17,8 +17,7 @@ export interface Kind {
 export interface Resource {
   /** Lower case and plural, as in a path. */
   readonly plural: string;
-  /** `undefined` where the server does not say it. */
-  readonly namespaced: boolean | undefined;
+  readonly namespaced: boolean;
 }
 
 /** The longest answer to discovery in bytes. */
@@ -37,45 +36,36 @@ export function listPath(
 ): string {
   const group = groupPath(apiVersion);
   if (namespace === undefined) return `${group}/${plural}`;
-  if (namespaced !== false) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+  if (namespaced) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
   throw new FleetError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
-}
-
-/** The plural that Kubernetes itself guesses where it cannot ask. */
-export function guessPlural(kind: string): string {
-  const word = kind.toLowerCase();
-  if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`;
-  return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`;
 }
 
 /** What one server serves. */
 export class Discovery {
   readonly #server: ApiServer;
   readonly #clock: Clock;
-  readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource> | undefined>>();
+  readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource>>>();
 
   constructor(server: ApiServer, clock: Clock) {
     this.#server = server;
     this.#clock = clock;
   }
 
-  /** Throws a `FleetError` with `KIND_NOT_SERVED` where the server has no such kind. */
+  /** @throws {FleetError} `KIND_NOT_SERVED` if the server has no such kind */
   async find({ apiVersion, kind }: Kind, signal: AbortSignal): Promise<Resource> {
     const pending = this.#groups.get(apiVersion) ?? this.#ask(apiVersion, signal);
     this.#groups.set(apiVersion, pending);
-    let kinds: ReadonlyMap<string, Resource> | undefined;
+    let kinds: ReadonlyMap<string, Resource>;
     try {
       kinds = await pending;
     } catch (error) {
       if (this.#groups.get(apiVersion) === pending) this.#groups.delete(apiVersion);
       throw error;
     }
-    // A caller that may not ask for kinds may still list objects.
-    if (!kinds) return { plural: guessPlural(kind), namespaced: undefined };
     const resource = kinds.get(kind);
     if (resource) return resource;
     this.#groups.delete(apiVersion);
-    throw notServed(apiVersion, kind);
+    throw new FleetError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
   }
 
   /** Asks again next time: a path that was right before is not any more. */
@@ -83,16 +73,12 @@ export class Discovery {
     this.#groups.delete(apiVersion);
   }
 
-  async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource> | undefined> {
+  async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource>> {
     const what = `GET ${groupPath(apiVersion)}`;
     const deadline = new Deadline(this.#clock, signal);
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
     try {
       const response = await this.#server.get(groupPath(apiVersion), { signal: deadline.signal });
-      if (response.statusCode === 403) {
-        await response.body.dump();
-        return undefined;
-      }
       if (response.statusCode === 404) {
         await response.body.dump();
         return new Map();
@@ -105,18 +91,14 @@ export class Discovery {
   }
 }
 
-function notServed(apiVersion: string, kind: string): FleetError {
-  return new FleetError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
-}
-
 function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
   let list: unknown;
   try {
-    list = parseBounded(text, 'it is not JSON');
+    list = parseJson(text, 'it is not JSON');
   } catch (error) {
     throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer: ${reasonOf(error)}`);
   }
-  const resources: unknown = typeof list === 'object' && list !== null ? Reflect.get(list, 'resources') : undefined;
+  const { resources } = Object(list);
   const kinds = new Map<string, Resource>();
   for (const resource of Array.isArray(resources) ? resources : []) {
     const { name, kind, namespaced } = Object(resource);

@@ -1,7 +1,6 @@
 /** The event sources of a controller: changes of objects on one cluster become requests in the cluster's queue. */
 import type { Logger } from '../../observability/logger.ts';
 import type { Cluster } from '../cluster.ts';
-import type { Kind } from '../discovery.ts';
 import { ask, guard, type LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
@@ -38,22 +37,18 @@ export async function follow<T extends KubernetesObject>(
     const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
     return cluster.informer(rest);
   });
-  // If the server does not say whether owners have namespaces, the first owner shows it.
-  let namespaced: boolean | undefined = main.namespace === undefined ? undefined : true;
-  const told = listen(own, context, ({ key, before, after, gone, initial }) => {
+  const queued = listen(own, context, ({ key, before, after, gone, initial }) => {
     const object = after ?? gone ?? before;
-    if (!object) return;
-    namespaced ??= object.metadata.namespace !== undefined;
-    queue.add(key, requestOf(object), initial ? 'initial' : 'change');
+    if (object) queue.add(key, requestOf(object), initial ? 'initial' : 'change');
   });
-  await Promise.all([told, own.synced()]);
-  if (owns.length > 0) namespaced ??= await cluster.isNamespaced(main);
+  await Promise.all([queued, own.synced()]);
+  const namespaced = owns.length > 0 && (await cluster.isNamespaced(main));
   const followed = others.map((informer, index) => {
     const watch = watches[index - owns.length];
     return listen(informer, context, ({ before, after, gone, initial }) => {
       for (const object of [before, after ?? gone]) {
         if (!object) continue;
-        const requests = watch ? mapped(watch, object, cluster, context) : owners(object, main, namespaced, context);
+        const requests = watch ? mapped(watch, object, cluster, context) : ownersOf(object, main, namespaced);
         for (const request of requests) queue.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
       }
     });
@@ -70,26 +65,6 @@ function mapped(
   const key = keyOf(object);
   const what = `map of ${watch.kind} ${key}`;
   return ask(logger, { ...fields, object: key }, what, () => watch.map(object, cluster), readRequests) ?? [];
-}
-
-function owners(
-  object: KubernetesObject,
-  main: Kind,
-  namespaced: boolean | undefined,
-  { logger, fields }: FollowContext,
-): readonly ReconcileRequest[] {
-  const key = keyOf(object);
-  const what = `reading the owners of ${object.kind} ${key}`;
-  const fieldsOf = { ...fields, object: key };
-  return (
-    ask(
-      logger,
-      fieldsOf,
-      what,
-      () => object,
-      () => ownersOf(object, main, namespaced),
-    ) ?? []
-  );
 }
 
 /** Delivers what changes from now on, and what is there. Resolves when all of the latter is delivered, a little in each turn of the event loop. */

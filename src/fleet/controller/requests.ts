@@ -1,5 +1,6 @@
 /** Turns objects into requests. Pure. */
-import type { KubernetesObject, OwnerReference } from '../kubernetes-object.ts';
+import type { Kind } from '../discovery.ts';
+import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReconcileRequest } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
@@ -21,32 +22,17 @@ export function keyOfRequest({ name, namespace }: ReconcileRequest): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** The controlling owner, if it is of this kind in any version. @throws TypeError that names a field which cannot be read */
+/** The controlling owner, if it is of this kind in any version. */
 export function ownersOf(
   { metadata: { ownerReferences, namespace } }: KubernetesObject,
-  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
-  namespaced: boolean | undefined,
+  { apiVersion, kind }: Kind,
+  namespaced: boolean,
 ): readonly ReconcileRequest[] {
-  // No owner exists yet: the first one is reconciled when it is created.
-  if (namespaced === undefined) return [];
-  return readControllers(ownerReferences)
-    .filter((owner) => owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion))
-    .map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
-}
-
-/** A server may send anything, and a transform may leave anything of it. */
-function readControllers(references: unknown): readonly Pick<OwnerReference, 'apiVersion' | 'kind' | 'name'>[] {
-  if (references === undefined || references === null) return [];
-  if (!Array.isArray(references)) throw new TypeError('metadata.ownerReferences is no list');
-  return references.flatMap((reference: unknown, index) => {
-    const { apiVersion, kind, name, controller } = Object(reference) as Record<string, unknown>; // each is looked at here
-    if (controller !== true) return [];
-    const field = (value: unknown, of: string): string => {
-      if (typeof value === 'string' && value !== '') return value;
-      throw new TypeError(`metadata.ownerReferences[${index}].${of} is no text: a transform has to keep it`);
-    };
-    return [{ apiVersion: field(apiVersion, 'apiVersion'), kind: field(kind, 'kind'), name: field(name, 'name') }];
-  });
+  // Go may write an empty list as null.
+  const owners = (ownerReferences ?? []).filter(
+    (owner) => owner.controller && owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion),
+  );
+  return owners.map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
 }
 
 function groupOf(apiVersion: string): string {

@@ -2,10 +2,7 @@
 
 import { reasonOf } from '../../observability/callbacks.ts';
 import { abortable } from '../../util/abortable.ts';
-import { backoffMs, watchBackoff } from '../../util/backoff.ts';
-import { codeFieldOf } from '../../util/errno.ts';
-import { sleep } from '../clock.ts';
-import { ask, guard, warn } from '../guard.ts';
+import { ask, guard } from '../guard.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import {
@@ -83,8 +80,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #sync = Promise.withResolvers<void>();
   #hasSynced = false;
   #listing: Listing<T> | undefined;
-  /** Equal versions mean equal objects. False after the server's data was restored from a backup. */
-  #versionsCount = true;
   #problem: InformerProblem | undefined;
 
   /** @internal Made by `Cluster.informer`. */
@@ -102,7 +97,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     // Avoids an unhandled rejection.
     this.#sync.promise.catch(() => undefined);
     signal.addEventListener('abort', () => this.#sync.reject(signal.reason), { once: true });
-    this.#run();
+    this.#reflect();
   }
 
   /** Whether the first list is complete. The cache is empty before that. */
@@ -172,25 +167,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Restarts after a fault of its own as after one of the server. Never rejects. */
-  async #run(): Promise<void> {
-    const { clock, logger, fields } = this.#context;
-    for (let failures = 1; !this.#signal.aborted; failures++) {
-      try {
-        await this.#reflect();
-      } catch (error) {
-        const message = `the informer of ${this.options.kind} begins again, which is a fault of this package or of transform: ${reasonOf(error)}`;
-        warn(logger, { ...fields, ...codeFieldOf(error) }, message);
-        this.#problem = { reason: 'other', message, since: clock.now() };
-        this.#versionsCount = false;
-        this.#dropListing();
-        const afterMs = backoffMs(failures, watchBackoff);
-        this.#listener.restarted?.({ reason: 'other', error: new Error(message), afterMs });
-        await sleep(clock, afterMs, this.#signal).catch(() => undefined);
-      }
-    }
-  }
-
   async #reflect(): Promise<void> {
     const { clock } = this.#context;
     const reflector = new Reflector<T>(this.options, this.#context, {
@@ -208,9 +184,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       slow: (message) => {
         this.#problem ??= { reason: 'timeout', message, since: clock.now() };
         this.#listener.changed?.();
-      },
-      doubtful: () => {
-        this.#versionsCount = false;
       },
     });
     for await (const events of reflector.run(this.#signal)) {
@@ -241,7 +214,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     const { uid, resourceVersion } = object.metadata;
     if (
       before &&
-      (this.#versionsCount || !listing) &&
       resourceVersion !== undefined &&
       before.metadata.resourceVersion === resourceVersion &&
       before.metadata.uid === uid
@@ -260,7 +232,6 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   /** Deletes what was not listed, and adds the new objects to the cache. */
   async #endList(): Promise<void> {
     const listing = this.#listing;
-    this.#versionsCount = true;
     if (listing) {
       await this.#inTurns(this.#store.keys(), (key) => {
         if (!listing.known.has(key)) this.#delete(key, undefined);

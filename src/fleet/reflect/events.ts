@@ -1,6 +1,6 @@
 /** The events of a reflector, and how they are read from a server's lists and watches. */
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { MalformedResponse, parseBounded } from './malformed.ts';
+import { MalformedResponse, parseJson } from './malformed.ts';
 
 /**
  * `Init` begins a list and `InitApply` has its objects; after `InitDone`, objects that were not listed are gone. `Apply` is a new or
@@ -50,7 +50,7 @@ export function readObject(value: unknown, { apiVersion, kind, keepManagedFields
  * @throws {MalformedResponse}
  */
 export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent {
-  const { type, object } = Object(parseBounded(line, 'an event in it is not JSON'));
+  const { type, object } = Object(parseJson(line, 'an event in it is not JSON'));
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':

@@ -1,25 +1,40 @@
 /** Splits the chunks of a watch into lines. Each line is one JSON value. */
-import { ByteBuffer } from './byte-buffer.ts';
 import { longestObject, TooLarge } from './malformed.ts';
 
 const newline = 0x0a;
 const nothing = Buffer.alloc(0);
 
 export class Lines {
-  readonly #open = new ByteBuffer(longestObject);
+  /** The beginning of the next line. */
+  #open: Buffer[] = [];
+  #openBytes = 0;
 
-  /** Returns the lines that these pieces completed, for `linesOf`. */
+  /**
+   * Returns the lines that these pieces completed, for `linesOf`.
+   * @throws {TooLarge} if the next line is longer than any object
+   */
   push(pieces: readonly Buffer[]): Buffer {
     const last = pieces.findLastIndex((piece) => piece.includes(newline));
     const piece = pieces[last];
     if (!piece) {
-      for (const open of pieces) this.#open.add(open);
+      this.#keep(pieces);
       return nothing;
     }
     const end = piece.lastIndexOf(newline);
-    const ended = [this.#open.take(), ...pieces.slice(0, last), piece.subarray(0, end)];
-    for (const open of [piece.subarray(end + 1), ...pieces.slice(last + 1)]) this.#open.add(open);
-    return Buffer.concat(ended);
+    const ended = Buffer.concat([...this.#open, ...pieces.slice(0, last), piece.subarray(0, end)]);
+    this.#open = [];
+    this.#openBytes = 0;
+    this.#keep([piece.subarray(end + 1), ...pieces.slice(last + 1)]);
+    return ended;
+  }
+
+  #keep(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) {
+      if (piece.length === 0) continue;
+      this.#open.push(piece);
+      this.#openBytes += piece.length;
+    }
+    if (this.#openBytes > longestObject) throw new TooLarge();
   }
 }
 

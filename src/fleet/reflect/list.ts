@@ -6,9 +6,8 @@ import { FleetError } from '../../errors/index.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { ByteBuffer } from './byte-buffer.ts';
 import { type ObjectReading, readObject } from './events.ts';
-import { checkPacking, longestObject, MalformedResponse, parseBounded, TooLarge } from './malformed.ts';
+import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from './malformed.ts';
 import { inTurn } from './turns.ts';
 
 export interface ListRequest {
@@ -16,8 +15,6 @@ export interface ListRequest {
   readonly path: string;
   /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
-  /** The factor by which pages are larger than usual, for a server whose list expires before it has been read. */
-  readonly pageScale: number;
   readonly reading: ObjectReading;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -43,16 +40,12 @@ const mostItems = 500;
 const wantedBytes = 1024 * 1024;
 /** Bytes beyond which a page is dropped and requested again with fewer items. */
 const mostBytes = 4 * wantedBytes;
-/** The most empty pages in a row. A selective query over many objects returns some. */
-const mostEmpty = 100;
 
 const unpack = promisify(gunzip);
 
 /** Yields one page at a time. Returns the version of the list. */
 export async function* listPages(list: ListRequest): AsyncGenerator<ListPage, string> {
-  const { path, pageScale } = list;
-  let items = firstItems * pageScale;
-  let empty = 0;
+  let items = firstItems;
   for (let next = ''; ; ) {
     let page: ReadPage;
     try {
@@ -62,25 +55,25 @@ export async function* listPages(list: ListRequest): AsyncGenerator<ListPage, st
         items = Math.ceil(items / 10);
         continue;
       }
-      throw malformed(error, path);
+      throw error instanceof MalformedResponse
+        ? new MalformedResponse(`GET ${list.path}: the answer: ${error.message}`)
+        : error;
     }
     const { objects, bytes, version, continues } = page;
     if (objects.length > 0) yield page;
     if (continues === '') return version;
-    empty = objects.length === 0 ? empty + 1 : 0;
-    if (empty === mostEmpty) throw malformed(new MalformedResponse(`${mostEmpty} pages in a row are empty`), path);
     next = continues;
-    items = Math.min(mostItems, Math.floor((objects.length * wantedBytes) / bytes) || 1) * pageScale;
+    items = Math.min(mostItems, Math.floor((objects.length * wantedBytes) / bytes) || 1);
   }
 }
 
 async function readPage(list: ListRequest, next: string, items: number): Promise<ReadPage> {
-  const { server, path, query, pageScale, reading, clock, signal } = list;
+  const { server, path, query, reading, clock, signal } = list;
   const parameters = new URLSearchParams(query);
   parameters.set('limit', String(items));
   if (next !== '') parameters.set('continue', next);
   const what = `GET ${path}`;
-  const limit = items === 1 ? longestObject : Math.min(longestObject, mostBytes * pageScale);
+  const limit = items === 1 ? longestObject : mostBytes;
   const deadline = new Deadline(clock, signal);
   const wait = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
   try {
@@ -90,13 +83,16 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
     const packing = server.packingOf(response.headers);
     checkPacking(packing, 'gzip');
-    const body = new ByteBuffer(limit);
+    const body: Buffer[] = [];
+    let size = 0;
     for (let pieces = await response.body.next(); pieces; pieces = await response.body.next()) {
-      deadline.clear();
-      for (const piece of pieces) body.add(piece);
+      for (const piece of pieces) size += piece.length;
+      if (size > limit) throw new TooLarge();
+      body.push(...pieces);
       wait();
     }
-    const bytes = packing === '' ? body.take() : await unpack(body.take(), { maxOutputLength: limit });
+    const sent = Buffer.concat(body);
+    const bytes = packing === '' ? sent : await unpack(sent, { maxOutputLength: limit });
     return await inTurn(server, bytes.length, () => parsePage(bytes, reading));
   } catch (error) {
     if (!isZlibError(error)) throw error;
@@ -105,12 +101,6 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
   } finally {
     deadline.end();
   }
-}
-
-function malformed(error: unknown, path: string): unknown {
-  return error instanceof MalformedResponse
-    ? new MalformedResponse(`GET ${path}: the answer: ${error.message}`)
-    : error;
 }
 
 /** If an API server rejects the request for a first page as malformed, a selector is wrong: the caller gave nothing else. */
@@ -129,7 +119,7 @@ function isZlibError(error: unknown): error is Error & { readonly code: string }
 }
 
 function parsePage(bytes: Buffer, reading: ObjectReading): ReadPage {
-  const { metadata, items } = Object(parseBounded(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
+  const { metadata, items } = Object(parseJson(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {
     throw new MalformedResponse('it is no list: it has no metadata.resourceVersion');

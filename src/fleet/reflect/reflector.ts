@@ -12,7 +12,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { type Discovery, type Kind, listPath } from '../discovery.ts';
 import { debug, guard, type LogFields, warn } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { isOlder, type ObjectReading, type ReflectorEvent } from './events.ts';
+import type { ObjectReading, ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
 import { NoStreamingList, watchEvents } from './watch.ts';
@@ -56,8 +56,6 @@ export interface ReflectorListener {
   /** A watch resumed from the last known version. */
   opened?(): void;
   restarts?(restart: ReflectorRestart): void;
-  /** The reflector lists again because of a wrong answer: the server may reuse versions from before. */
-  doubtful?(): void;
   /** Objects of a list have arrived. Throwing fails the list. */
   listed?(objects: number, bytes: number): void;
   /** A list is slow, and continues. */
@@ -70,9 +68,6 @@ const healthyMs = 10_000;
 const shortMs = 1_000;
 /** Milliseconds after which an unfinished list is reported. */
 const slowMs = 60_000;
-/** If a list expires before its last page, pages grow by `growth`, up to this factor. */
-const growth = 4;
-const largestScale = 16;
 
 export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
@@ -83,7 +78,6 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   /** The version to resume the watch at; `undefined` if a list is needed. */
   #version: string | undefined;
   #streamingList = true;
-  #pageScale = 1;
   #openedAt: number | undefined;
   #failures = 0;
   #cancelSlow = () => {};
@@ -133,7 +127,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const path = listPath(this.#resource, await discovery.find(this.#resource, signal), namespace);
     const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
-      this.#version = yield* this.#list(listPages({ ...request, pageScale: this.#pageScale }));
+      this.#version = yield* this.#list(listPages(request));
     }
     const timeoutSeconds = Math.round(300 + 300 * random());
     let listing = this.#version === undefined;
@@ -192,11 +186,6 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   #goOnFrom(version: string): void {
-    if (this.#version !== undefined && isOlder(version, this.#version)) {
-      throw new WatchEnded({
-        message: `version ${version} came after ${this.#version}: the server's data were restored`,
-      });
-    }
     // Without a version the watch cannot be resumed: list again.
     this.#version = version === '' ? undefined : version;
   }
@@ -217,10 +206,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
-    if (relist && reason !== 'expired' && reason !== 'too_large')
-      guard(logger, this.#fields, 'doubtful', () => this.#listener.doubtful?.());
     if (reason === 'not_found') discovery.forget(this.#resource.apiVersion);
-    if (listing && reason === 'expired') this.#pageScale = Math.min(largestScale, this.#pageScale * growth);
     // The server, or a proxy, may not support a streaming list that stops or is closed.
     const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
     if (listing && stopped && this.#openedAt !== undefined) this.#streamingList = false;

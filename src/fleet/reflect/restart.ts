@@ -56,12 +56,12 @@ export function restartFor(caught: unknown): Restart {
   const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
   const statusCode = error instanceof FleetError || error instanceof WatchEnded ? error.statusCode : undefined;
   const reason = reasonFor(error, statusCode);
-  // An error event makes the version doubtful. A version that a restored backup does not have never comes.
-  const doubtful = error instanceof WatchEnded || /too large resource version/i.test(error.message);
+  // An error event may be about the version. A version that a restored backup does not have never comes.
+  const isVersionWrong = error instanceof WatchEnded || /too large resource version/i.test(error.message);
   return {
     reason,
     error,
-    relist: doubtful || ['expired', 'malformed', 'not_found', 'too_large'].includes(reason),
+    relist: isVersionWrong || ['expired', 'malformed', 'not_found', 'too_large'].includes(reason),
     atLeastMs: Math.min(asked, longestAskedMs),
   };
 }

@@ -20,7 +20,7 @@ const listed = line('BOOKMARK', {
 });
 const small = line('MODIFIED', configMap('flood'));
 const flood = small.repeat(60);
-/** 8 MB, with about as many values as are parsed at all. */
+/** 8 MB. */
 const large = line(
   'MODIFIED',
   configMap(

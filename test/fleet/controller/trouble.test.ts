@@ -70,25 +70,6 @@ describe('a controller', () => {
     );
   });
 
-  test('finds owners where the server does not say what it serves', async (t) => {
-    const { cluster, run } = await startOne(t, ['owner']);
-    cluster.failNext(403, 1_000_000, ({ url }) => url === '/api/v1');
-    const fleet = run();
-    const requests: string[] = [];
-    note(fleet, {
-      owns: [{ apiVersion: 'v1', kind: 'Secret' }],
-      for: { apiVersion: 'v1', kind: 'ConfigMap' },
-      reconcile: (request, { object }) => {
-        requests.push(`${request.namespace}/${request.name} ${object ? 'is there' : 'is gone'}`);
-      },
-    });
-    await until(t, () => requests.length === 1);
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true }];
-    cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', ownerReferences } });
-    await until(t, () => requests.length === 2);
-    assert.deepEqual(requests, ['default/owner is there', 'default/owner is there']);
-  });
-
   test('that cannot begin says so, and begins when it can', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     const crd = (kind: string, plural: string) => ({

@@ -60,36 +60,6 @@ describe('an informer', () => {
     assert.deepEqual(warnings, Array(3).fill('transform of ConfigMap default/a failed: v is odd'));
   });
 
-  test('that has a fault of its own says so, and begins again', async (t) => {
-    const { server, informer, clock, warnings } = await startInformers(t);
-    server.apply(map('a'));
-    let reads = 0;
-    /** It cannot be compared with what comes after it. */
-    const transform = (object: ConfigMap) => {
-      const { resourceVersion, ...metadata } = object.metadata;
-      const get = () => {
-        reads += 1;
-        if (reads === 1) throw new Error('no version');
-        return resourceVersion;
-      };
-      return {
-        ...object,
-        metadata: Object.defineProperty({ ...metadata, resourceVersion }, 'resourceVersion', { get }),
-      };
-    };
-    const maps = informer({ transform });
-    await maps.synced();
-    await server.watched();
-    server.apply(map('a', { v: '2' }));
-    await until(t, () => maps.problem !== undefined);
-    assert.equal(maps.problem?.reason, 'other');
-    assert.match(warnings.join('\n'), /the informer of ConfigMap begins again.*: no version/);
-    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 2_000));
-    await until(t, () => maps.get('a', 'default')?.data?.v === '2' && maps.problem === undefined);
-    server.apply(map('b'));
-    await until(t, () => maps.list().length === 2);
-  });
-
   test('keeps nothing of a list that broke off, though as many objects are there as the next one names', async (t) => {
     const { server, informer } = await startInformers(t);
     server.streamingList = false;
@@ -139,29 +109,5 @@ describe('an informer', () => {
     await until(t, () => maps.problem === undefined);
     assert.deepEqual(names(maps.list()), ['a', 'b']);
     assert.deepEqual(told, ['default/b']);
-  });
-
-  test('takes what a restored server says, though its versions are those of other contents', async (t) => {
-    const { server, informer, clock, watching } = await startInformers(t);
-    server.streamingList = false;
-    server.misbehave = ({ path, query }, response) => {
-      if (!path.endsWith('/configmaps') || query.has('watch')) return false;
-      const listed = server.lists().length;
-      response.end(listed === 1 ? listOf(100, [sent('a', 99)]) : listOf(106, [sent('a', 105, { v: 'restored' })]));
-      return true;
-    };
-    const maps = informer();
-    await maps.synced();
-    await watching();
-    const tell = (object: object) => server.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
-    tell(sent('a', 105, { v: 'lost' }));
-    tell(sent('other', 120));
-    await until(t, () => maps.list().length === 2);
-    const told: (string | undefined)[] = [];
-    maps.subscribe(({ key, after }) => told.push(`${key} ${after?.data?.v}`));
-    tell(sent('a', 104));
-    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
-    await until(t, () => maps.get('a', 'default')?.data?.v === 'restored' && maps.list().length === 1);
-    assert.ok(told.includes('default/a restored'));
   });
 });

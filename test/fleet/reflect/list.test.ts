@@ -51,24 +51,6 @@ describe('a list in pages', () => {
     await events;
   });
 
-  test('begins again with larger pages when the server has forgotten it', async (t) => {
-    const { server, take } = await startReflector(t);
-    server.streamingList = false;
-    for (let i = 0; i < 700; i++) server.apply(map(`m-${i}`));
-    server.misbehave = ({ query }, response) => {
-      if (!query.has('continue') || query.get('limit') !== '500') return false;
-      refuse(response, 410, 'Expired', 'The provided continue parameter is too old');
-      return true;
-    };
-    const events = await take(101 + 702);
-    assert.equal(events[101], 'Init');
-    assert.equal(events.at(-1), 'InitDone');
-    assert.deepEqual(
-      server.lists().map(({ query }) => query.get('limit')),
-      ['100', '500', '400', '2000'],
-    );
-  });
-
   test('that breaks off, or is none, is asked for again', async (t) => {
     const { server, take, clock, restarts } = await startReflector(t);
     server.streamingList = false;
@@ -101,25 +83,6 @@ describe('a list in pages', () => {
 
   const page = (next: string, items: readonly object[]) =>
     JSON.stringify({ metadata: { resourceVersion: '1', continue: next }, items });
-  test('that has ever more pages without objects is malformed, and is asked for again after a pause', async (t) => {
-    const { server, next, clock, restarts } = await startReflector(t);
-    server.streamingList = false;
-    let count = 0;
-    server.misbehave = ({ path, query }, response) => {
-      if (count === 100 || !path.endsWith('/configmaps') || query.has('watch')) return false;
-      response.end(page('x', []));
-      count += 1;
-      return true;
-    };
-    const events = untilDone(next);
-    clock.advance(await clock.waiting((wait) => wait >= 800 && wait <= 1_600));
-    await events;
-    assert.deepEqual(
-      restarts.map(({ reason }) => reason),
-      ['malformed'],
-    );
-    assert.match(restarts[0]?.error.message ?? '', /100 pages in a row are empty$/);
-  });
 
   test('may have some pages without objects, and an object twice', async (t) => {
     const { server, next, restarts } = await startReflector(t);

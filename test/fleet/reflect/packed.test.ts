@@ -56,27 +56,6 @@ const table: Readonly<Record<string, Packed>> = {
     body: gzipSync(status),
     said: /^watch .*: status 500: the database is away$/,
   },
-  'the refusal of a list, by its second name': {
-    streamingList: false,
-    code: 500,
-    encoding: 'x-gzip',
-    body: gzipSync(status),
-    said: /^GET .*: status 500: the database is away$/,
-  },
-  'a refusal without a body': {
-    streamingList: false,
-    code: 500,
-    encoding: 'gzip',
-    body: '',
-    said: /^GET .*: status 500$/,
-  },
-  'a list without a body': {
-    streamingList: false,
-    code: 200,
-    encoding: 'gzip',
-    body: '',
-    said: /^GET .*: the answer: it cannot be unpacked \(gzip\): unexpected end of file$/,
-  },
   'the refusal of a list': {
     streamingList: false,
     code: 500,

@@ -162,32 +162,6 @@ describe('a reflector', () => {
     assert.deepEqual(await events, ['Init', 'InitDone']);
   });
 
-  test('of a server that says more than any serves is told so, and nothing of it is parsed', async (t) => {
-    const { server, take, clock, warnings } = await startReflector(t);
-    let much = true;
-    server.misbehave = ({ path }, response) => {
-      if (!much || path !== '/api/v1') return false;
-      response.end(`{"resources":[${'{},'.repeat(300_000)}{}]}`);
-      return true;
-    };
-    const events = take(2);
-    const ms = await clock.waiting((wait) => wait >= 800 && wait < 30_000);
-    assert.match(warnings[0] ?? '', /\(malformed\): GET \/api\/v1: the answer: it has more than 250000 values/);
-    much = false;
-    clock.advance(ms);
-    assert.deepEqual(await events, ['Init', 'InitDone']);
-  });
-
-  test('lists though it may not ask what is served', async (t) => {
-    const { server, take } = await startReflector(t);
-    server.misbehave = ({ path }, response) => {
-      if (path !== '/api/v1') return false;
-      refuse(response, 403, 'Forbidden', 'forbidden');
-      return true;
-    };
-    assert.deepEqual(await take(2), ['Init', 'InitDone']);
-  });
-
   test('ends when it is aborted, while it waits for a server, an event or its next try', async (t) => {
     const moments: readonly ((reflector: Awaited<ReturnType<typeof startReflector>>) => Promise<unknown>)[] = [
       async ({ server }) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { refuse } from '../../fixtures/config-map-server.ts';
 import { after, startReflector } from '../../fixtures/reflected.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -136,12 +137,18 @@ describe('a watch', () => {
     }
   });
 
-  test('of a server whose data were restored from a backup is followed by a new list', async (t) => {
+  test('from a version that the server, restored from a backup, does not have yet is followed by a new list', async (t) => {
     const { server, watching, take, next, clock } = await startReflector(t);
     await take(2);
     const change = next();
     await watching();
-    server.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '99' } } })}\n`);
+    clock.advance(20_000);
+    server.misbehave = ({ query }, response) => {
+      if (!query.has('resourceVersion')) return false;
+      refuse(response, 504, 'Timeout', 'Timeout: Too large resource version: 100, current: 90');
+      return true;
+    };
+    server.endWatches();
     assert.equal(await after(clock, change), 'Init');
   });
 });
