@@ -3,7 +3,6 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createSecureServer } from 'node:http2';
 import { describe, test } from 'node:test';
-import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
 import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -47,25 +46,6 @@ describe('one HTTP/2 connection for many', () => {
     const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
     assert.deepEqual(errors, ['CONNECTION_LOST']);
     assert.equal(cluster.stats.connections, 1);
-  });
-
-  test('a killed and restarted server is found again', async (t) => {
-    const { cluster, plugin, config } = await startFleet(t);
-    const core = config.makeApiClient(CoreV1Api);
-    await core.listNamespace();
-    await cluster.restart();
-    let failures = 0;
-    await until(t, () =>
-      core.listNamespace().then(
-        () => true,
-        () => {
-          failures += 1;
-          return false;
-        },
-      ),
-    );
-    assert.ok(failures <= 2, `${failures} failures`);
-    assert.equal(await plugin.runs(), 1);
   });
 });
 

@@ -67,7 +67,7 @@ function startPool(t: TestContext, port: number, options: ConstructorParameters<
   return { pool, url };
 }
 
-describe('a server that is back after a silent handshake', () => {
+describe('a server that is back after a silent handshake', { concurrency: true }, () => {
   const get = (port: number, dispatcher: NonNullable<Parameters<typeof request>[1]>['dispatcher'], more = {}) =>
     request(`https://127.0.0.1:${port}/version`, { ...(dispatcher ? { dispatcher } : {}), ...more }).then(
       async ({ statusCode, body }) => {

@@ -1,7 +1,8 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { subscribe } from 'node:diagnostics_channel';
+import { type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 
-/** The server has broken an answer off in the middle, in a way that Node and undici take for its end. */
+/** The server reset the stream in the middle of a response, in a way that Node and undici take for its end. */
 export class CutAnswer extends Error {
   readonly code = 'ERR_ANSWER_CUT';
 }
@@ -9,110 +10,77 @@ export class CutAnswer extends Error {
 /** RFC 9113, section 6.2. */
 const headersFrame = 1;
 
-/** The connection is gone, and neither Node nor undici has said so. */
-class LostConnection extends Error {
-  readonly code = 'ECONNRESET';
-}
-
-/** Milliseconds until it is looked whether the connection of a stream that has just begun still stands. */
-const firstLookMs = 500;
-
-/** The most milliseconds between two looks: a thousand idle watches must cost nothing to speak of. */
-const longestLookMs = 8_000;
-
 /** Callbacks for the events of a stream, before undici handles them. */
 export interface StreamEvents {
-  /** The server has not looked at it. */
-  readonly unseen: () => void;
-  /** It has ended with an error that is not of its answer. */
+  /** The server has not processed it. */
+  readonly unprocessed: () => void;
+  /** It has ended with an error that is not about its response. */
   readonly lost: (error: Error) => void;
 }
 
-/** Callbacks for the events of an HTTP/2 session. */
-interface SessionWatcher {
+/** Callbacks for the events of the HTTP/2 session on a socket. */
+interface SessionEvents {
   /** The server has said how many streams it allows at once. */
   readonly allows: (streams: number) => void;
   /** A stream begins. Returns the callbacks of its request. */
   readonly streamBegins: () => StreamEvents | undefined;
 }
 
-/** Watches the HTTP/2 session of a socket, before any stream of it, and gives it. An answer that the server cuts off fails. */
-export function watchSession(socket: Socket, { allows, streamBegins }: SessionWatcher): ClientHttp2Session | undefined {
-  const session = sessionOf(socket);
-  if (!session) return undefined;
-  /** The streams that are open, with what is to be done for each if the server has not looked at it. */
+type OnStream = (stream: ClientHttp2Stream, headers: OutgoingHttpHeaders) => void;
+
+/** The property of a socket of ours that is called with each HTTP/2 stream on it. */
+const onStream = Symbol('onStream');
+
+// undici does not hand out its session, but Node publishes every stream, and a session shows its socket.
+subscribe('http2.client.stream.created', (message) => {
+  const { stream, headers } = message as { stream: ClientHttp2Stream; headers: OutgoingHttpHeaders }; // as Node documents it
+  const socket: (Socket & { [onStream]?: OnStream }) | undefined = stream.session?.socket;
+  socket?.[onStream]?.(stream, headers);
+});
+
+/** Watches the HTTP/2 session that undici opens on a socket, and returns what gives it: it is known from its first stream on. */
+export function watchSession(
+  socket: Socket,
+  { allows, streamBegins }: SessionEvents,
+): () => ClientHttp2Stream['session'] {
+  let session: ClientHttp2Stream['session'];
+  /** The open streams, with what to call for each that the server has not processed. */
   const open = new Map<ClientHttp2Stream, () => void>();
-  session.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => {
-    allows(maxConcurrentStreams);
-    if (open.size <= maxConcurrentStreams) return;
-    // A stream that was not written when the settings came is not written now. Node keeps it until others end, without a word.
-    for (const [stream, unseen] of open) if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unseen();
-  });
-  const watchStanding = standingWatch(socket);
-  const { request } = session;
-  session.request = (headers, options) => {
-    const stream = request.call(session, headers, options);
+  const watchSettings = () =>
+    session?.on('remoteSettings', ({ maxConcurrentStreams = Number.POSITIVE_INFINITY }) => {
+      allows(maxConcurrentStreams);
+      if (open.size <= maxConcurrentStreams) return;
+      // A stream that was not written when the settings came is not written now. Node keeps it until others end, without a word.
+      for (const [stream, unprocessed] of open)
+        if (stream.state.state === constants.NGHTTP2_STREAM_STATE_IDLE) unprocessed();
+    });
+  const begins: OnStream = (stream, headers) => {
+    if (!session) {
+      session = stream.session;
+      watchSettings();
+    }
     cancelOnClose(stream);
-    watchStanding(stream);
     const events = streamBegins();
     if (events) {
-      const { unseen, lost } = events;
-      open.set(stream, unseen);
+      const { unprocessed, lost } = events;
+      open.set(stream, unprocessed);
       stream.on('close', () => open.delete(stream));
-      // Before undici's own listeners: it takes every error in the middle of an answer for one of its length.
+      // Before undici's own listeners: it takes every error in the middle of a response for one of its length.
       stream.on('error', (error) => {
-        if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unseen();
-        // Node says so where the length of an answer is not what its header says, and of what cannot be read.
+        if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) unprocessed();
+        // Node says so where the length of a response is not what its header says, and of what cannot be read.
         else if (stream.rstCode !== constants.NGHTTP2_PROTOCOL_ERROR) lost(error);
       });
-      stream.on('frameError', (type) => type === headersFrame && unseen());
+      stream.on('frameError', (type) => type === headersFrame && unprocessed());
     }
     // An upgraded stream is the caller's own.
-    if (Object(headers)[':method'] !== 'CONNECT') {
-      checkEnd(stream);
-      cancelOnAnswer(stream);
+    if (headers[':method'] !== 'CONNECT') {
+      failWhenCut(stream);
+      cancelAfterResponse(stream);
     }
-    return stream;
   };
-  return session;
-}
-
-/**
- * Destroys the socket where the connection is gone and Node does not notice. A write that fails before the end of the connection
- * has been read is never taken for ended if another follows it at once, and the session does not read while it writes: its streams
- * would stay open until the watchdog misses the pings (Node 24.21, plain `http2` too; nodejs/node#61304).
- */
-function standingWatch(socket: Socket): (stream: ClientHttp2Stream) => void {
-  let streams = 0;
-  let delayMs = firstLookMs;
-  let timer: NodeJS.Timeout | undefined;
-  const stop = () => clearTimeout(timer);
-  const lookIn = (ms: number) => {
-    stop();
-    delayMs = ms;
-    timer = setTimeout(look, ms);
-  };
-  const look = () => {
-    if (hasPeer(socket)) lookIn(Math.min(2 * delayMs, longestLookMs));
-    else socket.destroy(new LostConnection('the connection was reset by the server'));
-  };
-  socket.once('close', stop);
-  return (stream) => {
-    streams += 1;
-    // The timer holds the process: such a socket no longer does.
-    if (!socket.destroyed && (streams === 1 || delayMs > firstLookMs)) lookIn(firstLookMs);
-    stream.once('close', () => {
-      streams -= 1;
-      if (streams === 0) stop();
-    });
-  };
-}
-
-/** Asks the system, for Node's `remoteAddress` is remembered. */
-function hasPeer(socket: Socket): boolean {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  const { getpeername } = Object(handle);
-  return typeof getpeername !== 'function' || getpeername.call(handle, {}) === 0;
+  Object.assign(socket, { [onStream]: begins });
+  return () => session;
 }
 
 /**
@@ -125,10 +93,10 @@ function cancelOnClose(stream: ClientHttp2Stream): void {
 }
 
 /**
- * Closes a stream whose answer is complete while its body is not: a server that reads no more of it would never let it end, and
+ * Closes a stream whose response is complete while its body is not: a server that reads no more of it would never let it end, and
  * neither Node nor undici does. client-go closes it too.
  */
-function cancelOnAnswer(stream: ClientHttp2Stream): void {
+function cancelAfterResponse(stream: ClientHttp2Stream): void {
   stream.once('end', () => {
     // Not before undici has handled the end.
     queueMicrotask(() => {
@@ -138,11 +106,11 @@ function cancelOnAnswer(stream: ClientHttp2Stream): void {
 }
 
 /**
- * Makes an answer fail that the server ends with RST_STREAM alone. Node ends such a stream as it ends one with END_STREAM if the
+ * Makes a response fail that the server ends with RST_STREAM alone. Node ends such a stream as it ends one with END_STREAM if the
  * code is CANCEL or NO_ERROR, and undici gives it to the caller as complete. The two differ in what comes first: the end of the
- * stream, or its closing. RST_STREAM after END_STREAM is well.
+ * stream, or its closing. RST_STREAM after END_STREAM is fine.
  */
-function checkEnd(stream: ClientHttp2Stream): void {
+function failWhenCut(stream: ClientHttp2Stream): void {
   const { push } = stream;
   stream.push = (chunk, encoding) => {
     if (chunk !== null) return push.call(stream, chunk, encoding);
@@ -153,18 +121,4 @@ function checkEnd(stream: ClientHttp2Stream): void {
     queueMicrotask(() => stream.destroy(new CutAnswer('the server reset the stream before its answer was complete')));
     return false;
   };
-}
-
-/** Node leaves the session on its socket, and so does undici, each under a symbol of its own. */
-function sessionOf(socket: Socket): ClientHttp2Session | undefined {
-  for (const key of Object.getOwnPropertySymbols(socket)) {
-    const value: unknown = Reflect.get(socket, key);
-    if (isSession(value)) return value;
-  }
-  return undefined;
-}
-
-function isSession(value: unknown): value is ClientHttp2Session {
-  const { request, goaway } = Object(value);
-  return typeof request === 'function' && typeof goaway === 'function';
 }

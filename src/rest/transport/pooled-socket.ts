@@ -1,4 +1,3 @@
-import type { ClientHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
@@ -39,8 +38,8 @@ export class PooledSocket implements Carrier {
   readonly protocol: 'h1' | 'h2';
   readonly #socket: Socket;
   readonly #client: Client;
-  /** Of HTTP/2, once undici has taken the socket. */
-  #session: ClientHttp2Session | undefined;
+  /** Gives the HTTP/2 session, once there has been a stream. */
+  readonly #session: ReturnType<typeof watchSession>;
   /** No more requests until undici says so. */
   #busy = false;
   #settled: boolean;
@@ -86,17 +85,14 @@ export class PooledSocket implements Carrier {
     this.#client.on('connectionError', end);
     this.#free = () => {
       this.#busy = false;
+      if (this.#unsettledSince < Number.POSITIVE_INFINITY && !this.#shut) this.#settled = true;
       if (!this.#ended) events.changed();
     };
-    if (this.protocol === 'h2') {
-      this.#client.on('drain', this.#free);
-      this.#client.on('connect', () => {
-        this.#session = watchSession(socket, {
-          allows: (streams) => this.#allows(streams, events),
-          streamBegins: () => this.#streamBegins(),
-        });
-      });
-    }
+    if (this.protocol === 'h2') this.#client.on('drain', this.#free);
+    this.#session = watchSession(socket, {
+      allows: (streams) => this.#allows(streams, events),
+      streamBegins: () => this.#streamBegins(),
+    });
     socket.on('error', () => undefined);
     socket.once('close', () => {
       end();
@@ -124,7 +120,7 @@ export class PooledSocket implements Carrier {
 
   /** It takes no request now. */
   get busy(): boolean {
-    return this.#busy || this.#ended || this.#socket.destroyed || this.#session?.destroyed === true;
+    return this.#busy || this.#ended || this.#socket.destroyed || this.#session()?.destroyed === true;
   }
 
   /** Whether it is known that it takes requests, be it busy or not. */
@@ -170,8 +166,9 @@ export class PooledSocket implements Carrier {
 
   /** Node sends no ping on a session that it has closed, as at a GOAWAY, while streams go on. */
   #ping(): boolean {
-    if (!this.#session || this.#session.closed || this.#session.destroyed) return false;
-    this.#session.ping(ignore);
+    const session = this.#session();
+    if (!session || session.closed || session.destroyed) return false;
+    session.ping(ignore);
     return true;
   }
 
@@ -185,8 +182,10 @@ export class PooledSocket implements Carrier {
     }
     if (!this.#settled) this.#unsettledSince = Math.min(this.#unsettledSince, performance.now());
     const { failures } = request;
+    // undici takes a second request only once it has the server's settings.
+    if (this.#client.dispatch(options, request)) this.#settled = true;
     // False also stands for a request that undici refuses, after which no `drain` comes.
-    if (!this.#client.dispatch(options, request) && request.failures === failures) this.#busy = true;
+    else if (request.failures === failures) this.#busy = true;
   }
 
   /** The server has said how many streams it allows at once. undici has heard of it, and tells when there is a free one again. */
@@ -208,7 +207,7 @@ export class PooledSocket implements Carrier {
     this.#starting = undefined;
     return (
       wire && {
-        unseen: () => wire.abort(new UnsentError('the server has not taken the request')),
+        unprocessed: () => wire.abort(new UnsentError('the server has not taken the request')),
         lost: (error) => wire.abort(error),
       }
     );

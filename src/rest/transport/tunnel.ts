@@ -64,55 +64,13 @@ function askHttp(proxy: ProxyServer, socket: Socket, hostname: string, port: num
     headers: { host: target, ...(authorization ? { 'proxy-authorization': authorization } : {}) },
     createConnection: () => socket,
   });
-  request.on('connect', ({ statusCode: first = 0 }, _socket, head) => {
+  request.on('connect', ({ statusCode = 0 }, _socket, head) => {
     if (head.length > 0) socket.unshift(head);
-    const last = isInterim(first) ? nextStatus(socket) : Promise.resolve(first);
-    last.then(
-      (statusCode) => (statusCode >= 200 && statusCode < 300 ? resolve(socket) : reject(refused(proxy, statusCode))),
-      (error: Error) => reject(unreachable(proxy, error)),
-    );
+    if (statusCode >= 200 && statusCode < 300) resolve(socket);
+    else reject(refused(proxy, statusCode));
   });
   request.on('error', (error) => reject(unreachable(proxy, error)));
   request.end();
-  return promise;
-}
-
-/** 100, 103 and the like: the answer is still to come. A proxy that switches protocols has said its last word. */
-const isInterim = (statusCode: number) => statusCode >= 100 && statusCode < 200 && statusCode !== 101;
-
-/** The most that is read of the answers after the first, in bytes: what Node takes of the headers of one. */
-const mostOfAnswers = 16_384;
-
-/**
- * The status of the answer that comes after interim ones: Node takes any answer to CONNECT for the last. What follows it goes back
- * into the socket. Rejects where it is no HTTP, or never comes.
- */
-function nextStatus(socket: Socket): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  let unread = Buffer.alloc(0);
-  let size = 0;
-  const failed = (code: string) => reject(Object.assign(new Error(code), { code }));
-  const onEnd = () => failed('ECONNRESET');
-  const read = () => {
-    for (let chunk: Buffer | null = socket.read(); chunk; chunk = socket.read()) {
-      unread = Buffer.concat([unread, chunk]);
-      size += chunk.length;
-    }
-    for (let end = unread.indexOf('\r\n\r\n'); end >= 0; end = unread.indexOf('\r\n\r\n')) {
-      const [, digits] = /^HTTP\/1\.[01] (\d{3})(?: |\r\n)/.exec(unread.toString('latin1', 0, 64)) ?? [];
-      if (digits === undefined) return failed('HPE_INVALID_CONSTANT');
-      unread = unread.subarray(end + 4);
-      if (!isInterim(Number(digits))) return resolve(Number(digits));
-    }
-    return size > mostOfAnswers ? failed('HPE_HEADER_OVERFLOW') : undefined;
-  };
-  const settled = () => {
-    socket.off('readable', read).off('end', onEnd).off('close', onEnd);
-    if (unread.length > 0 && !socket.destroyed) socket.unshift(unread);
-  };
-  promise.then(settled, settled);
-  socket.on('readable', read).on('end', onEnd).on('close', onEnd);
-  read();
   return promise;
 }
 
