@@ -11,8 +11,6 @@ export interface Draft {
   readonly flag: string;
   readonly name: string;
   readonly fields: Map<string, unknown>;
-  /** Which flag set a field, so that a second one is an error. */
-  readonly setBy: Map<string, string>;
 }
 
 /** The one error with all problems of the flags. */
@@ -63,7 +61,7 @@ export function readProviders(given: readonly string[], problems: Problem[]): Re
       ['execConfig.command', command],
       ['execConfig.args', args],
     ]);
-    drafts.set(name, { flag, name, fields, setBy: new Map() });
+    drafts.set(name, { flag, name, fields });
   }
   return drafts;
 }
@@ -94,7 +92,7 @@ export function readOptions(given: readonly string[], drafts: ReadonlyMap<string
       problem(`"${field}" is not a field of a provider${meant ? ` (did you mean ${meant}?)` : ''}`);
       continue;
     }
-    if (draft.setBy.has(field)) {
+    if (draft.fields.has(field)) {
       problem(`"${field}" of ${name} is set twice`);
       continue;
     }
@@ -104,7 +102,6 @@ export function readOptions(given: readonly string[], drafts: ReadonlyMap<string
       continue;
     }
     draft.fields.set(field, document.toJS());
-    draft.setBy.set(field, flag);
     const fault = fieldFault(draft, field);
     if (fault) problem(fault);
   }
@@ -156,15 +153,12 @@ export function readPolicies(
     const name = value.slice(0, equals).trim();
     const draft = drafts.get(name);
     if (!draft) problem(name === '' ? 'has no access type before the "="' : unknownType(name, drafts));
-    else if (draft.setBy.has(field)) problem(`the policy of "${name}" is set twice`);
-    else {
-      draft.fields.set(field, policy);
-      draft.setBy.set(field, flag);
-    }
+    else if (draft.fields.has(field)) problem(`the policy of "${name}" is set twice`);
+    else draft.fields.set(field, policy);
   }
   if (bare === undefined) return;
-  for (const { fields, setBy } of drafts.values()) {
-    if (!setBy.has(field)) fields.set(field, bare);
+  for (const { fields } of drafts.values()) {
+    if (!fields.has(field)) fields.set(field, bare);
   }
 }
 
@@ -199,7 +193,7 @@ export function finish(draft: Draft): ConfiguredProvider {
   if ('problems' in parsed) throw flagError(parsed.problems.map(({ message }) => ({ path: draft.flag, message })));
   const [provider] = parsed.providers;
   if (!provider) throw flagError([{ path: draft.flag, message: 'configures no provider' }]);
-  if (draft.setBy.has('execConfig.apiVersion')) return provider;
+  if (draft.fields.has('execConfig.apiVersion')) return provider;
   // The KEP's example plugin always answers in v1beta1. Both versions have the same fields.
   const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
   return { ...provider, acceptedVersions };

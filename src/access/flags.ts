@@ -2,7 +2,7 @@ import type { Problem } from '../errors/index.ts';
 import { longestMs, parseDuration } from './duration.ts';
 import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
-import { allowlistProblems, type PluginPolicy, policyTypes } from './plugin-policy.ts';
+import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
 
 /**
@@ -186,15 +186,10 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
     const message = `must be ${policyTypes.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
     problems.push({ path: `--clusterprofile-plugin-policy ${JSON.stringify(policy)}`, message });
   } else {
-    const listFlag = '--clusterprofile-plugin-allowlist';
-    for (const {
-      path: [index],
-      message,
-    } of allowlistProblems({ policyType: policyType ?? 'AllowAll', ...list })) {
-      problems.push({
-        path: index === undefined ? listFlag : `${listFlag} ${JSON.stringify(allowlist[index])}`,
-        message,
-      });
+    const checked = pluginPolicySchema.safeParse({ policyType: policyType ?? 'AllowAll', ...list });
+    for (const { path, message } of checked.error?.issues ?? []) {
+      const given = typeof path[1] === 'number' ? ` ${JSON.stringify(allowlist[path[1]])}` : '';
+      problems.push({ path: `--clusterprofile-plugin-allowlist${given}`, message });
     }
   }
   return {

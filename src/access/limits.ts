@@ -3,7 +3,6 @@
  * above what a cluster manager publishes.
  */
 import type { ParsedCluster } from './cluster-profile.ts';
-import { maxDepth } from './json.ts';
 import type { Refuse } from './refusal.ts';
 
 /** All extensions of a cluster together, in bytes of JSON. */
@@ -22,7 +21,7 @@ export const maxIgnored = 100;
 /** The longest path of one of these, and the longest reason. */
 export const maxIgnoredBytes = 512;
 
-/** Refuses a cluster larger than any cluster manager would publish. Reads no more of it than the limits. */
+/** Refuses a cluster larger than any cluster manager would publish. */
 export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): void {
   const tooLong = (field: string, limit: number) =>
     refuse('PROFILE_TOO_LARGE', `${at}.${field}`, `is longer than ${limit} bytes: shorten it`);
@@ -34,10 +33,8 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
   for (const [field, limit] of texts) {
     if (Buffer.byteLength(cluster[field] ?? '') > limit) tooLong(field, limit);
   }
-  if (spend(maxExtensionBytes, cluster.extensions) < 0) {
-    const message =
-      `are more than ${maxExtensionBytes} bytes of JSON together, or nested deeper than ${maxDepth} levels: ` +
-      'publish less, or a reference to it';
+  if (jsonBytes(cluster.extensions) > maxExtensionBytes) {
+    const message = `are more than ${maxExtensionBytes} bytes of JSON together: publish less, or a reference to it`;
     refuse('PROFILE_TOO_LARGE', `${at}.extensions`, message);
   }
 }
@@ -61,25 +58,11 @@ export function checkItem(item: string, path: string, refuse: Refuse): void {
     refuse('PROFILE_TOO_LARGE', path, `has ${size} bytes, over the ${maxItemBytes} that a process can be given`);
 }
 
-/**
- * Subtracts the size of a value as JSON, escapes not counted, from `bytes`; the result is below 0 if it is too large. A value that is
- * nested too deeply, or contains itself, is too large.
- */
-function spend(left: number, value: unknown, depth = 0): number {
-  if (typeof value === 'string') return left - Buffer.byteLength(value) - 2;
-  if (typeof value !== 'object' || value === null) return left - String(value).length;
-  let rest = left - 2;
-  if (depth > maxDepth) return -1;
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      if (rest < 0) break;
-      rest = spend(rest - 1, item, depth + 1);
-    }
-    return rest;
+/** A value that contains itself, or is nested deeper than the stack, is larger than any limit. */
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
-  for (const [key, item] of Object.entries(value)) {
-    if (rest < 0) break;
-    rest = spend(rest - Buffer.byteLength(key) - 4, item, depth + 1);
-  }
-  return rest;
 }

@@ -1,5 +1,6 @@
-/** Which plugins the operator lets run: the setting, from options or from flags, and what may be wrong with it. Pure. */
+/** Which plugins the operator lets run: the setting, from options or from flags. Pure. */
 import { isAbsolute, normalize } from 'node:path';
+import { z } from 'zod';
 
 export const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 
@@ -7,54 +8,57 @@ export const policyTypes = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 export interface PluginPolicy {
   readonly policyType: 'AllowAll' | 'DenyAll' | 'Allowlist';
   /** The plugins that may be run, with `policyType: 'Allowlist'` only. */
-  readonly allowlist?: readonly {
-    /** An absolute path, or a bare name, which means what is found in `PATH`. */
-    readonly command: string;
-    /** The SHA-256 that its file must have, in hexadecimal digits. Several entries for one command allow several files. */
-    readonly sha256?: string;
-  }[];
+  readonly allowlist?:
+    | readonly {
+        /** An absolute path, or a bare name, which means what is found in `PATH`. */
+        readonly command: string;
+        /** The SHA-256 that its file must have, in hexadecimal digits. Several entries for one command allow several files. */
+        readonly sha256?: string | undefined;
+      }[]
+    | undefined;
 }
 
-export interface PolicyProblem {
-  /** Where it is in the allowlist; the list itself without an index. */
-  readonly path: readonly [] | readonly [index: number] | readonly [index: number, field: 'command' | 'sha256'];
-  readonly message: string;
-}
+const digestRule = { error: 'must be the SHA-256 of the file, 64 hexadecimal digits as sha256sum prints them' };
 
-export const digestRule = 'must be the SHA-256 of the file, 64 hexadecimal digits as sha256sum prints them';
+const entrySchema = z.strictObject(
+  {
+    command: z.string({ error: 'must be text' }).superRefine((command, context) => {
+      const message = problemOfCommand(command);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    }),
+    sha256: z
+      .string(digestRule)
+      .regex(/^[0-9a-f]{64}$/i, digestRule)
+      .optional(),
+  },
+  { error: 'must be an object with command, and sha256 where it is pinned' },
+);
 
-/** Everything that is wrong with a policy's allowlist. */
-export function allowlistProblems({ policyType, allowlist }: PluginPolicy): readonly PolicyProblem[] {
-  if (policyType === 'Allowlist' && !allowlist?.length) {
-    return [
-      {
-        path: [],
-        message:
-          'is missing or empty: name the plugins that may be run, or set policyType (--clusterprofile-plugin-policy) to DenyAll',
-      },
-    ];
-  }
-  if (!allowlist) return [];
-  if (policyType !== 'Allowlist') {
-    return [
-      {
-        path: [],
-        message: `does nothing with ${policyType}: set policyType (--clusterprofile-plugin-policy) to Allowlist, or leave it out`,
-      },
-    ];
-  }
-  return allowlist.flatMap(({ command, sha256 }, index): readonly PolicyProblem[] => {
-    const commandProblem = problemOfCommand(command);
-    if (commandProblem !== undefined) return [{ path: [index, 'command'], message: commandProblem }];
-    if (sha256 !== undefined) {
-      if (/^[0-9a-f]{64}$/i.test(sha256)) return [];
-      return [{ path: [index, 'sha256'], message: digestRule }];
+/** @internal */
+export const pluginPolicySchema = z
+  .strictObject(
+    {
+      policyType: z.enum(policyTypes, { error: `must be one of ${policyTypes.join(', ')}` }),
+      allowlist: z.array(entrySchema, { error: 'must be a list of objects with command' }).optional(),
+    },
+    { error: 'must be an object with policyType' },
+  )
+  .superRefine(({ policyType, allowlist }, context) => {
+    const problem = (message: string, ...path: number[]) =>
+      context.addIssue({ code: 'custom', path: ['allowlist', ...path], message });
+    const setting = 'policyType (--clusterprofile-plugin-policy)';
+    if (policyType !== 'Allowlist') {
+      if (allowlist) problem(`does nothing with ${policyType}: set ${setting} to Allowlist, or leave it out`);
+    } else if (!allowlist?.length) {
+      problem(`is missing or empty: name the plugins that may be run, or set ${setting} to DenyAll`);
+    } else {
+      for (const [index, { command, sha256 }] of allowlist.entries()) {
+        const isPinned = allowlist.some((other) => other.command === command && other.sha256 !== undefined);
+        if (sha256 !== undefined || !isPinned) continue;
+        problem(`lets any file be ${command}, which another entry pins: leave one of the two out`, index);
+      }
     }
-    const isPinned = allowlist.some((other) => other.command === command && other.sha256 !== undefined);
-    const message = `lets any file be ${command}, which another entry pins: leave one of the two out`;
-    return isPinned ? [{ path: [index], message }] : [];
   });
-}
 
 function problemOfCommand(command: string): string | undefined {
   if (command === '') return 'is empty: name a plugin';

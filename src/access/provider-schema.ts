@@ -4,7 +4,6 @@ import { ConfigurationError } from '../errors/index.ts';
 import { apiVersions } from './api-versions.ts';
 import { nearest } from './nearest.ts';
 import {
-  type AllowedProfiles,
   type ConfiguredProvider,
   cliArgsPolicies,
   envNameProblem,
@@ -12,7 +11,6 @@ import {
   interactiveModes,
   lastOfEachName,
   type Provider,
-  type ProviderRules,
 } from './provider.ts';
 import { type SchemaProblem, schemaProblems } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
@@ -80,13 +78,7 @@ const allowedProfilesSchema = z
   )
   .refine(({ namespaces, clusterManagers }) => namespaces || clusterManagers, {
     error: 'names nothing: give namespaces, clusterManagers, or both',
-  })
-  .transform(
-    ({ namespaces, clusterManagers }): AllowedProfiles => ({
-      ...(namespaces ? { namespaces } : {}),
-      ...(clusterManagers ? { clusterManagers } : {}),
-    }),
-  );
+  });
 
 const providerSchema = z.strictObject(
   {
@@ -151,10 +143,10 @@ export function configureProviders(providers: readonly Provider[]): readonly Con
   return parsed.providers;
 }
 
-function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProvider {
-  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = provider.execConfig;
+function withDefaults({ execConfig, ...provider }: z.output<typeof providerSchema>): ConfiguredProvider {
+  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = execConfig;
   return {
-    name: provider.name,
+    ...provider,
     execConfig: {
       apiVersion,
       command,
@@ -167,21 +159,7 @@ function withDefaults(provider: z.output<typeof providerSchema>): ConfiguredProv
     profileSourcedCLIArgsPolicy: provider.profileSourcedCLIArgsPolicy ?? 'Ignore',
     profileSourcedEnvVarsPolicy: provider.profileSourcedEnvVarsPolicy ?? 'Ignore',
     allowInsecureTLS: provider.allowInsecureTLS ?? false,
-    ...rulesOf(provider),
     acceptedVersions: [apiVersion],
-  };
-}
-
-/** The rules that are set. Absent ones stay absent. */
-function rulesOf(provider: z.output<typeof providerSchema>): ProviderRules {
-  const { allowedProfiles, allowedServers, allowedServerNames, allowedProxies, allowedEnvVars, allowedArgs } = provider;
-  return {
-    ...(allowedProfiles ? { allowedProfiles } : {}),
-    ...(allowedServers ? { allowedServers } : {}),
-    ...(allowedServerNames ? { allowedServerNames } : {}),
-    ...(allowedProxies ? { allowedProxies } : {}),
-    ...(allowedEnvVars ? { allowedEnvVars } : {}),
-    ...(allowedArgs ? { allowedArgs } : {}),
   };
 }
 

@@ -90,19 +90,15 @@ export interface Provider {
   readonly allowedArgs?: readonly string[];
 }
 
-/** A provider's parsed rules for profiles. */
-export interface ProviderRules {
-  readonly allowedProfiles?: AllowedProfiles;
-  readonly allowedServers?: readonly UrlPattern[];
-  readonly allowedServerNames?: readonly UrlPattern[];
-  readonly allowedProxies?: readonly UrlPattern[];
-  readonly allowedEnvVars?: readonly string[];
-  readonly allowedArgs?: readonly string[];
-}
-
-/** A validated provider with every default. */
-export interface ConfiguredProvider extends ProviderRules {
+/** A validated provider: its rules for profiles are parsed, and everything else has its default. */
+export interface ConfiguredProvider {
   readonly name: string;
+  readonly allowedProfiles?: { readonly [K in keyof AllowedProfiles]: AllowedProfiles[K] | undefined } | undefined;
+  readonly allowedServers?: readonly UrlPattern[] | undefined;
+  readonly allowedServerNames?: readonly UrlPattern[] | undefined;
+  readonly allowedProxies?: readonly UrlPattern[] | undefined;
+  readonly allowedEnvVars?: readonly string[] | undefined;
+  readonly allowedArgs?: readonly string[] | undefined;
   readonly execConfig: Required<Omit<ExecConfig, 'installHint'>> & Pick<ExecConfig, 'installHint'>;
   readonly profileSourcedCLIArgsPolicy: CLIArgsPolicy;
   readonly profileSourcedEnvVarsPolicy: EnvVarsPolicy;

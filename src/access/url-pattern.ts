@@ -26,13 +26,18 @@ const defaultPorts: Readonly<Record<string, string>> = {
 export function parseUrlPattern(text: string, protocols: readonly string[]): UrlPattern | { readonly problem: string } {
   if (text.includes(',')) return { problem: 'holds a comma: make each URL an entry of its own' };
   const parts = partsOf(text);
-  if (!parts && isAddressWithStar(hostOf(text))) return { problem: starInAddress };
-  if (!parts) return { problem: 'must be a URL such as https://*.example.com, without user, query or encoded slashes' };
+  if (!parts) {
+    const forms = 'https://*.example.com or https://10.0.0.0/24';
+    return { problem: `must be a URL such as ${forms}, without user, query or encoded slashes` };
+  }
   const { protocol, labels, port, path } = parts;
   if (!protocols.includes(protocol)) {
     return { problem: `must begin with ${protocols.map((known) => `${known}//`).join(' or ')}` };
   }
-  if (isAddressWithStar(labels.join('.'))) return { problem: starInAddress };
+  // Such a pattern would match no address, and no name either.
+  if (labels.includes('*') && labels.some(isNumber)) {
+    return { problem: 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24' };
+  }
   if (labels.some((label) => label !== '*' && label.includes('*'))) {
     return { problem: 'has a * inside of a label: it stands for one whole label of the host' };
   }
@@ -74,8 +79,6 @@ export function pathBounds(
   const bounds = matching(patterns, server).map(({ segments }) => segments);
   return bounds.some((segments) => segments.length === 0) ? undefined : bounds;
 }
-
-const starInAddress = 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24';
 
 interface Parts {
   readonly protocol: string;
@@ -139,18 +142,6 @@ function isAddress(labels: readonly string[]): boolean {
 
 function isNumber(label: string): boolean {
   return /^(?:\d+|0x[\da-f]*)$/i.test(label);
-}
-
-/** `10.0.0.*`, `[fd00::*]`. */
-function isAddressWithStar(host: string): boolean {
-  if (!host.includes('*')) return false;
-  const others = host.split('.').filter((label) => label !== '*');
-  return host.startsWith('[') || (others.length > 0 && others.every(isNumber));
-}
-
-/** The host of a text that is not a URL. */
-function hostOf(text: string): string {
-  return /^[^/]*\/\/(\[[^\]]*\]|[^/:]*)/.exec(text)?.[1] ?? '';
 }
 
 /** `undefined` for a URL that cannot be compared: invalid, with a user or query, or with a path whose encoding could hide a segment. */

@@ -1,5 +1,5 @@
 import type { ConfigurationErrorCode } from './codes.ts';
-import { CredentialsError, setClassName } from './credentials-error.ts';
+import { CredentialsError } from './credentials-error.ts';
 
 /** One problem in the operator's configuration. */
 export interface Problem {
@@ -17,11 +17,7 @@ export interface Problem {
 
 /** The configuration cannot be used. Reports every problem, not only the first. */
 export class ConfigurationError extends CredentialsError {
-  static {
-    setClassName(this, 'ConfigurationError');
-  }
-
-  override readonly name = 'ConfigurationError';
+  declare readonly name: 'ConfigurationError';
   declare readonly code: ConfigurationErrorCode;
   readonly problems: readonly Problem[];
 
@@ -32,7 +28,7 @@ export class ConfigurationError extends CredentialsError {
       return `${at}${path === '' ? '' : `${path}: `}${message}`;
     });
     const isOne = lines.length === 1;
-    super(code, `${where}: ${isOne ? lines[0] : `${lines.length} problems:`}`, {
+    super('ConfigurationError', code, `${where}: ${isOne ? lines[0] : `${lines.length} problems:`}`, {
       moreLines: isOne ? [] : lines.map((line) => `  ${line}`),
     });
     this.problems = problems;

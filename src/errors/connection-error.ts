@@ -1,6 +1,6 @@
 import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { ConnectionErrorCode } from './codes.ts';
-import { CredentialsError, setClassName } from './credentials-error.ts';
+import { CredentialsError } from './credentials-error.ts';
 
 const passingConnectionErrors: ReadonlySet<ConnectionErrorCode> = new Set([
   'HOST_NOT_FOUND',
@@ -12,11 +12,7 @@ const passingConnectionErrors: ReadonlySet<ConnectionErrorCode> = new Set([
 
 /** There was no connection to the cluster's server, or it broke. `cause` has Node's own error. */
 export class ConnectionError extends CredentialsError {
-  static {
-    setClassName(this, 'ConnectionError');
-  }
-
-  override readonly name = 'ConnectionError';
+  declare readonly name: 'ConnectionError';
   override readonly retryable: boolean;
   declare readonly code: ConnectionErrorCode;
   /** `namespace/name` of the ClusterProfile, if any. */
@@ -24,7 +20,7 @@ export class ConnectionError extends CredentialsError {
   readonly server: string;
 
   constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
-    super(code, `${openingOf(cluster)}${message}`, options);
+    super('ConnectionError', code, `${openingOf(cluster)}${message}`, options);
     this.retryable = passingConnectionErrors.has(code);
     this.profile = cluster.profile;
     this.server = cluster.server;

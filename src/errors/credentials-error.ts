@@ -5,22 +5,10 @@ import type { ErrorCode } from './codes.ts';
 const maxMessageBytes = 4 * 1024;
 export const maxFieldBytes = 1024;
 
-/** Class names that survive a minifier. */
-const classNames = new Map<unknown, string>();
-
-/** Call once for each class: a minifier may have changed its own `name`. */
-export function setClassName(type: unknown, name: string): void {
-  classNames.set(type, name);
-}
-
-const brand = Symbol.for('clusterprofile-credentials.error');
-
-/** Base of every error of this package. `instanceof` also recognises errors of a second copy of the package. */
+/** Base of every error of this package. */
 export abstract class CredentialsError extends Error {
-  static {
-    setClassName(this, 'CredentialsError');
-  }
-
+  /** The name of the class, also in minified code. */
+  override readonly name: string;
   /** Stable across releases; compare this, never the message. `String(error)` and the stack show it: `PluginError [PLUGIN_TIMEOUT]: ...`. */
   readonly code: ErrorCode;
   /** Transient: the same call may succeed later without any change. */
@@ -36,13 +24,13 @@ export abstract class CredentialsError extends Error {
    * `moreLines` add further ones.
    */
   constructor(
+    name: string,
     code: ErrorCode,
     message: string,
     { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {},
   ) {
     super([message, ...moreLines].map((line) => printable(line, maxMessageBytes)).join('\n'), options);
     this.code = code;
-    const name = classNames.get(new.target) ?? new.target.name;
     // V8 copies the name into the stack at its first read. Node's own errors show their code there in the same way.
     this.name = `${name} [${code}]`;
     Reflect.get(this, 'stack');
@@ -52,28 +40,5 @@ export abstract class CredentialsError extends Error {
   /** In the form of Node's own errors. */
   override toString(): string {
     return `${this.name} [${this.code}]: ${this.message}`;
-  }
-
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    if (typeof value !== 'object' || value === null) return false;
-    try {
-      const brands: unknown = Reflect.get(value, brand);
-      return Array.isArray(brands) && brands.includes(classNames.get(this) ?? this.name);
-    } catch {
-      // A revoked Proxy, which a caller threw.
-      return false;
-    }
-  }
-
-  get [brand](): readonly string[] {
-    const names: string[] = [];
-    for (
-      let type = this.constructor;
-      type !== Error && type !== Function.prototype;
-      type = Object.getPrototypeOf(type)
-    ) {
-      names.push(classNames.get(type) ?? type.name);
-    }
-    return names;
   }
 }

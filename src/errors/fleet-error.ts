@@ -1,6 +1,6 @@
 import { printable } from '../util/printable.ts';
 import type { FleetErrorCode } from './codes.ts';
-import { CredentialsError, maxFieldBytes, setClassName } from './credentials-error.ts';
+import { CredentialsError, maxFieldBytes } from './credentials-error.ts';
 
 /** The known facts of a failure in a fleet, without secrets. */
 export interface FleetFailure extends ErrorOptions {
@@ -17,11 +17,7 @@ export interface FleetFailure extends ErrorOptions {
 
 /** A cluster of a fleet cannot be used, or its API server did not answer as it should. */
 export class FleetError extends CredentialsError {
-  static {
-    setClassName(this, 'FleetError');
-  }
-
-  override readonly name = 'FleetError';
+  declare readonly name: 'FleetError';
   override readonly retryable: boolean;
   override readonly retryAfterMs: number | undefined;
   declare readonly code: FleetErrorCode;
@@ -32,7 +28,7 @@ export class FleetError extends CredentialsError {
 
   constructor(code: FleetErrorCode, message: string, failure: FleetFailure = {}) {
     const { cluster, statusCode, reason, retryAfterMs, owner, ...options } = failure;
-    super(code, message, options);
+    super('FleetError', code, message, options);
     this.cluster = cluster;
     this.statusCode = statusCode;
     this.reason = reason === undefined ? undefined : printable(reason, maxFieldBytes);

@@ -1,24 +1,20 @@
 import { printable } from '../util/printable.ts';
 import type { ImageErrorCode } from './codes.ts';
-import { CredentialsError, setClassName } from './credentials-error.ts';
+import { CredentialsError } from './credentials-error.ts';
 
 /** The most of an image's name that a message shows, in bytes: the longest name has 255, with a tag and a digest some 450. */
 const longestShownImage = 512;
 
 /** The name of an image cannot be used. */
 export class ImageError extends CredentialsError {
-  static {
-    setClassName(this, 'ImageError');
-  }
-
-  override readonly name = 'ImageError';
+  declare readonly name: 'ImageError';
   declare readonly code: ImageErrorCode;
   /** The name as given, without the user and password of a URL. */
   readonly image: string;
 
   constructor(image: string, message: string) {
     const shown = withoutUser(String(image));
-    super('IMAGE_INVALID', `image "${printable(shown, longestShownImage)}": ${message}`);
+    super('ImageError', 'IMAGE_INVALID', `image "${printable(shown, longestShownImage)}": ${message}`);
     this.image = shown;
   }
 }

@@ -1,6 +1,6 @@
 import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { PluginErrorCode } from './codes.ts';
-import { CredentialsError, setClassName } from './credentials-error.ts';
+import { CredentialsError } from './credentials-error.ts';
 
 /** The known facts of a failed run, without secrets. */
 export interface PluginFailure {
@@ -31,11 +31,7 @@ const transientPluginErrors: ReadonlySet<PluginErrorCode> = new Set([
 
 /** A plugin gave no usable credential. */
 export class PluginError extends CredentialsError {
-  static {
-    setClassName(this, 'PluginError');
-  }
-
-  override readonly name = 'PluginError';
+  declare readonly name: 'PluginError';
   override readonly retryable: boolean;
   override readonly retryAfterMs: number | undefined;
   declare readonly code: PluginErrorCode;
@@ -59,7 +55,7 @@ export class PluginError extends CredentialsError {
     cluster?: ClusterOfError,
   ) {
     const { installHint, stderr } = failure;
-    super(code, `${openingOf(cluster)}${failure.origin}: plugin ${failure.command}: ${reason}`, {
+    super('PluginError', code, `${openingOf(cluster)}${failure.origin}: plugin ${failure.command}: ${reason}`, {
       moreLines: [
         ...(installHint ? installHint.split('\n') : []),
         // Each line is marked as stderr.

@@ -1,14 +1,10 @@
 import { printable } from '../util/printable.ts';
 import type { ProfileErrorCode } from './codes.ts';
-import { CredentialsError, maxFieldBytes, setClassName } from './credentials-error.ts';
+import { CredentialsError, maxFieldBytes } from './credentials-error.ts';
 
 /** A ClusterProfile cannot be served with the configured providers. */
 export class ProfileError extends CredentialsError {
-  static {
-    setClassName(this, 'ProfileError');
-  }
-
-  override readonly name = 'ProfileError';
+  declare readonly name: 'ProfileError';
   declare readonly code: ProfileErrorCode;
   /** `namespace/name` of the ClusterProfile. */
   readonly profile: string;
@@ -18,7 +14,7 @@ export class ProfileError extends CredentialsError {
   readonly provider: string | undefined;
 
   constructor(code: ProfileErrorCode, profile: string, path: string, message: string, provider?: string) {
-    super(code, `ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
+    super('ProfileError', code, `ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`);
     this.profile = printable(profile, maxFieldBytes);
     this.path = printable(path, maxFieldBytes);
     this.provider = provider;

@@ -1,14 +1,10 @@
 import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { RequestErrorCode } from './codes.ts';
-import { CredentialsError, setClassName } from './credentials-error.ts';
+import { CredentialsError } from './credentials-error.ts';
 
 /** This package, not the server, refused a request. */
 export class RequestError extends CredentialsError {
-  static {
-    setClassName(this, 'RequestError');
-  }
-
-  override readonly name = 'RequestError';
+  declare readonly name: 'RequestError';
   override readonly retryable: boolean;
   declare readonly code: RequestErrorCode;
   /** `namespace/name` of the ClusterProfile of the request, if known. */
@@ -24,7 +20,7 @@ export class RequestError extends CredentialsError {
     { statusCode, ...options }: ErrorOptions & { readonly statusCode?: number | undefined } = {},
     cluster?: ClusterOfError,
   ) {
-    super(code, `${openingOf(cluster)}${message}`, options);
+    super('RequestError', code, `${openingOf(cluster)}${message}`, options);
     this.profile = cluster?.profile;
     this.server = cluster?.server;
     this.statusCode = statusCode;

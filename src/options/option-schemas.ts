@@ -44,26 +44,9 @@ export const sharedOptions = {
 export function parseOptionsWith<T extends z.ZodObject>(schema: T, options: unknown): z.output<T> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const problems = schemaProblems(parsed.error, { what: 'an option', known: (path) => keysAt(schema, path) });
+  const known = (path: readonly PropertyKey[]) => (path.length === 0 ? Object.keys(schema.shape) : []);
+  const problems = schemaProblems(parsed.error, { what: 'an option', known });
   // Two checks of one value may report the same problem.
   const distinct = new Map(problems.map(({ path, message }) => [`${path} ${message}`, { path, message }]));
   throw new ConfigurationError('OPTION_INVALID', 'options', [...distinct.values()]);
-}
-
-/** The options that an object of options, or one inside it, can have. */
-function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): readonly string[] {
-  const found = unwrapped(path.reduce<unknown>(inside, schema));
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
-}
-
-function inside(schema: unknown, key: PropertyKey): unknown {
-  const outer = unwrapped(schema);
-  if (outer instanceof z.ZodObject) return outer.shape[String(key)];
-  return outer instanceof z.ZodArray ? outer.element : undefined;
-}
-
-/** The input of a schema, before its transforms. */
-function unwrapped(schema: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return unwrapped(schema.unwrap());
-  return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { allowlistProblems, digestRule, type PluginPolicy, policyTypes } from '../access/plugin-policy.ts';
+import { type PluginPolicy, pluginPolicySchema } from '../access/plugin-policy.ts';
 import { isFunction, isObject } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { callSafely, type Report } from '../observability/callbacks.ts';
@@ -109,37 +109,7 @@ const optionsSchema = z.strictObject({
   drainTimeoutMs: milliseconds(0).default(3_600_000),
   refreshOnForbidden: flag,
   cleanEnvironment: flag,
-  pluginPolicy: z
-    .strictObject(
-      {
-        policyType: z.enum(policyTypes, { error: `must be one of ${policyTypes.join(', ')}` }),
-        allowlist: z
-          .array(
-            z.strictObject(
-              {
-                command: z.string({ error: 'must be text' }),
-                sha256: z.string({ error: digestRule }).optional(),
-              },
-              { error: 'must be an object with command, and sha256 where it is pinned' },
-            ),
-            { error: 'must be a list of objects with command' },
-          )
-          .optional(),
-      },
-      { error: 'must be an object with policyType' },
-    )
-    .transform(
-      ({ policyType, allowlist }): PluginPolicy => ({
-        policyType,
-        ...(allowlist ? { allowlist: allowlist.map(toEntry) } : {}),
-      }),
-    )
-    .superRefine((policy, context) => {
-      for (const { path, message } of allowlistProblems(policy)) {
-        context.addIssue({ code: 'custom', path: ['allowlist', ...path], message });
-      }
-    })
-    .default({ policyType: 'AllowAll' }),
+  pluginPolicy: pluginPolicySchema.default({ policyType: 'AllowAll' }),
   hardened: flag,
   watchProviderFile: flag,
   onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
@@ -150,10 +120,6 @@ const optionsSchema = z.strictObject({
     })
     .optional(),
 });
-
-function toEntry({ command, sha256 }: { command: string; sha256?: string | undefined }) {
-  return { command, ...(sha256 === undefined ? {} : { sha256 }) };
-}
 
 /**
  * @internal Returns every option with its default.

@@ -1,5 +1,4 @@
 /** How a plugin of any protocol ends: with an answer on stdout, or with a line on stderr and an exit code. */
-import { CredentialsError } from '../errors/index.ts';
 import { redact } from '../redaction/redact.ts';
 
 /**
@@ -103,8 +102,9 @@ function messageOf(error: unknown): string {
   const parts: string[] = [];
   let cause = error;
   for (let length = 0; length < longestChain && cause !== undefined && cause !== null; length++) {
-    const { message, code, name, cause: next, errors } = Object(cause);
-    const isOwn = typeof cause !== 'object' || cause instanceof CredentialsError;
+    const { message, code, name, retryable, cause: next, errors } = Object(cause);
+    // This file is bundled, and has a class of its own for an error of the main entry point.
+    const isOwn = typeof cause !== 'object' || typeof retryable === 'boolean';
     const text = isOwn ? String(cause) : [message, code, name].find(isText);
     if (text !== undefined && !parts.some((part) => part.includes(text))) parts.push(text);
     // Several addresses were tried: the first says why.

@@ -26,10 +26,7 @@ describe('a profile may say', () => {
     const text = 'x'.repeat(130_000);
     const three = ['a', 'b', 'c'].map((name) => ({ name, extension: { text } }));
     const error = refused({ server, extensions: three }, 'PROFILE_TOO_LARGE', '.extensions');
-    assert.match(
-      error.message,
-      /are more than 262144 bytes of JSON together, or nested deeper than 256 levels: publish less/,
-    );
+    assert.match(error.message, /are more than 262144 bytes of JSON together: publish less/);
     assert.equal(resolveCluster({ server, extensions: three.slice(1) }).ignored.length, 2);
     refused(withExtension(execExtension, 'é'.repeat(140_000)), 'PROFILE_TOO_LARGE', '.extensions');
     refused(withExtension(execExtension, { ['k'.repeat(262_144)]: 1 }), 'PROFILE_TOO_LARGE', '.extensions');

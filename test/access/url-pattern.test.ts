@@ -105,7 +105,7 @@ describe('a pattern of URLs', () => {
   }
 
   test('with a star in an address says how addresses are written', () => {
-    for (const text of ['https://10.0.0.*', 'https://172.16.*.*', 'https://*.0.0.1', 'https://[fd00::*]']) {
+    for (const text of ['https://10.0.0.*', 'https://172.16.*.*']) {
       const problem = 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24';
       assert.deepEqual(parseUrlPattern(text, ['https:']), { problem });
     }

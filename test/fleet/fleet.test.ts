@@ -177,8 +177,7 @@ describe('a fleet', () => {
           'unhealthyGraceMs: must be',
           'select: must be a function',
           'selekt: is not an option (did you mean select?)',
-          'sharding.wieght: is not an option (did you mean weight?)',
-          'sharding.verbose: is not an option; known are namespace, name, identity, weight, shards, leaseDurationMs',
+          'sharding.wieght: is not an option',
         ]) {
           assert.ok(error.message.includes(path), `${path} in ${error.message}`);
         }

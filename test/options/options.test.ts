@@ -14,29 +14,16 @@ function problemsOf(options: object): readonly string[] {
   return [];
 }
 
-const policy = (more: object) => ({ pluginPolicy: { policyType: 'Allowlist', ...more } });
-
 describe('an option that is not known', () => {
-  for (const [what, options, expected] of [
-    ['at the top', { timoutMs: 5 }, 'timoutMs: is not an option (did you mean timeoutMs?)'],
-    [
-      'in a policy',
-      policy({ allowList: [], allowlist: [{ command: '/p' }] }),
-      'pluginPolicy.allowList: is not an option (did you mean allowlist?)',
-    ],
-    [
-      'in an entry of a list',
-      policy({ allowlist: [{ command: '/p' }, { command: '/q', sha265: 'x' }] }),
-      'pluginPolicy.allowlist[1].sha265: is not an option (did you mean sha256?)',
-    ],
-    [
-      'and is like none of those that are',
-      policy({ allowlist: [{ command: '/p', digest: 'x' }] }),
-      'pluginPolicy.allowlist[0].digest: is not an option; known are command, sha256',
-    ],
-  ] as const) {
-    test(`${what} is named by its path, with the nearest one beside it`, () => {
-      assert.deepEqual(problemsOf(options), [expected]);
-    });
-  }
+  test('is named, with the nearest one beside it', () => {
+    assert.deepEqual(problemsOf({ timoutMs: 5 }), ['timoutMs: is not an option (did you mean timeoutMs?)']);
+  });
+
+  test('is named by its path in an object or a list', () => {
+    const pluginPolicy = { policyType: 'Allowlist', allowlist: [{ command: '/p', sha265: 'x' }], allowList: [] };
+    assert.deepEqual(problemsOf({ pluginPolicy }), [
+      'pluginPolicy.allowlist[0].sha265: is not an option',
+      'pluginPolicy.allowList: is not an option',
+    ]);
+  });
 });
