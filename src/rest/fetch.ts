@@ -2,6 +2,7 @@
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
 import { isSignal, kindOf } from '../errors/check-argument.ts';
 import { CredentialsError, RequestError } from '../errors/index.ts';
+import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
 /** What `config.fetch` is for. */
@@ -32,7 +33,7 @@ export async function fetchThrough(
     // The same interface as the global Response, whose types callers have.
     const url = urlOf(text, server);
     // undici would answer data: and blob: by itself.
-    if (!/^https?:$/.test(url.protocol)) throw dispatcher.originRefusal(url.protocol);
+    if (!/^https?:$/.test(url.protocol)) throw originRefusal(dispatcher, url.protocol);
     return (await fetch(url, settings)) as unknown as Response;
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;

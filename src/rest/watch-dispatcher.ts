@@ -6,9 +6,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { ConnectionError } from '../errors/index.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { Relay } from './request/relay.ts';
 import { requestName } from './request/request-messages.ts';
 import { isResumed } from './request/retry-policy.ts';
-import { type Controller, WrappedHandler } from './request/wrapped-handler.ts';
 
 /** Milliseconds until a watch that cannot begin fails with the last error, unless it is aborted before. */
 export interface WatchPatience {
@@ -40,16 +40,15 @@ export class WatchDispatcher extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { firstMs, resumedMs, silentMs } = this.#patience;
     const resumed = isResumed(options.path);
-    const watch = new WatchHandler(this.#inner, options, handler, resumed ? undefined : silentMs);
+    const watch = new WatchRequest(this.#inner, options, handler, resumed ? undefined : silentMs);
     return this.#inner.watch(options, watch, performance.now() + (resumed ? resumedMs : firstMs));
   }
 }
 
-class WatchHandler extends WrappedHandler {
+class WatchRequest extends Relay {
   readonly #dispatcher: AuthenticatedDispatcher;
   readonly #name: string;
   readonly #silence: NodeJS.Timeout | undefined;
-  #controller: Controller | undefined;
   #began = false;
 
   /** `silentMs` ends a watch without an answer, before client-node does. An informer goes on only after client-node's own error. */
@@ -70,36 +69,26 @@ class WatchHandler extends WrappedHandler {
     const message =
       `${this.#name} had no answer in ${silentMs / 1_000} s, and client-node waits for 30 s only ` +
       `(credential: ${state}): see why the plugin, the server or what stands between takes so long`;
-    this.#controller?.abort(new ConnectionError('RESPONSE_TIMEOUT', log.cluster, message));
+    this.abort(new ConnectionError('RESPONSE_TIMEOUT', log.cluster, message));
   }
 
-  override onRequestStart(controller: Controller, context: object): void {
-    this.#controller = controller;
-    super.onRequestStart(controller, context);
-  }
-
-  override onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     // What comes before the response, such as early hints, is none.
     if (statusCode >= 200) clearTimeout(this.#silence);
     if (statusCode === 200) {
       this.#began = true;
       this.#dispatcher.log.watchBegan();
     }
-    super.onResponseStart(controller, statusCode, headers, message);
+    super.respond(statusCode, headers, message);
   }
 
-  override onResponseError(controller: Controller, error: Error): void {
+  protected override fail(error: Error): void {
     clearTimeout(this.#silence);
-    if (this.#began && !controller.aborted && !this.#dispatcher.ended) {
+    if (this.#began && !this.aborted && !this.#dispatcher.ended) {
       this.#dispatcher.log.debug(`${this.#name} broke off (${error.message}); the watch ends`);
-      super.onResponseEnd(controller, {});
+      this.complete({});
     } else {
-      super.onResponseError(controller, error);
+      super.fail(error);
     }
   }
 }

@@ -4,6 +4,7 @@ import { isIPv6, type Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/exec-credential.ts';
+import { originRefusal, pathRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { Connection } from './transport/connection.ts';
 import type { Destination } from './transport/destination.ts';
@@ -55,7 +56,7 @@ export async function webSocketOptions(
             (error: Error) => done(error, null),
           );
       } else {
-        foreign = dispatcher.originRefusal(wanted);
+        foreign = originRefusal(dispatcher, wanted);
         done(foreign, null);
       }
     },
@@ -63,7 +64,7 @@ export async function webSocketOptions(
       const toOwnError = (error: unknown) => dispatcher.toOwnError(error);
       const shown = (text: string, length: number) => dispatcher.shown(text, length);
       watchHandshake(request, client, { connection, credential, log: dispatcher.log, toOwnError, shown });
-      const refusal = foreign ?? dispatcher.fence?.() ?? dispatcher.pathRefusal(request.path);
+      const refusal = foreign ?? dispatcher.fence?.() ?? pathRefusal(dispatcher, request.path);
       if (refusal) request.destroy(refusal);
       else request.end();
     },

@@ -1,22 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Carrier, PooledRequest } from '../transport/pool.ts';
 import type { RequestPool } from '../transport/request-pool.ts';
 import type { OutgoingRequest } from './layer.ts';
-import { RelayedController } from './relayed-controller.ts';
-
-type Controller = Dispatcher.DispatchController;
+import { type Controller, Relay } from './relay.ts';
 
 /**
  * One time that a request goes out: where the layers end and the pool begins. undici may start it a second time by itself, with
  * another controller (a stream that the server refused): it is the same attempt.
  */
-export class Attempt extends RelayedController implements PooledRequest {
+export class Attempt extends Relay implements PooledRequest {
   readonly longRunning: boolean;
   readonly fenced: boolean;
   readonly #request: OutgoingRequest;
-  readonly #handler: Dispatcher.DispatchHandler;
   readonly #fence: (() => Error | undefined) | undefined;
   /** Where it waits until a socket takes it. */
   #pool: RequestPool | undefined;
@@ -29,9 +25,8 @@ export class Attempt extends RelayedController implements PooledRequest {
     handler: Dispatcher.DispatchHandler,
     fence: (() => Error | undefined) | undefined,
   ) {
-    super();
+    super(handler);
     this.#request = request;
-    this.#handler = handler;
     this.#fence = fence;
     this.longRunning = request.longRunning;
     this.fenced = fence !== undefined;
@@ -39,8 +34,8 @@ export class Attempt extends RelayedController implements PooledRequest {
 
   send(pool: RequestPool, options: Dispatcher.DispatchOptions): void {
     this.#pool = pool;
-    this.#handler.onRequestStart?.(this, {});
-    if (!this.aborted) pool.send(options, this);
+    this.start();
+    if (!this.done) pool.send(options, this);
   }
 
   get waitsSince(): number | undefined {
@@ -57,47 +52,38 @@ export class Attempt extends RelayedController implements PooledRequest {
   }
 
   notSent(error: Error): void {
-    if (!this.aborted) this.#handler.onResponseError?.(this, error);
+    this.fail(error);
   }
 
-  onRequestStart(wire: Controller): void {
+  override onRequestStart(wire: Controller): void {
     const refusal = this.reason ?? this.#fence?.();
     if (refusal) {
       wire.abort(refusal);
       return;
     }
     this.#carrier?.starts(wire);
-    this.relayTo(wire);
+    super.onRequestStart(wire);
   }
 
-  onRequestUpgrade(_wire: Controller, statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    if (this.aborted) socket.destroy();
-    else this.#handler.onRequestUpgrade?.(this, statusCode, headers, socket);
-  }
-
-  onResponseStart(_wire: Controller, statusCode: number, headers: IncomingHttpHeaders, statusMessage?: string): void {
+  override onResponseStart(wire: Controller, statusCode: number, headers: IncomingHttpHeaders, message?: string): void {
     this.#carrier?.answered();
-    if (!this.aborted) this.#handler.onResponseStart?.(this, statusCode, headers, statusMessage);
+    super.onResponseStart(wire, statusCode, headers, message);
   }
 
-  onResponseData(_wire: Controller, chunk: Buffer): void {
-    if (!this.aborted) this.#handler.onResponseData?.(this, chunk);
-  }
-
-  onResponseEnd(_wire: Controller, trailers: IncomingHttpHeaders): void {
+  override onResponseEnd(wire: Controller, trailers: IncomingHttpHeaders): void {
     this.#carrier?.attemptEnded();
-    if (!this.aborted) this.#handler.onResponseEnd?.(this, trailers);
+    super.onResponseEnd(wire, trailers);
   }
 
-  onResponseError(_wire: Controller | undefined, error: Error): void {
+  /** undici has no controller where it did not take the request. */
+  override onResponseError(_wire: Controller | undefined, error: Error): void {
     this.failures += 1;
     this.#carrier?.attemptEnded();
-    if (!this.aborted) this.#handler.onResponseError?.(this, error);
+    this.fail(error);
   }
 
-  /** Its handler hears no more of it. */
-  override abort(reason: Error): void {
-    if (this.aborted) return;
+  override abort(reason?: Error): void {
+    if (this.done) return;
     this.#pool?.forget(this);
     super.abort(reason);
   }

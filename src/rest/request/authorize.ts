@@ -1,34 +1,41 @@
-/** Puts the cluster's credential on a request. After a 401 the credential is refreshed, and the request is sent again once. */
+/** Puts the credential on each request. After a 401 the credential is refreshed, and the request is replayed once. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/exec-credential.ts';
-import { printable } from '../../util/printable.ts';
-import { cannotBeSent, wasNotLookedAt } from '../transport/connection-errors.ts';
+import { cannotBeSent } from '../transport/connection-errors.ts';
 import { hasHeader, withHeaders } from '../transport/headers.ts';
 import { Attempt } from './attempt.ts';
-import { BufferedResponse } from './buffered-response.ts';
 import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
-import type { RawHeaders } from './relayed-controller.ts';
+import { type Controller, Relay } from './relay.ts';
 import { refusalMessage, requestName } from './request-messages.ts';
-import { ResendingHandler } from './resending-handler.ts';
-import { isResentAtOnce } from './retry-policy.ts';
 
-type Controller = Dispatcher.DispatchController;
+/** Bytes of a 401's body that are read while the credential is refreshed. */
+const bufferLimit = 256 * 1024;
+
+/** A 401 that waits for the refresh: the caller gets it if no better credential comes. */
+interface BufferedResponse {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly message: string | undefined;
+  readonly chunks: Buffer[];
+  size: number;
+  /** Present once its body has ended. */
+  trailers: IncomingHttpHeaders | undefined;
+}
 
 /** The last layer: below it is the pool of the credential's identity. */
 export const authorize: Layer = (owner) => (request, handler) => {
   new AuthorizedRequest(owner, request, handler).send();
 };
 
-class AuthorizedRequest extends ResendingHandler {
+class AuthorizedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
   #credential: Credential | undefined;
   /** It has been sent again because of a 401. */
   #replayed = false;
-  /** A 401, while the credential is refreshed. */
   #buffered: BufferedResponse | undefined;
 
   constructor(owner: RequestOwner, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
@@ -37,54 +44,33 @@ class AuthorizedRequest extends ResendingHandler {
     this.#request = request;
   }
 
-  send(): void {
-    if (!this.start()) return;
-    const { refreshing } = this.#request.connection;
-    // What cannot be sent a second time waits for a refresh that a 401 has started.
-    if (refreshing && this.#request.body.streamed) refreshing.then(() => this.#authenticate());
-    else this.#authenticate();
-  }
-
-  #authenticate(): void {
-    if (this.done) return;
-    const { connection, options } = this.#request;
+  async send(): Promise<void> {
+    this.start();
+    const { connection, options, body } = this.#request;
     try {
-      // Static credentials win: such a request passes untouched, and runs no plugin.
-      if (hasHeader(options.headers, 'authorization')) {
+      // What cannot be replayed waits for a refresh that a 401 has started.
+      if (body.streamed) await connection.refreshing;
+      // A credential of the caller's own wins: such a request passes untouched, and runs no plugin.
+      if (this.done || hasHeader(options.headers, 'authorization')) {
         this.#attempt(undefined);
         return;
       }
       const credential = connection.source.get(this.#owner.log);
-      if (credential instanceof Promise) {
-        credential.then(
-          (value) => this.#attemptWith(value),
-          (error: Error) => this.fail(error),
-        );
-      } else {
-        this.#attemptWith(credential);
-      }
+      this.#attempt(credential instanceof Promise ? await credential : credential);
     } catch (error) {
       this.fail(cannotBeSent(error, this.#owner.cluster));
     }
-  }
-
-  #attemptWith(credential: Credential): void {
-    this.#owner.log.hasCredential(this.#request.connection.source.warnings);
-    this.#attempt(credential);
   }
 
   #attempt(credential: Credential | undefined): void {
     if (this.done) return;
     const { connection, options, body } = this.#request;
+    if (credential) this.#owner.log.hasCredential(connection.source.warnings);
     this.#credential = credential;
-    try {
-      const headers = this.#headers(credential);
-      const pool = credential ? connection.poolFor(credential.keyPair) : connection.poolWithoutIdentity();
-      const attempt = new Attempt(this.#request, this, this.#owner.fence);
-      attempt.send(pool, { ...options, headers, body: body.next() });
-    } catch (error) {
-      this.fail(cannotBeSent(error, this.#owner.cluster));
-    }
+    const headers = this.#headers(credential);
+    const pool = credential ? connection.poolFor(credential.keyPair) : connection.poolWithoutIdentity();
+    const attempt = new Attempt(this.#request, this, this.#owner.fence);
+    attempt.send(pool, { ...options, headers, body: body.next() });
   }
 
   #headers(credential: Credential | undefined): Record<string, string | string[]> {
@@ -98,6 +84,86 @@ class AuthorizedRequest extends ResendingHandler {
     return withHeaders(headers, ours);
   }
 
+  override onResponseStart(
+    controller: Controller,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    if (statusCode >= 200 && this.isCurrent(controller)) {
+      const rejected = this.#request.connection.isRejection(statusCode);
+      if (rejected && this.#credential && !this.#replayed) {
+        const buffered = { statusCode, headers, message, chunks: [], size: 0, trailers: undefined };
+        this.#buffered = buffered;
+        this.#refresh(this.#credential, buffered);
+        return;
+      }
+      if (!rejected) this.#accepted();
+      else if (this.#replayed) this.#refused(statusCode, 'and the refreshed one too');
+    }
+    super.onResponseStart(controller, statusCode, headers, message);
+  }
+
+  override onResponseData(controller: Controller, chunk: Buffer): void {
+    const buffered = this.#buffered;
+    if (!buffered || !this.isCurrent(controller)) {
+      super.onResponseData(controller, chunk);
+      return;
+    }
+    // undici may use the memory again.
+    buffered.chunks.push(Buffer.from(chunk));
+    buffered.size += chunk.length;
+    if (buffered.size > bufferLimit) controller.pause();
+  }
+
+  override onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+    if (this.#buffered) this.#buffered.trailers = trailers;
+    else super.onResponseEnd(controller, trailers);
+  }
+
+  override onResponseError(controller: Controller, error: Error): void {
+    // The connection broke inside the body of a 401: what was read of it has to do.
+    if (this.#buffered && !this.aborted) this.#buffered.trailers = {};
+    else super.onResponseError(controller, error);
+  }
+
+  /** After a 401: replays the request, or hands the 401 to the caller. */
+  async #refresh(rejected: Credential, buffered: BufferedResponse): Promise<void> {
+    const { connection, options, body } = this.#request;
+    const { statusCode, headers } = buffered;
+    const { log } = this.#owner;
+    const name = requestName(options);
+    // The caller waits even where nothing can be replayed: so its next request has the new credential.
+    log.debug(`${name} was answered with ${statusCode}: the credential is refreshed`);
+    const refreshed = await connection.refresh(rejected, statusCode, headers, log);
+    if (this.done) return;
+    this.#buffered = undefined;
+    if (!refreshed || !body.replayable) {
+      if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
+      else log.debug(`${name} cannot be sent again: its caller gets the ${statusCode}`);
+      this.#handOver(buffered);
+      return;
+    }
+    log.debug(`${name} is sent again, with a new credential`);
+    // The rest of the 401 may never come.
+    this.detach()?.abort(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
+    this.#replayed = true;
+    this.#request.sent += 1;
+    this.#request.waitsSince = undefined;
+    try {
+      this.#attempt(refreshed);
+    } catch (error) {
+      this.fail(cannotBeSent(error, this.#owner.cluster));
+    }
+  }
+
+  #handOver({ statusCode, headers, message, chunks, trailers }: BufferedResponse): void {
+    this.respond(statusCode, headers, message);
+    for (const chunk of chunks) this.data(chunk);
+    if (trailers) this.complete(trailers);
+    else if (!this.paused) this.below?.resume();
+  }
+
   override onRequestUpgrade(
     controller: Controller,
     statusCode: number,
@@ -105,138 +171,19 @@ class AuthorizedRequest extends ResendingHandler {
     socket: Duplex,
   ): void {
     const { connection } = this.#request;
+    const { log } = this.#owner;
     if (this.isCurrent(controller)) {
       connection.keep(socket);
       this.#owner.track(socket);
       // A CONNECT gives its socket whatever the status. It is not sent again, and the next request has the new credential.
       if (!connection.isRejection(statusCode)) this.#accepted();
       else if (this.#credential) {
-        connection.refresh(this.#credential, statusCode, headers, this.#owner.log).then((refreshed) => {
+        connection.refresh(this.#credential, statusCode, headers, log).then((refreshed) => {
           if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
         });
       }
     }
     super.onRequestUpgrade(controller, statusCode, headers, socket);
-  }
-
-  onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
-    if (!this.isCurrent(controller)) return;
-    const { connection, options } = this.#request;
-    if (statusCode >= 200) {
-      const rejected = connection.isRejection(statusCode);
-      if (rejected && this.#credential && !this.#replayed) {
-        this.#buffered = new BufferedResponse(statusCode, headers, statusMessage, controller.rawHeaders ?? null);
-        // The caller waits even where nothing can be replayed: so its next request has the new credential.
-        this.#owner.log.debug(`${requestName(options)} was answered with ${statusCode}: the credential is refreshed`);
-        connection
-          .refresh(this.#credential, statusCode, headers, this.#owner.log)
-          .then((credential) => this.#afterRefresh(credential));
-        return;
-      }
-      if (!rejected) this.#accepted();
-      else if (this.#replayed) this.#refused(statusCode, 'and the refreshed one too');
-    }
-    this.respond(statusCode, headers, statusMessage);
-  }
-
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    if (!this.isCurrent(controller)) return;
-    const buffered = this.#buffered;
-    if (!buffered) {
-      this.data(chunk);
-      return;
-    }
-    buffered.add(chunk);
-    if (buffered.handedOver) this.#deliver(buffered);
-    // Its refresh goes on for the next request.
-    else if (buffered.tooLong) this.#handOver(buffered);
-  }
-
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
-    if (!this.isCurrent(controller)) return;
-    const buffered = this.#buffered;
-    if (!buffered) {
-      this.end(trailers);
-      return;
-    }
-    buffered.end = { trailers };
-    if (buffered.handedOver) this.#deliver(buffered);
-  }
-
-  onResponseError(controller: Controller, error: Error): void {
-    if (!this.isCurrent(controller)) return;
-    const buffered = this.#buffered;
-    if (!buffered) {
-      this.#lost(error);
-      return;
-    }
-    // The connection broke inside the body of a 401. Where the caller has not seen it, what was read of it has to do.
-    buffered.end = buffered.handedOver ? { error } : { trailers: {} };
-    if (buffered.handedOver) this.#deliver(buffered);
-  }
-
-  /** The connection could not carry it. It goes out again at once where the policy says so, with the current credential. */
-  #lost(error: Error): void {
-    const { options, body } = this.#request;
-    if (this.answered || !body.replayable || !isResentAtOnce(this.#request, error)) {
-      this.fail(error);
-      return;
-    }
-    this.#owner.log.debug(`${requestName(options)} is sent again: ${printable(error.message, 1_024)}`);
-    this.#request.sent += 1;
-    // A request that no server has looked at has waited for a connection since its first attempt.
-    if (!wasNotLookedAt(error)) this.#request.waitsSince = undefined;
-    this.#authenticate();
-  }
-
-  /** When the refresh after a 401 has ended: replays the request, or hands the 401 to the caller. */
-  #afterRefresh(refreshed: Credential | undefined): void {
-    const buffered = this.#buffered;
-    if (this.done || !buffered || buffered.handedOver) return;
-    const { statusCode } = buffered;
-    const name = requestName(this.#request.options);
-    if (!refreshed || !this.#request.body.replayable) {
-      if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
-      else this.#owner.log.debug(`${name} cannot be sent again: its caller gets the ${statusCode}`);
-      this.#handOver(buffered);
-      return;
-    }
-    this.#owner.log.debug(`${name} is sent again, with a new credential`);
-    // The rest of the 401 may never come.
-    this.leave(new RequestError('REQUEST_ABORTED', 'the request goes out with a new credential'));
-    this.#buffered = undefined;
-    this.#replayed = true;
-    this.#request.sent += 1;
-    this.#request.waitsSince = undefined;
-    this.#attempt(refreshed);
-  }
-
-  #handOver(buffered: BufferedResponse): void {
-    buffered.handedOver = true;
-    if (this.paused) this.wire?.pause();
-    this.respond(buffered.statusCode, buffered.headers, buffered.statusMessage);
-    this.#deliver(buffered);
-  }
-
-  /** Gives the caller what is buffered, as fast as it takes it. */
-  #deliver(buffered: BufferedResponse): void {
-    while (!this.paused && !this.done) {
-      const chunk = buffered.take();
-      if (chunk) {
-        this.data(chunk);
-        continue;
-      }
-      // The rest goes to the caller as it comes.
-      if (!buffered.end) this.#buffered = undefined;
-      else if ('error' in buffered.end) this.fail(buffered.end.error);
-      else this.end(buffered.end.trailers);
-      return;
-    }
   }
 
   /** The server has accepted the credential. */
@@ -249,21 +196,5 @@ class AuthorizedRequest extends ResendingHandler {
   #refused(statusCode: number, and: string): void {
     const message = refusalMessage(this.#credential, statusCode, and);
     if (message !== undefined) this.#owner.log.rejected(message);
-  }
-
-  override pause(): void {
-    super.pause();
-    // A buffered 401 is read whatever the caller does, so that its connection goes on.
-    if (this.#buffered && !this.#buffered.handedOver) this.wire?.resume();
-  }
-
-  override resume(): void {
-    const buffered = this.#buffered;
-    super.resume();
-    if (buffered?.handedOver) this.#deliver(buffered);
-  }
-
-  override get rawHeaders(): RawHeaders {
-    return this.#buffered ? this.#buffered.rawHeaders : super.rawHeaders;
   }
 }

@@ -1,10 +1,12 @@
 /** Where a request may go, and how long it may take. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { ConnectionError } from '../../errors/index.ts';
-import type { Layer } from './layer.ts';
-import { refuse } from './safe-handler.ts';
-import { type Controller, WrappedHandler } from './wrapped-handler.ts';
+import { staysBelow } from '../../access/path-bounds.ts';
+import { ConnectionError, RequestError } from '../../errors/index.ts';
+import { printable } from '../../util/printable.ts';
+import type { Layer, RequestOwner } from './layer.ts';
+import { Relay } from './relay.ts';
 
 /**
  * Refuses a request to another origin, to a path that `allowedServers` does not allow, and one that the fence holds back. Ends one
@@ -15,44 +17,78 @@ export const bounds: Layer = (owner, next) => (request, handler) => {
   const origin = options.origin === undefined ? connection.origin : String(options.origin);
   const refusal =
     origin !== connection.origin && URL.parse(origin)?.origin !== connection.origin
-      ? owner.originRefusal(origin)
-      : (owner.fence?.() ?? owner.pathRefusal(String(options.path)));
+      ? originRefusal(owner, origin)
+      : (owner.fence?.() ?? pathRefusal(owner, String(options.path)));
   const { requestTimeoutMs } = connection;
-  if (refusal) refuse(handler, refusal);
+  if (refusal) Relay.refuse(handler, refusal);
   else if (requestTimeoutMs === undefined || longRunning) next(request, handler);
   else {
     const message = `no whole answer within requestTimeoutMs (${requestTimeoutMs} ms): see whether the server is busy, or raise it`;
     const error = () => new ConnectionError('RESPONSE_TIMEOUT', owner.cluster, message);
-    next(request, new TimedHandler(handler, requestTimeoutMs, error));
+    next(request, new TimedRequest(handler, requestTimeoutMs, error));
   }
 };
 
-class TimedHandler extends WrappedHandler {
+/** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and logged. */
+export function originRefusal(owner: RequestOwner, origin: string): RequestError {
+  // Without path and user: a redirect's target can hold secrets.
+  const target = owner.shown(originOf(origin), longestTarget);
+  const only = `the credential and this connection are for ${owner.origin} only; see where the request, or a redirect, leads`;
+  return refusalOf(owner, 'FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
+}
+
+/** Why no request may be sent to a path, a redirect's target too, or `undefined`. A refusal is counted and logged. */
+export function pathRefusal(owner: RequestOwner, path: string): RequestError | undefined {
+  const { pathBounds, origin } = owner;
+  if (!pathBounds || staysBelow(pathBounds, path)) return undefined;
+  const allowed = pathBounds.map((segments) => `${origin}/${segments.join('/')}`).join(', ');
+  const message =
+    `a request to a path outside of ${allowed} was refused: allowedServers of its provider binds it to that; ` +
+    'see where the request, or a redirect of the server, leads';
+  return refusalOf(owner, 'PATH_NOT_ALLOWED', message, owner.shown(path.replace(/[?#].*/s, ''), longestTarget));
+}
+
+function refusalOf(
+  { cluster, log }: RequestOwner,
+  code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED',
+  message: string,
+  target: string,
+): RequestError {
+  const error = new RequestError(code, message).of(cluster);
+  log.refused(error, printable(target, longestTarget));
+  return error;
+}
+
+/** For messages. A URL of another scheme has no origin. */
+function originOf(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return 'another origin';
+  return url.origin === 'null' ? url.protocol : url.origin;
+}
+
+/** The length at which a refused target is cut off in messages, in characters, and then in bytes. */
+const longestTarget = 1_024;
+
+class TimedRequest extends Relay {
   readonly #timer: NodeJS.Timeout;
-  #controller: Controller | undefined;
 
   constructor(handler: Dispatcher.DispatchHandler, ms: number, error: () => Error) {
     super(handler);
-    this.#timer = setTimeout(() => this.#controller?.abort(error()), ms).unref();
+    this.#timer = setTimeout(() => this.abort(error()), ms).unref();
   }
 
-  override onRequestStart(controller: Controller, context: object): void {
-    this.#controller = controller;
-    super.onRequestStart(controller, context);
-  }
-
-  override onRequestUpgrade(...args: Parameters<WrappedHandler['onRequestUpgrade']>): void {
+  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     clearTimeout(this.#timer);
-    super.onRequestUpgrade(...args);
+    super.upgrade(statusCode, headers, socket);
   }
 
-  override onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  protected override complete(trailers: IncomingHttpHeaders): void {
     clearTimeout(this.#timer);
-    super.onResponseEnd(controller, trailers);
+    super.complete(trailers);
   }
 
-  override onResponseError(controller: Controller, error: Error): void {
+  protected override fail(error: Error): void {
     clearTimeout(this.#timer);
-    super.onResponseError(controller, error);
+    super.fail(error);
   }
 }

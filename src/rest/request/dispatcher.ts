@@ -1,10 +1,9 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
 import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
-import { type Segments, staysBelow } from '../../access/path-bounds.ts';
+import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
-import { printable } from '../../util/printable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
@@ -16,16 +15,18 @@ import { ConnectionRef } from './connection-ref.ts';
 import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
 import { pause } from './pause.ts';
+import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
+import { resend } from './resend.ts';
 import { retry } from './retry.ts';
-import { refuse, SafeHandler } from './safe-handler.ts';
+import { SafeHandler } from './safe-handler.ts';
 
 /**
  * The way of a request, from the caller to the pool. The response takes it back, from the last to the first. Below `authorize` is
- * the pool of sockets of one cluster and one identity: `transport/request-pool.ts`.
+ * the pool of sockets of one cluster and one identity: `transport/request-pool.ts`. A 401 is handled in `authorize.ts`.
  */
-const layers: readonly Layer[] = [retry, bounds, report, authorize];
+const layers: readonly Layer[] = [retry, bounds, report, resend, authorize];
 
 /** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
 const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
@@ -38,8 +39,8 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly cluster: ClusterFacts;
   readonly log: ClusterLog;
   readonly #ref: ConnectionRef;
-  readonly #origin: string;
-  readonly #pathBounds: readonly Segments[] | undefined;
+  readonly origin: string;
+  readonly pathBounds: readonly Segments[] | undefined;
   readonly #send: Send;
   /** Requests under way. */
   readonly #requests = new Set<SafeHandler>();
@@ -59,13 +60,13 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     // undici's compose() calls them on a proxy, which has no private fields.
     this.close = this.close.bind(this);
     this.destroy = this.destroy.bind(this);
-    this.#origin = new URL(destination.cluster.server).origin;
+    this.origin = new URL(destination.cluster.server).origin;
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.cluster = { name, profile, server: cluster.server, hasAuthority };
     this.#ref = new ConnectionRef(connections, destination, this.cluster);
     this.log = this.#ref.log;
-    this.#pathBounds = destination.pathBounds;
+    this.pathBounds = destination.pathBounds;
     this.#send = compose(this, layers);
     const once = compose(
       this,
@@ -101,7 +102,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       connection = this.connection();
     } catch (error) {
       // The fence says why its config has been closed.
-      refuse(new SafeHandler(given, this.log), this.fence?.() ?? toError(error));
+      Relay.refuse(new SafeHandler(given, this.log), this.fence?.() ?? toError(error));
       return true;
     }
     const handler = new SafeHandler(given, this.log, () => {
@@ -135,30 +136,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   /** What may be shown of a text of this server, or of what stands between: its first `length` characters. */
   shown(text: string, length: number, options?: { readonly isCut?: boolean }): string {
     return redactBeginning(text, length, this.#ref.secrets, options);
-  }
-
-  /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and logged. */
-  originRefusal(origin: string): RequestError {
-    // Without path and user: a redirect's target can hold secrets.
-    const target = this.shown(originOf(origin), longestTarget);
-    const only = `the credential and this connection are for ${this.#origin} only; see where the request, or a redirect, leads`;
-    return this.#refusal('FOREIGN_ORIGIN', `a request to ${target} was refused: ${only}`, target);
-  }
-
-  /** Why no request may be sent to a path, a redirect's target too, or `undefined`. A refusal is counted and logged. */
-  pathRefusal(path: string): RequestError | undefined {
-    if (!this.#pathBounds || staysBelow(this.#pathBounds, path)) return undefined;
-    const bounds = this.#pathBounds.map((segments) => `${this.#origin}/${segments.join('/')}`).join(', ');
-    const message =
-      `a request to a path outside of ${bounds} was refused: allowedServers of its provider binds it to that; ` +
-      'see where the request, or a redirect of the server, leads';
-    return this.#refusal('PATH_NOT_ALLOWED', message, this.shown(path.replace(/[?#].*/s, ''), longestTarget));
-  }
-
-  #refusal(code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED', message: string, target: string): RequestError {
-    const error = new RequestError(code, message).of(this.cluster);
-    this.log.refused(error, printable(target, longestTarget));
-    return error;
   }
 
   /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
@@ -242,21 +219,11 @@ class Unretried extends Dispatcher {
   }
 }
 
-/** For messages. A URL of another scheme has no origin. */
-function originOf(text: string): string {
-  const url = URL.parse(text);
-  if (!url) return 'another origin';
-  return url.origin === 'null' ? url.protocol : url.origin;
-}
-
 /** What undici's overloads want: a promise where there is no callback. */
 function settled(callback: (() => void) | undefined): Promise<void> & undefined {
   if (callback) queueMicrotask(callback);
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload
 }
-
-/** The length at which a refused target is cut off in messages, in characters, and then in bytes. */
-const longestTarget = 1_024;
 
 /** A handler of undici before version 8, such as that of Node's own fetch: it would wait for ever. */
 interface ForeignHandler {

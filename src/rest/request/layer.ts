@@ -1,6 +1,7 @@
-/** What the layers of a request share: each is a handler around a handler, as undici's interceptors are. */
+/** What the layers of a request share. Each is a handler around a handler (`relay.ts`), as undici's interceptors are. */
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Segments } from '../../access/path-bounds.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import type { ClusterFacts } from '../transport/connection-errors.ts';
@@ -29,8 +30,11 @@ export interface RequestOwner {
   readonly log: ClusterLog;
   /** Says why nothing may be sent at this moment; absent where everything may, always. */
   readonly fence: (() => Error | undefined) | undefined;
-  originRefusal(origin: string): Error;
-  pathRefusal(path: string): Error | undefined;
+  readonly origin: string;
+  /** The paths that `allowedServers` binds all requests to. */
+  readonly pathBounds: readonly Segments[] | undefined;
+  /** What may be shown of a text of the server, or of what stands between: its first `length` characters. */
+  shown(text: string, length: number): string;
   /** Whether the path is watched through this config. */
   isWatched(path: string): boolean;
   /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */

@@ -6,17 +6,16 @@ import { emit, isObserved, type Observer, type RequestStart } from '../../observ
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
 import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
-import { type Controller, WrappedHandler } from './wrapped-handler.ts';
+import { Relay } from './relay.ts';
 
 export const report: Layer = (owner, next) => (request, handler) => {
-  next(request, new ReportingHandler(handler, owner, request));
+  next(request, new ReportedRequest(handler, owner, request));
 };
 
-class ReportingHandler extends WrappedHandler {
+class ReportedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
   readonly #events: RequestEvents | undefined;
-  #answered = false;
 
   constructor(handler: Dispatcher.DispatchHandler, owner: RequestOwner, request: OutgoingRequest) {
     super(handler);
@@ -27,45 +26,33 @@ class ReportingHandler extends WrappedHandler {
       this.#events = new RequestEvents(observer, request);
   }
 
-  override onRequestUpgrade(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    socket: Duplex,
-  ): void {
+  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#owner.log.answered();
     this.#events?.answered(statusCode);
     this.#events?.ended(undefined);
-    super.onRequestUpgrade(controller, statusCode, headers, socket);
+    super.upgrade(statusCode, headers, socket);
   }
 
-  override onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     this.#owner.log.answered();
     // Early hints and the like: the response is still to come.
-    if (statusCode >= 200) {
-      this.#answered = true;
-      this.#events?.answered(statusCode);
-    }
-    super.onResponseStart(controller, statusCode, headers, message);
+    if (statusCode >= 200) this.#events?.answered(statusCode);
+    super.respond(statusCode, headers, message);
   }
 
-  override onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  protected override complete(trailers: IncomingHttpHeaders): void {
     this.#events?.ended(undefined);
-    super.onResponseEnd(controller, trailers);
+    super.complete(trailers);
   }
 
-  override onResponseError(controller: Controller, error: Error): void {
+  protected override fail(error: Error): void {
+    if (this.done) return;
     // What the caller aborts with stays as it is.
-    const own = error === controller.reason ? error : toOwnError(error, this.#owner.cluster);
+    const own = error === this.reason ? error : toOwnError(error, this.#owner.cluster);
     // A watch is cut off now and then.
-    if (!this.#answered || !this.#request.longRunning) this.#owner.log.failed(own);
+    if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own);
     this.#events?.ended(own);
-    super.onResponseError(controller, own);
+    super.fail(own);
   }
 }
 

@@ -1,25 +1,23 @@
-/** Sends a request again where `retry-policy.ts` says so, and its body can be sent again. */
+/** Sends a request again after a pause where `retry-policy.ts` says so, and its body can be replayed. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
+import { type Controller, Relay } from './relay.ts';
 import { requestName } from './request-messages.ts';
-import { ResendingHandler } from './resending-handler.ts';
 import { type Outcome, pauseBeforeRetry } from './retry-policy.ts';
-
-type Controller = Dispatcher.DispatchController;
 
 export const retry: Layer = (owner, next) => (request, handler) => {
   new RetriedRequest(owner, next, request, handler).send();
 };
 
-class RetriedRequest extends ResendingHandler {
+class RetriedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #next: Send;
   readonly #request: OutgoingRequest;
-  /** While it waits for the next attempt. */
-  #waiting: AbortController | undefined;
+  /** Ends the pause before the next attempt. */
+  #pause: AbortController | undefined;
 
   constructor(owner: RequestOwner, next: Send, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
     super(handler);
@@ -29,55 +27,43 @@ class RetriedRequest extends ResendingHandler {
   }
 
   send(): void {
-    if (this.start()) this.#attempt();
+    this.start();
+    this.#attempt();
   }
 
   #attempt(): void {
-    this.#waiting = undefined;
+    if (this.done) return;
     this.#request.waitsSince = undefined;
     this.#request.sent += 1;
     this.#next(this.#request, this);
   }
 
-  onResponseStart(
+  override onResponseStart(
     controller: Controller,
     statusCode: number,
     headers: IncomingHttpHeaders,
-    statusMessage?: string,
+    message?: string,
   ): void {
-    if (!this.isCurrent(controller)) return;
-    if (statusCode >= 200) {
-      const pauseMs = this.#pauseAfter({ statusCode, headers });
-      if (pauseMs !== undefined) {
-        const name = requestName(this.#request.options);
-        // A 401 has been warned about already.
-        if (this.#request.retryUntil !== undefined && statusCode !== 401) {
-          const message = `watch ${name.replace('GET ', '')} could not begin and is tried again: the server answered ${statusCode}`;
-          this.#owner.log.watchRefused(statusCode, message);
-        }
-        this.#retryIn(pauseMs);
-        return;
-      }
-    }
-    this.respond(statusCode, headers, statusMessage);
-  }
-
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.isCurrent(controller) && !this.#waiting) this.data(chunk);
-  }
-
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
-    if (this.isCurrent(controller) && !this.#waiting) this.end(trailers);
-  }
-
-  onResponseError(controller: Controller, error: Error): void {
-    if (!this.isCurrent(controller) || this.#waiting) return;
-    const pauseMs = this.answered ? undefined : this.#pauseAfter({ error });
+    const isResponse = this.isCurrent(controller) && statusCode >= 200;
+    const pauseMs = isResponse ? this.#pauseAfter({ statusCode, headers }) : undefined;
     if (pauseMs === undefined) {
-      this.fail(error);
+      super.onResponseStart(controller, statusCode, headers, message);
       return;
     }
+    // A 401 has been warned about already.
+    if (this.#request.retryUntil !== undefined && statusCode !== 401) {
+      const name = requestName(this.#request.options).replace('GET ', '');
+      const warning = `watch ${name} could not begin and is tried again: the server answered ${statusCode}`;
+      this.#owner.log.watchRefused(statusCode, warning);
+    }
     this.#retryIn(pauseMs);
+  }
+
+  override onResponseError(controller: Controller, error: Error): void {
+    const mayRetry = this.isCurrent(controller) && !this.answered && !this.aborted;
+    const pauseMs = mayRetry ? this.#pauseAfter({ error }) : undefined;
+    if (pauseMs === undefined) super.onResponseError(controller, error);
+    else this.#retryIn(pauseMs);
   }
 
   #pauseAfter(outcome: Outcome): number | undefined {
@@ -94,22 +80,22 @@ class RetriedRequest extends ResendingHandler {
     return pauseMs;
   }
 
-  /** What still comes of the last attempt is dropped. */
   #retryIn(ms: number): void {
-    const waiting = new AbortController();
-    this.#waiting = waiting;
-    this.#owner.pause(ms, waiting.signal).then(
-      () => {
-        if (this.done) return;
-        this.leave(new RequestError('REQUEST_ABORTED', 'the request is sent again'));
-        this.#attempt();
-      },
-      (reason: Error) => this.fail(reason),
-    );
+    // What is left of its body is read during the pause, so that its connection can be used again.
+    const last = this.detach();
+    this.#pause = new AbortController();
+    const leave = () => last?.abort(new RequestError('REQUEST_ABORTED', 'the request is sent again'));
+    this.#owner
+      .pause(ms, this.#pause.signal)
+      .finally(leave)
+      .then(
+        () => this.#attempt(),
+        (reason: Error) => this.fail(reason),
+      );
   }
 
-  override abort(reason: Error): void {
+  override abort(reason?: Error): void {
     super.abort(reason);
-    this.#waiting?.abort(reason);
+    this.#pause?.abort(this.reason);
   }
 }

@@ -2,32 +2,26 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
+import { callCatching, reasonOf } from '../../observability/callbacks.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
+import { Relay } from './relay.ts';
 
-import { RelayedController } from './relayed-controller.ts';
-
-type Controller = Dispatcher.DispatchController;
-
-/** The caller's handler. If it throws, its own request ends, as with undici, and nothing else. */
-export class SafeHandler implements Dispatcher.DispatchHandler {
+/** The first of all: the caller's handler. If it throws, its own request ends, as with undici, and nothing else. */
+export class SafeHandler extends Relay {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #log: ClusterLog;
   readonly #onEnd: (handler: SafeHandler) => void;
-  #controller: Controller | undefined;
 
-  /** `onEnd` is called once, before the caller's last callback. */
+  /** `onEnd` is called before the caller's last callback. */
   constructor(
     handler: Dispatcher.DispatchHandler,
     log: ClusterLog,
     onEnd: (handler: SafeHandler) => void = () => undefined,
   ) {
+    super(handler);
     this.#handler = handler;
     this.#log = log;
     this.#onEnd = onEnd;
-  }
-
-  abort(reason: Error): void {
-    this.#controller?.abort(reason);
   }
 
   /** Ends the request with its connection. */
@@ -35,78 +29,54 @@ export class SafeHandler implements Dispatcher.DispatchHandler {
     this.abort(reason.of(this.#log.cluster));
   }
 
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller;
-    try {
-      this.#handler.onRequestStart?.(controller, {});
-    } catch (error) {
-      controller.abort(toError(error));
-    }
+  protected override start(): void {
+    callCatching(() => super.start(), this.#abortWith);
   }
 
-  onRequestUpgrade(controller: Controller, statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
+  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#onEnd(this);
-    try {
-      this.#handler.onRequestUpgrade?.(controller, statusCode, headers, socket);
-    } catch (error) {
-      socket.destroy();
-      this.#fail(controller, toError(error));
-    }
+    callCatching(
+      () => super.upgrade(statusCode, headers, socket),
+      (thrown) => {
+        socket.destroy();
+        this.#report(toError(thrown));
+      },
+    );
   }
 
-  onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    statusMessage?: string,
-  ): void {
-    try {
-      this.#handler.onResponseStart?.(controller, statusCode, headers, statusMessage);
-    } catch (error) {
-      controller.abort(toError(error));
-    }
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
+    callCatching(() => super.respond(statusCode, headers, message), this.#abortWith);
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    try {
-      this.#handler.onResponseData?.(controller, chunk);
-    } catch (error) {
-      controller.abort(toError(error));
-    }
+  protected override data(chunk: Buffer): void {
+    callCatching(() => super.data(chunk), this.#abortWith);
   }
 
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  protected override complete(trailers: IncomingHttpHeaders): void {
     this.#onEnd(this);
-    try {
-      this.#handler.onResponseEnd?.(controller, trailers);
-    } catch (error) {
-      this.#fail(controller, toError(error));
-    }
+    callCatching(
+      () => super.complete(trailers),
+      (thrown) => this.#report(toError(thrown)),
+    );
   }
 
-  onResponseError(controller: Controller, error: Error): void {
+  protected override fail(error: Error): void {
+    if (this.done) return;
     this.#onEnd(this);
-    this.#fail(controller, error);
+    callCatching(() => super.fail(error), this.#logThrown);
   }
 
-  #fail(controller: Controller, error: Error): void {
-    try {
-      this.#handler.onResponseError?.(controller, error);
-    } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : thrown;
-      this.#log.callerThrew(`the handler of a request has thrown: ${reason}`);
-    }
+  /** After its last callback: what that threw. */
+  #report(error: Error): void {
+    callCatching(() => this.#handler.onResponseError?.(this, error), this.#logThrown);
   }
+
+  readonly #abortWith = (thrown: unknown): void => this.abort(toError(thrown));
+
+  readonly #logThrown = (thrown: unknown): void =>
+    this.#log.callerThrew(`the handler of a request has thrown: ${reasonOf(thrown)}`);
 }
 
 function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new RequestError('REQUEST_ABORTED', 'a handler has thrown');
-}
-
-/** Refuses a request before anything is sent. */
-export function refuse(handler: Dispatcher.DispatchHandler, error: Error): void {
-  const controller = new RelayedController();
-  handler.onRequestStart?.(controller, {});
-  controller.abort(error);
-  handler.onResponseError?.(controller, controller.reason ?? error);
 }
