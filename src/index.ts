@@ -44,7 +44,7 @@ export {
 export type { Logger } from './observability/logger.ts';
 export { CredentialMetrics } from './observability/metrics.ts';
 export type { MetricsRegistry } from './observability/metrics-registry.ts';
-export type { CredentialProvidersOptions, ProviderFileChange } from './options/options.ts';
-export { CredentialProviders } from './providers/credential-providers.ts';
+export type { CredentialProvidersOptions } from './options/options.ts';
+export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

@@ -17,8 +17,6 @@ test('a kubeconfig takes no option that is for provider files, or for what confi
   const refused = { code: 'OPTION_INVALID' };
   // @ts-expect-error no provider file is watched
   assert.throws(() => RestConfig.fromKubeConfig(source, { watchProviderFile: true }), refused);
-  // @ts-expect-error nor has it changes to tell of
-  assert.throws(() => RestConfig.fromKubeConfig(source, { onChange: () => {} }), refused);
   // @ts-expect-error nothing is left when it is closed
   assert.throws(() => RestConfig.fromKubeConfig(source, { idleTimeoutMs: 1 }), refused);
 });

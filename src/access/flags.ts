@@ -91,7 +91,7 @@ export function pickFlags(argv: readonly string[]): {
       continue;
     }
     given.push(argument);
-    if (flagOptions[name].type === 'boolean') {
+    if (isSwitch(name)) {
       if (inline === undefined || ['true', 'false'].includes(inline)) values[name] = inline !== 'false';
       else problems.push({ path: argument, message: 'must be true or false' });
       continue;
@@ -161,36 +161,27 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
     const value: unknown = Reflect.get(values, flag);
     return typeof value === 'boolean' ? [[option, value]] : [];
   });
-  const [timeout] = flags('clusterprofile-plugin-timeout');
-  const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
-  if (timeout !== undefined && !(timeoutMs !== undefined && timeoutMs >= 1 && timeoutMs <= longestMs)) {
-    const message = 'must be a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h';
-    problems.push({ path: `--clusterprofile-plugin-timeout ${JSON.stringify(timeout)}`, message });
-  }
-  const count = (flag: FlagName): number | undefined => {
+  const read = <T>(flag: FlagName, parse: (text: string) => T | undefined, rule: string): T | undefined => {
     const [text] = flags(flag);
-    if (text === undefined) return undefined;
-    const value = Number(text);
-    if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value !== 0) return value;
-    problems.push({ path: `--${flag} ${JSON.stringify(text)}`, message: 'must be a whole number of 1 or more' });
-    return undefined;
-  };
-  const maxConcurrentRuns = count('clusterprofile-max-concurrent-runs');
-  const maxResponseBytes = count('clusterprofile-max-response-bytes');
-  const [policy] = flags('clusterprofile-plugin-policy');
-  const allowlist = flags('clusterprofile-plugin-allowlist');
-  const policyType = policyTypes.find((type) => type === policy);
-  const list = allowlist.length > 0 ? { allowlist: allowlist.map(toAllowlistEntry) } : {};
-  if (policy !== undefined && policyType === undefined) {
-    const meant = nearest(policy, policyTypes);
-    const message = `must be ${policyTypes.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`;
-    problems.push({ path: `--clusterprofile-plugin-policy ${JSON.stringify(policy)}`, message });
-  } else {
-    const checked = pluginPolicySchema.safeParse({ policyType: policyType ?? 'AllowAll', ...list });
-    for (const { path, message } of checked.error?.issues ?? []) {
-      const given = typeof path[1] === 'number' ? ` ${JSON.stringify(allowlist[path[1]])}` : '';
-      problems.push({ path: `--clusterprofile-plugin-allowlist${given}`, message });
+    const value = text === undefined ? undefined : parse(text);
+    if (text !== undefined && value === undefined) {
+      problems.push({ path: `--${flag} ${JSON.stringify(text)}`, message: `must be ${rule}` });
     }
+    return value;
+  };
+  const duration = 'a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h';
+  const timeoutMs = read('clusterprofile-plugin-timeout', toTimeout, duration);
+  const maxConcurrentRuns = read('clusterprofile-max-concurrent-runs', toCount, 'a whole number of 1 or more');
+  const maxResponseBytes = read('clusterprofile-max-response-bytes', toCount, 'a whole number of 1 or more');
+  const toPolicyType = (text: string) => policyTypes.find((type) => type === text);
+  const policyType = read('clusterprofile-plugin-policy', toPolicyType, policyTypes.join(', '));
+  const allowlist = flags('clusterprofile-plugin-allowlist');
+  const list = allowlist.length > 0 ? { allowlist: allowlist.map(toAllowlistEntry) } : {};
+  const [policy = 'AllowAll'] = flags('clusterprofile-plugin-policy');
+  for (const { path, message } of pluginPolicySchema.safeParse({ policyType: policy, ...list }).error?.issues ?? []) {
+    if (path[0] !== 'allowlist') continue;
+    const entry = typeof path[1] === 'number' ? ` ${JSON.stringify(allowlist[path[1]])}` : '';
+    problems.push({ path: `--clusterprofile-plugin-allowlist${entry}`, message });
   }
   return {
     ...Object.fromEntries(switched),
@@ -201,31 +192,41 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
   };
 }
 
+function toTimeout(text: string): number | undefined {
+  const ms = parseDuration(text);
+  return ms !== undefined && ms >= 1 && ms <= longestMs ? ms : undefined;
+}
+
+function toCount(text: string): number | undefined {
+  const value = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(value) && value !== 0 ? value : undefined;
+}
+
 /** `/plugins/x`, or `/plugins/x@sha256:DIGEST`. */
 function toAllowlistEntry(entry: string): { readonly command: string; readonly sha256?: string } {
   const [, command, sha256] = /^(.*)@sha256:(.*)$/s.exec(entry) ?? [];
   return command === undefined || sha256 === undefined ? { command: entry } : { command, sha256 };
 }
 
-const examples: { readonly [K in FlagName]: string } = {
+const examples: { readonly [K in Exclude<FlagName, keyof typeof switches>]: string } = {
   'clusterprofile-access-provider': `"google='/usr/bin/gke-gcloud-auth-plugin --flag value'"`,
   'clusterprofile-access-provider-option': 'google=execConfig.apiVersion=client.authentication.k8s.io/v1beta1',
   'clusterprofile-provider-file': '/etc/clusterprofile/providers.yaml',
   'clusterprofile-sourced-cli-args-policy': 'google=Append',
   'clusterprofile-sourced-env-vars-policy': 'google=AppendIfNotExists',
-  'clusterprofile-watch-provider-file': '',
-  'clusterprofile-hardened': '',
   'clusterprofile-plugin-policy': 'Allowlist',
   'clusterprofile-plugin-allowlist': '/usr/bin/gke-gcloud-auth-plugin',
   'clusterprofile-plugin-timeout': '30s',
   'clusterprofile-max-concurrent-runs': '16',
   'clusterprofile-max-response-bytes': '67108864',
-  'clusterprofile-strict-plugin-files': '',
-  'clusterprofile-clean-environment': '',
 };
 
 function isFlagName(name: string | undefined): name is FlagName {
   return name !== undefined && Object.hasOwn(flagOptions, name);
+}
+
+function isSwitch(name: FlagName): name is keyof typeof switches {
+  return Object.hasOwn(switches, name);
 }
 
 function isOurFlag(argument: string): boolean {
@@ -241,7 +242,7 @@ function checkTypes(values: FlagValues, problems: Problem[]): Flags {
   for (const name of Object.keys(flagOptions).filter(isFlagName)) {
     const value: unknown = values[name];
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (flagOptions[name].type === 'boolean') {
+    if (isSwitch(name)) {
       if (value !== undefined && typeof value !== 'boolean') {
         problems.push({ path: `--${name}`, message: 'takes no value: it is there or not' });
       }

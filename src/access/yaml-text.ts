@@ -1,14 +1,4 @@
-import {
-  type Document,
-  type DocumentOptions,
-  isNode,
-  isScalar,
-  LineCounter,
-  type ParseOptions,
-  parseAllDocuments,
-  parseDocument,
-  type SchemaOptions,
-} from 'yaml';
+import { type Document, isNode, isScalar, LineCounter, parseAllDocuments, parseDocument, type Tags } from 'yaml';
 import type { ConfigurationError, Problem } from '../errors/index.ts';
 
 /** The content of a JSON or YAML file, and the places of its fields. */
@@ -35,13 +25,12 @@ export interface Place {
 export function readYaml(
   text: string,
   invalid: (problems: readonly Problem[]) => ConfigurationError,
-  options: YamlOptions = {},
+  dialect?: typeof kubernetesYaml,
 ): YamlText {
   const lines = new LineCounter();
-  const document = parseDocument(text, { ...options, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+  const document = parseDocument(text, { ...dialect, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   // Kubernetes reads the first of several documents.
-  const isFirstOfSeveral = options === kubernetesYaml;
-  const read = readDocument(text, document, lines, isFirstOfSeveral);
+  const read = readDocument(text, document, lines, dialect !== undefined);
   if ('content' in read) return read;
   throw invalid(read.problems);
 }
@@ -56,8 +45,6 @@ export function readManifests(text: string): readonly (YamlText | { readonly pro
     return isEmpty && errors.length === 0 ? [] : [readDocument(text, document, lines, true)];
   });
 }
-
-type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
 
 function readDocument(
   text: string,
@@ -102,21 +89,14 @@ function readDocument(
 }
 
 /** YAML as Kubernetes reads it, except for times and numbers of base 60, which it does not support. */
-export const kubernetesYaml = {
-  version: '1.1',
-  customTags: kubernetesTags,
-} as const as { version: '1.1' }; // the library's type for tags is wider than what it hands over
+export const kubernetesYaml = { version: '1.1', customTags: kubernetesTags } as const;
 
 /** Of those of YAML 1.1. */
-export function kubernetesTags<Tag>(tags: readonly Tag[]): Tag[] {
-  return tags.filter(
-    (tag) =>
-      !(
-        typeof tag === 'object' &&
-        tag !== null &&
-        (Reflect.get(tag, 'format') === 'TIME' || Reflect.get(tag, 'tag') === 'tag:yaml.org,2002:timestamp')
-      ),
-  );
+export function kubernetesTags(tags: Tags): Tags {
+  return tags.filter((tag) => {
+    if (typeof tag !== 'object') return true;
+    return tag.tag !== 'tag:yaml.org,2002:timestamp' && !('format' in tag && tag.format === 'TIME');
+  });
 }
 
 function notYaml(code: string): string {

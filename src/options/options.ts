@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type PluginPolicy, pluginPolicySchema } from '../access/plugin-policy.ts';
-import { isFunction, isObject } from '../errors/check-argument.ts';
+import { isObject } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
-import { callSafely, type Report } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { CredentialMetrics } from '../observability/metrics.ts';
 import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
@@ -77,8 +76,6 @@ export interface CredentialProvidersOptions {
    * @default false
    */
   readonly watchProviderFile?: boolean;
-  /** With `watchProviderFile`: called when a changed file has taken effect. */
-  readonly onChange?: (change: ProviderFileChange) => void;
   /** Counts plugin runs and credentials: `new CredentialMetrics({ registry })`. */
   readonly metrics?: CredentialMetrics;
   /**
@@ -88,13 +85,6 @@ export interface CredentialProvidersOptions {
   readonly logger?: Logger;
   /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: () => number;
-}
-
-/** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
-export interface ProviderFileChange {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
 }
 
 const optionsSchema = z.strictObject({
@@ -112,7 +102,6 @@ const optionsSchema = z.strictObject({
   pluginPolicy: pluginPolicySchema.default({ policyType: 'AllowAll' }),
   hardened: flag,
   watchProviderFile: flag,
-  onChange: z.custom<(change: ProviderFileChange) => void>(isFunction, { error: 'must be a function' }).optional(),
   // Not checked by its class, which would load prom-client into programs without metrics.
   metrics: z
     .custom<CredentialMetrics>((value) => isObject(value) && 'observer' in value, {
@@ -127,11 +116,7 @@ const optionsSchema = z.strictObject({
  */
 export function parseOptions(options: CredentialProvidersOptions): z.output<typeof optionsSchema> {
   const settings = parseOptionsWith(optionsSchema, options);
-  const { logger, onChange } = settings;
-  const report: Report = (message, fields) => logger.warn(fields, message);
-  const notify = onChange && ((change: ProviderFileChange) => callSafely('onChange', () => onChange(change), report));
-  const safe = { ...settings, ...(notify ? { onChange: notify } : {}) };
-  if (!settings.hardened) return safe;
+  if (!settings.hardened) return settings;
   const problems: Problem[] = (['strictPluginFiles', 'cleanEnvironment'] as const)
     .filter((name) => options[name] === false)
     .map((path) => ({ path, message: 'is false, and hardened sets it: leave one of the two out' }));
@@ -141,5 +126,5 @@ export function parseOptions(options: CredentialProvidersOptions): z.output<type
     problems.push({ path: 'pluginPolicy', message });
   }
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);
-  return { ...safe, strictPluginFiles: true, cleanEnvironment: true };
+  return { ...settings, strictPluginFiles: true, cleanEnvironment: true };
 }

@@ -14,7 +14,7 @@ import { ConfigurationError, ProfileError, RequestError } from '../errors/index.
 import { callSafely } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { emit, isRefusal, type Observer } from '../observability/telemetry.ts';
-import { type CredentialProvidersOptions, type ProviderFileChange, parseOptions } from '../options/options.ts';
+import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
 import { providersClosed } from '../rest/request/connection-ref.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import { Connections } from '../rest/transport/connections.ts';
@@ -28,6 +28,13 @@ import {
   unreadableProviderFile,
 } from './configured-providers.ts';
 import { toDestination } from './profile-destination.ts';
+
+/** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
+export interface ProviderFileChange {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
 
 /**
  * Gives a multicluster controller its credentials (KEP-5339).
@@ -104,7 +111,7 @@ export class CredentialProviders {
     return this.#providers.map(({ name }) => name);
   }
 
-  /** Calls `listener` when a changed provider file has taken effect, like the option `onChange`. Dispose of the result to stop. */
+  /** With `watchProviderFile`: calls `listener` when a changed file has taken effect. Dispose of the result to stop. */
   onChange(listener: (change: ProviderFileChange) => void): Disposable {
     checkArgument('providers.onChange', 'listener', listener, isFunction, 'a function');
     this.#listeners.add(listener);
@@ -196,7 +203,7 @@ export class CredentialProviders {
     return () => this.#find(access) === resolvedWith;
   }
 
-  #watch(file: ProviderFile, fromFlags: readonly ConfiguredProvider[], { logger, onChange, hardened }: Settings): void {
+  #watch(file: ProviderFile, fromFlags: readonly ConfiguredProvider[], { logger, hardened }: Settings): void {
     const { path } = file;
     const stop = watchFile(path, file.text, (reading) => {
       let next: readonly ConfiguredProvider[];
@@ -212,7 +219,6 @@ export class CredentialProviders {
       const change = this.#replaceProviders(next);
       if (!change) return;
       warnOfNone(next, path, logger);
-      onChange?.(change);
       for (const listener of this.#listeners) {
         const notify = () => listener(change);
         callSafely('a listener of onChange', notify, (message, fields) => logger.warn({ path, ...fields }, message));

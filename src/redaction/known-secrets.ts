@@ -142,7 +142,6 @@ function formsOf(secret: string): readonly string[] {
     encoded.replace(/%(?:21|27|28|29|2A)/g, decodeURIComponent),
     bytes.toString('base64').replace(/=+$/, ''),
     bytes.toString('base64url'),
-    ...[0, 1, 2].flatMap((before) => [insideBase64(bytes, before, 'base64'), insideBase64(bytes, before, 'base64url')]),
   ];
 }
 
@@ -154,12 +153,6 @@ function encodedInUrl(text: string): string {
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-}
-
-/** A secret in the base64 of a longer text, such as `name:secret`: the characters that do not depend on what stands around it. */
-function insideBase64(bytes: Buffer, before: number, encoding: 'base64' | 'base64url'): string {
-  const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding);
-  return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
 }
 
 /** Marks short secrets. Those that may be a part of any word are marked only as separate words. */

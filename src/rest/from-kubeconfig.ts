@@ -28,7 +28,6 @@ export type KubeconfigSource =
 /** Options that are for providers, which a kubeconfig has none of, and for what several configs share. */
 const unusable = {
   watchProviderFile: 'is for provider files: a kubeconfig is read once',
-  onChange: 'is for provider files: a kubeconfig is read once',
   idleTimeoutMs: 'is for what configs share: what this one uses ends with its close()',
 } as const;
 

@@ -93,7 +93,7 @@ describe('a callback that fails ends neither the process nor what it is told of:
     });
   }
 
-  test('an onChange that throws or rejects, which the log tells; the next change is told as well', async (t) => {
+  test('a listener of onChange that throws or rejects, which the log tells; the next change is told as well', async (t) => {
     const cluster = await startCluster(t);
     const plugin = await startPlugin(t);
     const path = join(await temporaryFolder(t), 'providers.json');
@@ -107,11 +107,11 @@ describe('a callback that fails ends neither the process nor what it is told of:
     const warnings: string[] = [];
     const providers = CredentialProviders.fromFile(path, {
       watchProviderFile: true,
-      onChange: () => {
-        told.dispatchEvent(new Event('change'));
-        return misdeed?.() as undefined; // an async function fits a type that returns nothing
-      },
       logger: { warn: (_fields, message) => warnings.push(message) },
+    });
+    providers.onChange(() => {
+      told.dispatchEvent(new Event('change'));
+      return misdeed?.() as undefined; // an async function fits a type that returns nothing
     });
     t.after(() => providers.close());
     for (const [index, way] of ['throw an error', 'reject'].entries()) {
@@ -120,7 +120,7 @@ describe('a callback that fails ends neither the process nor what it is told of:
       await write('fake', `other-${index}`);
       await change;
       await settle();
-      assert.deepEqual(warnings, new Array(index + 1).fill('onChange failed, and was ignored: misdeed'));
+      assert.deepEqual(warnings, new Array(index + 1).fill('a listener of onChange failed, and was ignored: misdeed'));
       assert.deepEqual(providers.accessTypes, ['fake', `other-${index}`]);
     }
     await providers.getConfig(profileFor(cluster)).ready();

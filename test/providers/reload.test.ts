@@ -8,6 +8,7 @@ import {
   type ClusterProfile,
   ConfigurationError,
   CredentialProviders,
+  type CredentialProvidersOptions,
   type ProviderFileChange,
   RestConfig,
 } from '../../src/index.ts';
@@ -18,7 +19,7 @@ import { until } from '../fixtures/until.ts';
 const apiVersion = 'client.authentication.k8s.io/v1';
 const fileWith = (...providers: object[]) => JSON.stringify({ providers });
 
-/** Providers from a watched file for one cluster; `next` waits for the next change, `warned` for the next warning. */
+/** Providers from a watched file for one cluster. */
 async function startWatched(t: TestContext, write?: (folder: string, content: string) => Promise<string>) {
   const cluster = await startCluster(t);
   const plugin = await startPlugin(t);
@@ -31,27 +32,25 @@ async function startWatched(t: TestContext, write?: (folder: string, content: st
     return join(folder, 'providers.json');
   };
   const path = write ? await write(folder, content) : await plain();
-  let changed: (change: ProviderFileChange) => void = () => {};
-  let warn: (message: string) => void = () => {};
-  const providers = CredentialProviders.fromFile(path, {
-    watchProviderFile: true,
-    onChange: (change) => changed(change),
-    logger: { warn: (_fields, message) => warn(message) },
-  });
-  t.after(() => providers.close());
-  const next = () =>
-    new Promise<ProviderFileChange>((resolve) => {
-      changed = resolve;
-    });
-  const warned = () =>
-    new Promise<string>((resolve) => {
-      warn = resolve;
-    });
+  const watched = watch(t, (options) => CredentialProviders.fromFile(path, options));
   const profile = profileFor(cluster);
   const { accessProviders: [entry] = [] } = profile.status ?? {};
   const otherProfile: ClusterProfile = { status: { accessProviders: [{ ...entry, name: 'other' }] } };
   const list = (config: RestConfig) => config.makeApiClient(CoreV1Api).listNamespace();
-  return { cluster, plugin, folder, path, provider, other, providers, profile, otherProfile, next, warned, list };
+  return { ...watched, cluster, plugin, folder, path, provider, other, profile, otherProfile, list };
+}
+
+/** `next` waits for the next change of the file, `warned` for the next warning. */
+function watch(t: TestContext, create: (options: CredentialProvidersOptions) => CredentialProviders) {
+  let warn: (message: string) => void = () => {};
+  const providers = create({ watchProviderFile: true, logger: { warn: (_fields, message) => warn(message) } });
+  t.after(() => providers.close());
+  const next = () => new Promise<ProviderFileChange>((resolve) => providers.onChange(resolve));
+  const warned = () =>
+    new Promise<string>((resolve) => {
+      warn = resolve;
+    });
+  return { providers, next, warned };
 }
 
 // They wait for looks at a file, a second each: side by side.
@@ -164,23 +163,16 @@ describe('a watched provider file', { concurrency: true }, () => {
 
   test('may stand beside flags: a type that both configure is reported', async (t) => {
     const { path, provider } = await startWatched(t);
-    let changed: (change: ProviderFileChange) => void = () => {};
-    let warn: (message: string) => void = () => {};
     const args = ['--clusterprofile-access-provider=flag=/bin/true', `--clusterprofile-provider-file=${path}`];
-    const providers = CredentialProviders.fromArgs([...args, '--clusterprofile-watch-provider-file'], {
-      onChange: (change) => changed(change),
-      logger: { warn: (_fields, message) => warn(message) },
-    });
-    t.after(() => providers.close());
-    const warning = new Promise<string>((resolve) => {
-      warn = resolve;
-    });
+    const argv = [...args, '--clusterprofile-watch-provider-file'];
+    const { providers, next, warned } = watch(t, ({ logger }) =>
+      CredentialProviders.fromArgs(argv, logger ? { logger } : {}),
+    );
+    const warning = warned();
     await writeFile(path, fileWith({ ...provider, name: 'flag' }));
     assert.match(await warning, /"flag" is configured in .* too/);
     assert.deepEqual(providers.accessTypes, ['flag', 'fake', 'other']);
-    const change = new Promise<ProviderFileChange>((resolve) => {
-      changed = resolve;
-    });
+    const change = next();
     await writeFile(path, fileWith(provider));
     assert.deepEqual(await change, { added: [], changed: [], removed: ['other'] });
     assert.deepEqual(providers.accessTypes, ['flag', 'fake']);

@@ -55,20 +55,6 @@ describe('a known secret', () => {
     });
   }
 
-  for (const [how, text] of Object.entries({
-    'with a login before it': 'me:Tr0ubador3',
-    'with one character before it': '"Tr0ubador3"',
-    'with two characters before it': 'x=Tr0ubador3\n',
-    'with a line break behind it': 'Tr0ubador3\n',
-  })) {
-    for (const encoding of ['base64', 'base64url'] as const) {
-      test(`in ${encoding} of a longer text is hidden: ${how}`, () => {
-        const shown = redact(`auth is ${Buffer.from(text).toString(encoding)}`, ['Tr0ubador3']);
-        assert.match(shown, /^auth is [\w=]{0,5}\[redacted\][\w=]{0,4}$/);
-      });
-    }
-  }
-
   test('leaves escapes that are none of it as they are', () => {
     const text = String.raw`a\tb \u0041 100%25 %zz %ff &amp; &x; &#1114112; C:\temp\ "\" \uD83D [redacted]`;
     assert.equal(redact(text.replace('[redacted]', 'Tr0ub&dor3'), ['Tr0ub&dor3']), text);
