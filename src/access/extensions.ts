@@ -83,7 +83,7 @@ function readArgs(
   path: string,
   refuse: Refuse,
 ): readonly string[] {
-  if (!Array.isArray(extension)) return refuse('ARG_INVALID', path, 'must be a list of arguments');
+  if (!Array.isArray(extension)) return refuse('EXTENSION_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
   checkCount(items.length, 'arguments', path, refuse);
   const rule = argRule(allowedArgs);
@@ -91,7 +91,7 @@ function readArgs(
   return [...items].map((item, index) => {
     const at = `${path}[${index}]`;
     const result = toText(item);
-    if ('problem' in result) return refuse('ARG_INVALID', at, result.problem);
+    if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
     checkItem(result.text, at, refuse);
     const refusal = rule(result.text);
     return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : result.text;
@@ -100,7 +100,7 @@ function readArgs(
 
 function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly EnvVar[] {
   if (!isObject(extension)) {
-    return refuse('ENV_INVALID', path, 'must be an object that maps names of environment variables to values');
+    return refuse('EXTENSION_INVALID', path, 'must be an object that maps names of environment variables to values');
   }
   const variables = Object.entries(extension);
   checkCount(variables.length, 'variables', path, refuse);
@@ -108,9 +108,9 @@ function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly En
     .map(([name, item]) => {
       const at = `${path}[${JSON.stringify(name)}]`;
       const problem = envNameProblem(name);
-      if (problem) return refuse('ENV_INVALID', at, problem);
+      if (problem) return refuse('EXTENSION_INVALID', at, problem);
       const result = toText(item);
-      if ('problem' in result) return refuse('ENV_INVALID', at, result.problem);
+      if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
       checkItem(`${name}=${result.text}`, at, refuse);
       return { name, value: result.text };
     })

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { mustBe, type Report, text } from './kubeconfig-user.ts';
 import { schemaProblems } from './schema-problems.ts';
-import { kubernetesYaml, type Place, readYaml } from './yaml-text.ts';
+import { kubernetesYaml, parseYaml, type YamlText } from './yaml-text.ts';
 
 /** One kubeconfig. */
 export interface KubeconfigText {
@@ -80,6 +80,9 @@ const kubeconfigSchema = z.object(
 /** @throws ConfigurationError (`KUBECONFIG_INVALID`) with every file that cannot be parsed at all */
 export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeconfig {
   const problems: Problem[] = [];
+  const giveUp = () => {
+    throw new ConfigurationError('KUBECONFIG_INVALID', nameOf(texts.map(({ path }) => path)), problems);
+  };
   const merged: { readonly [K in ListName]: Map<string, KubeconfigEntry> } = {
     clusters: new Map(),
     users: new Map(),
@@ -88,37 +91,32 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
   let currentContext: string | undefined;
   const reports: Report[] = [];
   for (const { text, path, directory } of texts) {
-    const file = texts.length > 1 && path !== undefined ? { file: path } : {};
-    const parsed = readKubeconfigText(text, (found) =>
-      problems.push(...found.map((problem) => ({ ...file, ...problem }))),
-    );
-    if (!parsed) continue;
+    const where = texts.length > 1 && path !== undefined ? { file: path } : {};
+    const parsed = readKubeconfigText(text);
+    problems.push(...parsed.problems.map((problem) => ({ ...where, ...problem })));
+    const { content } = parsed;
+    if (!content) continue;
     const report: Report = (at, message) => {
-      problems.push({ ...file, path: at, message, ...(at === '' ? {} : parsed.placeOf(keysOf(at))) });
+      problems.push({ ...where, path: at, message, ...(at === '' ? {} : parsed.placeOf(keysOf(at))) });
     };
     reports.push(report);
-    const whole: KubeconfigFile = {
+    const file: KubeconfigFile = {
       where: nameOf([path]),
       report,
       inFolder: (given) => (directory === undefined || isAbsolute(given) ? given : join(directory, given)),
     };
     for (const list of ['clusters', 'users', 'contexts'] as const) {
-      const places = new Map<string, number>();
-      for (const [index, { name, value }] of parsed.content[list].entries()) {
-        const first = places.get(name);
-        if (first !== undefined) report(`${list}[${index}].name`, `"${name}" already stands at ${list}[${first}]`);
-        else places.set(name, index);
-        if (name === '' || merged[list].has(name)) continue;
-        merged[list].set(name, { name, value, at: `${list}[${index}].${lists[list]}`, file: whole });
+      for (const [index, { name, value }] of content[list].entries()) {
+        const earlier = merged[list].get(name);
+        if (earlier?.file === file) report(`${list}[${index}].name`, `"${name}" already stands at ${earlier.at}`);
+        if (earlier || name === '') continue;
+        merged[list].set(name, { name, value, at: `${list}[${index}].${lists[list]}`, file });
       }
     }
-    currentContext ??= parsed.content['current-context'];
+    currentContext ??= content['current-context'];
   }
-  const [onlyReport] = texts.length === 1 ? reports : [];
-  const giveUp = () => {
-    throw new ConfigurationError('KUBECONFIG_INVALID', nameOf(texts.map(({ path }) => path)), problems);
-  };
   if (reports.length < texts.length) giveUp();
+  const [onlyReport] = texts.length === 1 ? reports : [];
   const report: Report = onlyReport ?? ((path, message) => problems.push({ path, message }));
   return { lists: merged, currentContext, report, hasProblems: () => problems.length > 0, giveUp };
 }
@@ -128,36 +126,23 @@ export function nameOf(paths: readonly (string | undefined)[]): string {
   return ['kubeconfig', paths.filter((path) => path !== undefined).join(', ')].join(' ').trim();
 }
 
-interface ParsedFile {
-  readonly content: z.output<typeof kubeconfigSchema>;
-  placeOf(keys: readonly PropertyKey[]): Place;
+/** One kubeconfig, whose entries are not checked yet. It has no `content` if it cannot be parsed at all. */
+interface ParsedKubeconfig extends Pick<YamlText, 'placeOf' | 'problems'> {
+  readonly content?: z.output<typeof kubeconfigSchema> | undefined;
 }
 
-/** Parses one kubeconfig; its entries are not checked yet. Returns `undefined` after reporting that it cannot be parsed at all. */
-export function readKubeconfigText(
-  content: string,
-  report: (problems: readonly Problem[]) => void,
-): ParsedFile | undefined {
-  const invalid = (problems: readonly Problem[]) =>
-    new ConfigurationError('KUBECONFIG_INVALID', 'kubeconfig', problems);
-  try {
-    const { content: value, problems, placeOf } = readYaml(content, invalid, kubernetesYaml);
-    report(problems);
-    // As in client-go: an empty file is an empty kubeconfig.
-    const parsed = kubeconfigSchema.safeParse(value ?? {});
-    if (parsed.success) return { content: parsed.data, placeOf };
-    report(
-      schemaProblems(parsed.error).map(({ path, keys, message }) => ({
-        path,
-        message,
-        ...(keys.length === 0 ? {} : placeOf(keys)),
-      })),
-    );
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    report(error.problems);
-  }
-  return undefined;
+export function readKubeconfigText(text: string): ParsedKubeconfig {
+  const yaml = parseYaml(text, kubernetesYaml);
+  if (!('content' in yaml)) return { ...yaml, placeOf: () => ({ line: 1, column: 1 }) };
+  const { content, problems, placeOf } = yaml;
+  // As in client-go: an empty file is an empty kubeconfig.
+  const parsed = kubeconfigSchema.safeParse(content ?? {});
+  const found = schemaProblems(parsed.error).map(({ path, keys, message }) => ({
+    path,
+    message,
+    ...(keys.length === 0 ? {} : placeOf(keys)),
+  }));
+  return { content: parsed.data, problems: [...problems, ...found], placeOf };
 }
 
 /** The parts of a path such as `users[0].user.exec`. */

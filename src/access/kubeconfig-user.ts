@@ -92,17 +92,9 @@ export function readExec(
     args: args ?? [],
     env: lastOfEachName(env ?? []),
     provideClusterInfo: provideClusterInfo ?? false,
-    ...(installHint ? { installHint: printable(installHint) } : {}),
+    ...(installHint ? { installHint } : {}),
     interactiveMode,
   };
-}
-
-/** Control characters become `U+001B` and the like. */
-function printable(hint: string): string {
-  return hint.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\t-\r]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  });
 }
 
 /** Reads the static credentials. As in client-go, each of them keeps the plugin from being run. */

@@ -170,54 +170,35 @@ function readUser(entry: KubeconfigEntry, secure: boolean) {
 function readCluster(
   parsed: ParsedCluster,
   secure: boolean,
-  entry: KubeconfigEntry,
+  { at, file }: KubeconfigEntry,
   readFile: (path: string) => Buffer,
   giveUp: () => never,
 ): Pick<KubeconfigAccess, 'authorityFile'> & { readonly cluster: ResolvedCluster; readonly config: Json | undefined } {
-  const { at, file } = entry;
-  const authority = readCertificateAuthority(parsed, entry, readFile);
+  const { 'certificate-authority': named, 'certificate-authority-data': data } = parsed;
+  const authorityFile = named && file.inFolder(named);
+  const authority = authorityFile ? readAuthority(authorityFile) : data;
   // As in client-go: these fields are ignored without TLS.
-  const tls = secure ? authority : { 'insecure-skip-tls-verify': false, 'tls-server-name': undefined };
-  const refuse: Refuse = (_code, path, message) => {
-    file.report(path, message);
+  const tls = secure ? {} : { 'insecure-skip-tls-verify': false, 'tls-server-name': undefined };
+  const refuse: Refuse = (code, path, message) => {
+    if (code === 'CA_INVALID' && authorityFile && !parsed['insecure-skip-tls-verify']) {
+      file.report(`${at}.certificate-authority`, `${authorityFile} holds no certificate that can be read`);
+    } else file.report(path, message);
     return giveUp();
   };
   const config = readExtension(parsed.extensions, `${at}.extensions`, refuse);
-  const cluster = checkCluster(
-    { ...parsed, 'certificate-authority-data': undefined, ...tls },
-    at,
-    (code, path, message) => {
-      const caFile = parsed['certificate-authority'];
-      if (code !== 'CA_INVALID' || !caFile || parsed['insecure-skip-tls-verify']) return refuse(code, path, message);
-      return refuse(
-        code,
-        `${at}.certificate-authority`,
-        `${file.inFolder(caFile)} holds no certificate that can be read`,
-      );
-    },
-  );
-  const { 'certificate-authority': caFile } = parsed;
-  const isFromFile = caFile && cluster.certificateAuthorityData !== undefined;
-  return { cluster, config, authorityFile: isFromFile ? file.inFolder(caFile) : undefined };
-}
+  const ca = { 'certificate-authority-data': secure ? authority : undefined };
+  const cluster = checkCluster({ ...parsed, ...tls, ...ca }, at, refuse);
+  return { cluster, config, authorityFile: secure && authority !== undefined ? authorityFile : undefined };
 
-/** The content of the authority's file, if one is named, else the data in the kubeconfig. */
-function readCertificateAuthority(
-  cluster: ParsedCluster,
-  { at, file }: KubeconfigEntry,
-  readFile: (path: string) => Buffer,
-): { readonly 'certificate-authority-data': string | undefined } {
-  const { 'certificate-authority': caFile, 'certificate-authority-data': data } = cluster;
-  if (!caFile) return { 'certificate-authority-data': data };
-  const field = `${at}.certificate-authority`;
-  if (data) file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
-  const path = file.inFolder(caFile);
-  try {
-    return { 'certificate-authority-data': readFile(path).toString('base64') };
-  } catch (error) {
-    const code = errnoOf(error);
-    file.report(field, `${path} cannot be read (${code})`);
-    return { 'certificate-authority-data': undefined };
+  function readAuthority(path: string): string | undefined {
+    const field = `${at}.certificate-authority`;
+    if (data) file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
+    try {
+      return readFile(path).toString('base64');
+    } catch (error) {
+      file.report(field, `${path} cannot be read (${errnoOf(error)})`);
+      return undefined;
+    }
   }
 }
 

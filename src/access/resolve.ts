@@ -71,7 +71,7 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
   chosen = provider.name;
   checkProfile(profile, provider, refuse);
   if (entry.cluster === undefined || entry.cluster === null) {
-    return refuse('CLUSTER_MISSING', `${path}.cluster`, 'is missing: without it there is no server to talk to');
+    return refuse('CLUSTER_INVALID', `${path}.cluster`, 'is missing: without it there is no server to talk to');
   }
   const at = `${path}.cluster`;
   checkExtensionCount(entry.cluster, at, refuse);

@@ -18,25 +18,32 @@ export interface Place {
   readonly column: number;
 }
 
-/**
- * Reads JSON or YAML. Throws the error that `invalid` makes of the problems if the text cannot be parsed; no problem quotes the
- * text.
- */
+/** Why a text cannot be read. No problem quotes it. */
+export interface NoYaml {
+  readonly problems: readonly Problem[];
+}
+
+/** Reads JSON or YAML. */
+export function parseYaml(text: string, dialect?: typeof kubernetesYaml): YamlText | NoYaml {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { ...dialect, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+  // Kubernetes reads the first of several documents.
+  return readDocument(text, document, lines, dialect !== undefined);
+}
+
+/** Reads JSON or YAML. Throws the error that `invalid` makes of the problems if the text cannot be parsed. */
 export function readYaml(
   text: string,
   invalid: (problems: readonly Problem[]) => ConfigurationError,
   dialect?: typeof kubernetesYaml,
 ): YamlText {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { ...dialect, lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
-  // Kubernetes reads the first of several documents.
-  const read = readDocument(text, document, lines, dialect !== undefined);
+  const read = parseYaml(text, dialect);
   if ('content' in read) return read;
   throw invalid(read.problems);
 }
 
 /** Each document of a text as Kubernetes reads it, or why it cannot be read. Empty documents are left out. */
-export function readManifests(text: string): readonly (YamlText | { readonly problems: readonly Problem[] })[] {
+export function readManifests(text: string): readonly (YamlText | NoYaml)[] {
   const lines = new LineCounter();
   const options = { ...kubernetesYaml, lineCounter: lines, prettyErrors: false, logLevel: 'silent' } as const;
   return [...parseAllDocuments(text, options)].flatMap((document) => {
@@ -51,7 +58,7 @@ function readDocument(
   document: Document.Parsed,
   lines: LineCounter,
   isFirstOfSeveral: boolean,
-): YamlText | { readonly problems: readonly Problem[] } {
+): YamlText | NoYaml {
   const errors = document.errors.filter(({ code }) => code !== 'MULTIPLE_DOCS' || !isFirstOfSeveral);
   // A parser's own message can quote the file, so only its kind and place are shown.
   const problems = errors.map(({ code, pos }) => ({

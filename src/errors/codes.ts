@@ -1,13 +1,10 @@
 /** Codes of a bad flag, provider file, provider, option or kubeconfig: thrown at construction. */
 export type ConfigurationErrorCode =
   | 'FLAG_INVALID'
-  | 'PROVIDER_FILE_UNREADABLE'
   | 'PROVIDER_FILE_INVALID'
   | 'PROVIDER_INVALID'
   | 'OPTION_INVALID'
-  | 'KUBECONFIG_UNREADABLE'
   | 'KUBECONFIG_INVALID'
-  | 'IMAGE_CONFIG_UNREADABLE'
   | 'IMAGE_CONFIG_INVALID';
 
 /** Codes of a ClusterProfile that cannot be served: thrown by `resolve` and `getConfig`. */
@@ -16,7 +13,6 @@ export type ProfileErrorCode =
   | 'PROFILE_TOO_LARGE'
   | 'PROFILE_NOT_ALLOWED'
   | 'NO_MATCHING_PROVIDER'
-  | 'CLUSTER_MISSING'
   | 'CLUSTER_INVALID'
   | 'SERVER_INVALID'
   | 'SERVER_INSECURE'
@@ -25,9 +21,7 @@ export type ProfileErrorCode =
   | 'EXTENSION_INVALID'
   | 'SERVER_NOT_ALLOWED'
   | 'PROXY_NOT_ALLOWED'
-  | 'ARG_INVALID'
   | 'ARG_NOT_ALLOWED'
-  | 'ENV_INVALID'
   | 'ENV_NOT_ALLOWED';
 
 /** Codes of a plugin run without a usable credential: the request that needed it rejects with one. */

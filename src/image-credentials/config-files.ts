@@ -93,7 +93,7 @@ function filesOf(folder: string): readonly string[] {
 
 function unreadable(where: string, messages: readonly string[]): ConfigurationError {
   const problems = messages.map((message) => ({ path: '', message }));
-  return new ConfigurationError('IMAGE_CONFIG_UNREADABLE', where, problems);
+  return new ConfigurationError('IMAGE_CONFIG_INVALID', where, problems);
 }
 
 function folderProblem(stats: Stats): string | undefined {

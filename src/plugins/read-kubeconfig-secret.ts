@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { clusterSchema } from '../access/cluster-profile.ts';
 import { readKubeconfigText } from '../access/kubeconfig-files.ts';
 import { contextSchema, userSchema } from '../access/kubeconfig-user.ts';
-import type { Problem } from '../errors/index.ts';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
 import { clusterConfig, nameField, requiredName, textField } from './exec-config.ts';
@@ -32,8 +31,7 @@ const secretUserSchema = userSchema.pick({
 
 /** The credential of one of the kubeconfig's contexts, and the cluster that it is for. */
 function readContext(content: string, where: string, asked: string | undefined) {
-  const problems: Problem[] = [];
-  const kubeconfig = readKubeconfigText(content, (found) => problems.push(...found))?.content;
+  const { content: kubeconfig, problems } = readKubeconfigText(content);
   const refuse = (at: string, message: string): never => {
     throw new Error(`failed to parse kubeconfig from ${where}: ${at}: ${message}`);
   };

@@ -75,7 +75,7 @@ export function readProviderFile(path: string): ProviderFile {
 export function unreadableProviderFile(path: string, code: string): ConfigurationError {
   const message =
     code === 'ENOENT' ? 'does not exist: correct the path, or mount the file' : `cannot be read (${code})`;
-  return new ConfigurationError('PROVIDER_FILE_UNREADABLE', `provider file ${path}`, [{ path: '', message }]);
+  return new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, [{ path: '', message }]);
 }
 
 /**

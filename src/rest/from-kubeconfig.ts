@@ -166,5 +166,5 @@ function missing(paths: readonly string[]): string {
 /** @internal */
 export function unreadable(paths: readonly string[], message: string): never {
   const where = nameOf(paths.map((path) => resolve(path)));
-  throw new ConfigurationError('KUBECONFIG_UNREADABLE', where, [{ path: '', message }]);
+  throw new ConfigurationError('KUBECONFIG_INVALID', where, [{ path: '', message }]);
 }

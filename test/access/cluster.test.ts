@@ -6,7 +6,7 @@ import { refusal, refused, resolveCluster, server } from '../fixtures/resolving.
 
 describe('cluster', () => {
   test('is required', () => {
-    refused(undefined, 'CLUSTER_MISSING', '');
+    refused(undefined, 'CLUSTER_INVALID', '');
     // @ts-expect-error not an object
     assert.equal(refusal(() => resolveCluster('text')).code, 'CLUSTER_INVALID');
   });

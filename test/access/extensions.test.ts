@@ -112,16 +112,17 @@ describe('additional-args', () => {
 
   for (const bad of [null, 1.5, 2 ** 60, [], {}, 'a\0b']) {
     test(`cannot be ${JSON.stringify(bad)}`, () => {
-      refused(withExtension(argsExtension, ['ok', bad]), 'ARG_INVALID', `${path}[1]`, append);
+      refused(withExtension(argsExtension, ['ok', bad]), 'EXTENSION_INVALID', `${path}[1]`, append);
     });
   }
 
   test('cannot be a hole in a list', () => {
-    refused(withExtension(argsExtension, new Array(1)), 'ARG_INVALID', `${path}[0]`, append);
+    refused(withExtension(argsExtension, new Array(1)), 'EXTENSION_INVALID', `${path}[0]`, append);
   });
 
   test('must be a list', () => {
-    for (const bad of [{}, 'text', 1, true]) refused(withExtension(argsExtension, bad), 'ARG_INVALID', path, append);
+    for (const bad of [{}, 'text', 1, true])
+      refused(withExtension(argsExtension, bad), 'EXTENSION_INVALID', path, append);
   });
 });
 
@@ -193,12 +194,12 @@ describe('additional-envs', () => {
   ] as const) {
     test(`cannot be ${JSON.stringify({ [name]: value })}`, () => {
       const cluster = withExtension(envsExtension, { OK: '1', [name]: value });
-      refused(cluster, 'ENV_INVALID', `${path}[${JSON.stringify(name)}]`, policy('Replace'));
+      refused(cluster, 'EXTENSION_INVALID', `${path}[${JSON.stringify(name)}]`, policy('Replace'));
     });
   }
 
   test('must be an object', () => {
     for (const bad of [[], 'text', 1])
-      refused(withExtension(envsExtension, bad), 'ENV_INVALID', path, policy('AppendIfNotExists'));
+      refused(withExtension(envsExtension, bad), 'EXTENSION_INVALID', path, policy('AppendIfNotExists'));
   });
 });

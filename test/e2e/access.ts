@@ -173,11 +173,9 @@ const refusals: Readonly<Record<string, string>> = {
   CA_INVALID: 'an authority has to be certificates',
   PROXY_INVALID: 'a proxy has to be http, https or socks5, without a login',
   PROXY_NOT_ALLOWED: 'rules of the provider: allowedProxies, and none with allowedServers alone',
-  ARG_INVALID: 'null, fractions, lists and objects are no arguments',
   ARG_NOT_ALLOWED: 'rules of the provider: allowedArgs',
-  ENV_INVALID: 'null, fractions, lists, objects and impossible names are no variables',
   ENV_NOT_ALLOWED: 'dangerous variables are refused, and what is not in allowedEnvVars',
-  EXTENSION_INVALID: 'an integer beyond 2^53 has lost digits',
+  EXTENSION_INVALID: 'an integer beyond 2^53 has lost digits; arguments and variables are texts, integers or booleans',
 };
 
 /** That a profile which is let in keeps the rules, and that nothing of one that is refused can forge or fill a log. */

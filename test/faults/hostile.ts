@@ -53,7 +53,7 @@ export function tryHostile(providers: CredentialProviders, good: Good, random: (
     () => ['CA_INVALID', profile({ 'certificate-authority-data': btoa(pem.repeat(1 + many(10_000))) })],
     () => ['PROFILE_NOT_ALLOWED', profile({}, { name: forged, namespace: pick(forged, '', 'tenant', 'Fleet') })],
     () => ['ENV_NOT_ALLOWED', extension(envsExtension, { [variable]: 'x' })],
-    () => ['ENV_INVALID', extension(envsExtension, { [`${forged}=`]: 'x' })],
+    () => ['EXTENSION_INVALID', extension(envsExtension, { [`${forged}=`]: 'x' })],
     () => ['ARG_NOT_ALLOWED', extension(argsExtension, [`--scope=${'/'.repeat(many(100_000))}`])],
     () => ['ARG_NOT_ALLOWED', extension(argsExtension, ['a'.repeat(many(100_000))])],
     () => ['PROFILE_TOO_LARGE', extension(argsExtension, new Array(1_001 + many(10_000)).fill('-a'))],

@@ -53,7 +53,7 @@ describe('files and executables', () => {
     const { folder, binDir, load } = await setUp(t);
     await mkdir(join(folder, 'empty'));
     assert.throws(() => load(join(folder, 'none')), {
-      code: 'IMAGE_CONFIG_UNREADABLE',
+      code: 'IMAGE_CONFIG_INVALID',
       message: /none: does not exist/,
     });
     assert.throws(() => load(join(folder, 'empty')), /holds no \.json, \.yaml or \.yml file/);

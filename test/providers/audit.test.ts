@@ -32,7 +32,7 @@ const attacks = [
 /** What is mistaken or unfinished, and no attack. */
 const mistakes = [
   ['SERVER_INVALID', { server: 'attacker.dev' }],
-  ['CLUSTER_MISSING', undefined],
+  ['CLUSTER_INVALID', undefined],
 ] as const;
 
 const profileWith = (cluster: object | undefined, namespace = 'fleet', name = 'spoke') => ({

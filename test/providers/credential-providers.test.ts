@@ -84,7 +84,7 @@ describe('a provider file', () => {
         () => CredentialProviders.fromFile(path),
         (error) =>
           error instanceof ConfigurationError &&
-          error.code === 'PROVIDER_FILE_UNREADABLE' &&
+          error.code === 'PROVIDER_FILE_INVALID' &&
           error.message.includes(path) &&
           error.message.includes(reason),
       );

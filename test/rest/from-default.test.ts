@@ -60,7 +60,7 @@ describe('RestConfig.fromDefault', () => {
     const { home, serviceAccount, server, write } = await startMachine(t);
     const cluster = await startCluster(t);
     const pod = podOf(cluster);
-    assert.throws(() => server(pod), { code: 'KUBECONFIG_UNREADABLE' });
+    assert.throws(() => server(pod), { code: 'KUBECONFIG_INVALID' });
     await mount(serviceAccount, filesOf(cluster));
     assert.equal(server(pod), cluster.url);
     await write('.kube/config', 'https://home');
@@ -96,7 +96,7 @@ describe('RestConfig.fromDefault', () => {
     assert.match(warnings.join(), /KUBECONFIG has no current-context/);
     assert.equal(server(env, { context: 'c' }), 'https://one');
     assert.throws(() => server({ KUBECONFIG }), /current-context: is missing; there are c/);
-    assert.throws(() => server(podOf(cluster), { context: 'c' }), { code: 'KUBECONFIG_UNREADABLE' });
+    assert.throws(() => server(podOf(cluster), { context: 'c' }), { code: 'KUBECONFIG_INVALID' });
   });
 
   test('says what to do where there is nothing', async (t) => {
@@ -108,7 +108,7 @@ describe('RestConfig.fromDefault', () => {
         const path = join(home, '.kube/config');
         const what = `kubeconfig ${path}: does not exist, and this is no pod with a service account`;
         assert.equal(error.message, `${what}: set KUBECONFIG, or write one there`);
-        return error.code === 'KUBECONFIG_UNREADABLE';
+        return error.code === 'KUBECONFIG_INVALID';
       },
     );
   });

@@ -64,7 +64,7 @@ describe('several kubeconfigs', () => {
         const lines = error.message.split('\n  ').slice(1).sort();
         assert.deepEqual(lines, [
           `${one}: line 3: clusters[0].cluster.server: is missing: it must be an https:// URL`,
-          `${one}: line 4: clusters[1].name: "k" already stands at clusters[0]`,
+          `${one}: line 4: clusters[1].name: "k" already stands at clusters[0].cluster`,
           `${two}: line 3: users[0].user.token: must be text (quote numbers and booleans)`,
         ]);
         return error.message.startsWith(`kubeconfig ${one}, ${two}: 3 problems:`);
@@ -82,7 +82,7 @@ describe('several kubeconfigs', () => {
     const folder = await temporaryFolder(t);
     const none = { paths: [join(folder, 'a'), join(folder, 'b')] };
     assert.throws(() => RestConfig.fromKubeConfig(none), {
-      code: 'KUBECONFIG_UNREADABLE',
+      code: 'KUBECONFIG_INVALID',
       message: /a, .*b: none of these exists/,
     });
     assert.throws(() => RestConfig.fromKubeConfig({ paths: [folder] }), /cannot be read \(EISDIR\)/);

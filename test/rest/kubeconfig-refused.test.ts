@@ -124,7 +124,7 @@ describe('a kubeconfig that cannot be used', () => {
     };
     assert.match(
       thrown({ path: '/nowhere/config' }),
-      /^KUBECONFIG_UNREADABLE: kubeconfig \/nowhere\/config: does not exist/,
+      /^KUBECONFIG_INVALID: kubeconfig \/nowhere\/config: does not exist/,
     );
     assert.match(thrown({}), /^OPTION_INVALID: .*must be \{ path \}, \{ paths \} or \{ text, directory \}/);
     assert.match(thrown({ path: 'x', text: '' }), /must be \{ path \}, /);

@@ -80,7 +80,7 @@ status:
     for (const env of ['\u{e0001}=', '\u001b[31m=', 'a]"=', '"', '__proto__=', 'a.b["c"]=', '\\u{ffffffff}=']) {
       const cluster = { server: 'https://h', extensions: [{ name, extension: { [env]: null } }] };
       const lines = linesFor(profile(JSON.stringify(cluster))).join();
-      assert.match(lines, /ENV_INVALID/);
+      assert.match(lines, /EXTENSION_INVALID/);
       assert.doesNotMatch(lines, /\p{Cc}|\p{Cf}/u);
     }
   });
@@ -95,6 +95,6 @@ status:
       );
     }
     const json = { kind: 'ClusterProfileList', items: [{ status: { accessProviders: [{ name: 'a' }] } }] };
-    assert.match(linesFor(JSON.stringify(json)).join('\n'), /^0\.yaml:1:\d+: error: .*CLUSTER_MISSING/);
+    assert.match(linesFor(JSON.stringify(json)).join('\n'), /^0\.yaml:1:\d+: error: .*CLUSTER_INVALID/);
   });
 });
