@@ -221,7 +221,7 @@ export class FakeCluster {
       if (username !== undefined) return withGroups({ username, ...(O === undefined ? {} : { groups: [O].flat() }) });
     }
     const [, token] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    return token === undefined ? undefined : this.#api.authenticate(token)?.user;
+    return token === undefined ? undefined : this.#api.authenticate(token);
   }
 }
 

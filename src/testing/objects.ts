@@ -130,7 +130,7 @@ export class Objects {
       isNewGeneration(type, without({ ...object, metadata: object.metadata, status: before.status }), before);
     const next = isNew ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
     const named = { ...object.metadata, ...next, name, uid, creationTimestamp, resourceVersion: '' };
-    collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }, false));
+    collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }));
   }
 
   /** Deletes the objects of a namespace. */

@@ -91,7 +91,9 @@ async function proxies(seed: number): Promise<void> {
 /** FakeCluster beside a real API server, and its patches beside the code that one patches with. */
 async function fake(seed: number): Promise<void> {
   tell(await comparePatches(cases, seed));
-  proved.push(`patches: ${cases} JSON, merge and strategic merge patches as the API server's own code applies them`);
+  proved.push(
+    `patches: ${cases} JSON, merge and strategic merge patches without lists as the API server's own code applies them`,
+  );
   const programs = await findPrograms(console.log);
   tell(await compareFake(programs, requests, seed));
   proved.push(`FakeCluster: ${requests} requests answered as kube-apiserver answers them`);

@@ -15,13 +15,13 @@ import {
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { partsOf, targetOf } from './target.ts';
-import { type Authenticated, issuer, ServiceAccountTokens } from './tokens.ts';
-import { actingAs, type User, withGroups } from './users.ts';
+import { ServiceAccountTokens } from './tokens.ts';
+import { type User, withGroups } from './users.ts';
 
 export interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
   readonly name: string;
-  /** The user of a token, besides those of service accounts. Such a token is for the API server itself. */
+  /** The user of a token, besides those of service accounts. */
   readonly userOf: (token: string) => User | undefined;
 }
 
@@ -39,24 +39,19 @@ export class ApiServer {
     this.#tokens = new ServiceAccountTokens(this.state);
     this.#userOf = options.userOf;
     this.#name = options.name;
-    this.#resources = new ResourceRequests(this.state, this.#tokens, (token, audiences) =>
-      this.authenticate(token, audiences),
-    );
+    this.#resources = new ResourceRequests(this.state, this.#tokens);
   }
 
-  /** The user of a token, and which of these audiences it is for; `undefined` if it is unknown, or for none of them. */
-  authenticate(token: string, audiences: readonly string[] = [issuer]): Authenticated | undefined {
-    const known = this.#userOf(token);
-    const found = known
-      ? { user: known, audiences: audiences.filter((audience) => audience === issuer) }
-      : this.#tokens.authenticate(token, audiences);
-    return found && found.audiences.length > 0 ? { ...found, user: withGroups(found.user) } : undefined;
+  /** The user of a token; `undefined` if it is unknown or has expired. */
+  authenticate(token: string): User | undefined {
+    const user = this.#userOf(token) ?? this.#tokens.authenticate(token);
+    return user && withGroups(user);
   }
 
   /** Answers a request of a user. Every error becomes a Status. */
   async answer(request: Request, response: Response, url: string, user: User): Promise<void> {
     try {
-      await this.#answer(request, response, url, actingAs(request, user));
+      await this.#answer(request, response, url, user);
     } catch (error) {
       if (response.headersSent || (request.destroyed && !request.complete)) return;
       const message = error instanceof Error ? error.message : String(error);
@@ -91,6 +86,7 @@ export class ApiServer {
       mediaType: mediaTypeOf(request),
       body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
       user,
+      impersonates: 'impersonate-user' in request.headers,
       response,
     };
     const reply: Reply | undefined = this.#resources.answer(call);

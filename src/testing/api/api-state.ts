@@ -79,11 +79,6 @@ export class ApiState {
   /** Called when kinds have come or gone. */
   onChange: () => void = () => {};
 
-  /** The definition of a custom kind. */
-  definitionOf({ plural, group }: ResourceType): StoredObject | undefined {
-    return this.find(this.definitions, undefined, `${plural}.${group}`);
-  }
-
   #withdraw({ metadata }: StoredObject): void {
     for (const [path, type] of this.#types) {
       if (!type.custom || `${type.plural}.${type.group}` !== metadata.name) continue;

@@ -1,9 +1,9 @@
 /** CustomResourceDefinitions: what one says about its kind, what is wrong with one, and those that every cluster starts with. */
 
 import { z } from 'zod';
-import { isList, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
+import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
 import type { GivenObject, StoredObject } from './objects.ts';
-import { type ResourceType, resourceType, type ScalePaths, selectable } from './resource-type.ts';
+import { type ResourceType, resourceType, selectable } from './resource-type.ts';
 import { type Cause, cause, invalid, notImplemented } from './status.ts';
 
 const definition = z.object({
@@ -29,13 +29,7 @@ const definition = z.object({
           subresources: z
             .object({
               status: z.object({}).optional(),
-              scale: z
-                .object({
-                  specReplicasPath: z.string(),
-                  statusReplicasPath: z.string(),
-                  labelSelectorPath: z.string().optional(),
-                })
-                .optional(),
+              scale: z.object({}).optional(),
             })
             .optional(),
           selectableFields: z.array(z.object({ jsonPath: z.string() })).optional(),
@@ -46,20 +40,6 @@ const definition = z.object({
 });
 
 type Definition = z.output<typeof definition>;
-
-/** Holds a definition until no object is left. */
-export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
-
-/** `.spec.replicas` as a list of fields. */
-const fieldsOf = (jsonPath: string) => jsonPath.split('.').filter((field) => field !== '');
-
-type Scale = { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string | undefined };
-
-const scaleOf = ({ specReplicasPath, statusReplicasPath, labelSelectorPath }: Scale): ScalePaths => ({
-  specReplicas: fieldsOf(specReplicasPath),
-  statusReplicas: fieldsOf(statusReplicasPath),
-  ...(labelSelectorPath === undefined ? {} : { selector: fieldsOf(labelSelectorPath) }),
-});
 
 /** A definition as a client sends it, with the names and the conversion that it need not say. */
 export function readDefinition(object: GivenObject): GivenObject {
@@ -139,10 +119,10 @@ export function customTypes(object: Json): readonly CustomType[] {
         custom: true,
         status: subresources.status !== undefined,
         statusKeepsMetadata: true,
-        ...(subresources.scale ? { scale: scaleOf(subresources.scale) } : {}),
+        notDone: subresources.scale ? ['scale'] : [],
         generation: true,
         unconditionalUpdate: false,
-        fields: selectableFields.map(({ jsonPath }) => selectable(fieldsOf(jsonPath).join('.'))),
+        fields: selectableFields.map(({ jsonPath }) => selectable(jsonPath.replace(/^\./, ''))),
       }),
       served,
     }));
@@ -152,52 +132,30 @@ export interface CustomType extends ResourceType {
   readonly served: boolean;
 }
 
-const conditionsOf = ({ status }: StoredObject): readonly JsonObject[] => {
-  const conditions = valueAt(status, ['conditions']);
-  return isList(conditions) ? conditions.filter(isObject) : [];
-};
-
 /** The status of a definition whose kind is served. */
 export function established(object: StoredObject, now: string): JsonObject {
   const { spec } = parse(object);
+  const conditions = valueAt(object.status, ['conditions']);
   const stored = valueAt(object.status, ['storedVersions']);
   const storage = spec.versions.filter((version) => version.storage).map(({ name }) => name);
-  const yes = (reason: string, message: string) => ({ status: 'True', reason, message });
+  const yes = (type: string, reason: string, message: string) => ({
+    type,
+    lastTransitionTime: now,
+    status: 'True',
+    reason,
+    message,
+  });
   return {
-    conditions: withConditions(object, now, {
-      NamesAccepted: yes('NoConflicts', 'no conflicts found'),
-      Established: yes('InitialNamesAccepted', 'the initial names have been accepted'),
-    }),
+    conditions:
+      isList(conditions) && conditions.length > 0
+        ? conditions
+        : [
+            yes('NamesAccepted', 'NoConflicts', 'no conflicts found'),
+            yes('Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
+          ],
     acceptedNames: valueAt(object, ['spec', 'names']),
     storedVersions: [...new Set([...(isList(stored) ? stored : []), ...storage])],
   };
-}
-
-/** The status of a definition that is being deleted. */
-export const terminating = (object: StoredObject, now: string): JsonObject => ({
-  ...(isObject(object.status) ? object.status : {}),
-  conditions: withConditions(object, now, {
-    Terminating: {
-      status: 'True',
-      reason: 'InstanceDeletionPending',
-      message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will be initiated soon',
-    },
-  }),
-});
-
-/** Conditions keep the time at which their status began. */
-function withConditions(
-  object: StoredObject,
-  now: string,
-  changed: Readonly<Record<string, JsonObject>>,
-): readonly JsonObject[] {
-  const there = conditionsOf(object);
-  const kept = there.filter(({ type }) => !Object.hasOwn(changed, String(type)));
-  const set = Object.entries(changed).map(([type, condition]) => {
-    const before = there.find((one) => one.type === type && one.status === condition.status);
-    return before ?? without({ type, lastTransitionTime: now, ...condition });
-  });
-  return [...kept, ...set];
 }
 
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };

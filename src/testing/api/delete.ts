@@ -1,17 +1,15 @@
-/** Deletion: preconditions, finalizers, and the objects that it owns. */
+/** Deletion: its options and preconditions, and what is answered. */
 
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
-import { numberOf } from './query.ts';
-import { type RemovalOptions, remove } from './removal.ts';
+import { remove } from './removal.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
 import { badRequest, cause, conflict, forbidden, invalid, notFound, notImplemented } from './status.ts';
 
-export interface DeleteOptions extends RemovalOptions {
-  /** `Background`, or what the kind does. */
-  readonly propagationPolicy: string | undefined;
+/** The preconditions of a deletion. */
+export interface DeleteOptions {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
@@ -19,7 +17,6 @@ export interface DeleteOptions extends RemovalOptions {
 const optionsSchema = z.object({
   dryRun: z.array(z.string()).nullish(),
   gracePeriodSeconds: z.int().nullish(),
-  orphanDependents: z.boolean().nullish(),
   propagationPolicy: z.string().nullish(),
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
 });
@@ -34,36 +31,23 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   }
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
-  const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, preconditions } = parsed.data;
-  const causes = [
-    ...(policies.includes(propagationPolicy ?? 'Background')
-      ? []
-      : [cause.notSupported('propagationPolicy', propagationPolicy ?? '', [...policies, 'nil'])]),
-    ...((dryRun ?? []).some((value) => value !== 'All') ? [cause.notSupported('dryRun', String(dryRun), ['All'])] : []),
-  ];
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', causes);
-  const leaves = orphanDependents === true || (propagationPolicy ?? 'Background') !== 'Background';
-  if (leaves) {
+  const { dryRun, propagationPolicy, preconditions } = parsed.data;
+  const policy = propagationPolicy ?? 'Background';
+  if (!policies.includes(policy)) {
+    const problem = cause.notSupported('propagationPolicy', policy, [...policies, 'nil']);
+    throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [problem]);
+  }
+  if (policy !== 'Background') {
     throw notImplemented('a deletion in the foreground, or one that leaves orphans: it has no garbage collector');
   }
-  return {
-    dryRun: (dryRun ?? []).length > 0,
-    propagationPolicy: propagationPolicy ?? (orphanDependents === false ? 'Background' : undefined),
-    gracePeriodSeconds: gracePeriodSeconds ?? undefined,
-    uid: preconditions?.uid ?? undefined,
-    resourceVersion: preconditions?.resourceVersion ?? undefined,
-  };
+  if (dryRun?.length) throw notImplemented('dryRun');
+  return { uid: preconditions?.uid ?? undefined, resourceVersion: preconditions?.resourceVersion ?? undefined };
 }
 
-function fromQuery(query: URLSearchParams): JsonObject {
-  const orphan = query.get('orphanDependents');
-  return {
-    dryRun: query.getAll('dryRun'),
-    gracePeriodSeconds: numberOf(query, 'gracePeriodSeconds') ?? null,
-    propagationPolicy: query.get('propagationPolicy'),
-    orphanDependents: orphan === null ? null : orphan !== 'false' && orphan !== '0',
-  };
-}
+const fromQuery = (query: URLSearchParams): JsonObject => ({
+  dryRun: query.getAll('dryRun'),
+  propagationPolicy: query.get('propagationPolicy'),
+});
 
 /** Deletes an object, or marks it if something keeps it. Returns the response. */
 export function deleteObject(
@@ -79,12 +63,7 @@ export function deleteObject(
   const object = state.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
   if (!object) throw notFound(type, name);
   checkPreconditions(type, object, options);
-  if (type.orphansDependents && options.propagationPolicy === undefined) {
-    throw notImplemented(
-      `a deletion of a ${type.kind} that leaves orphans, which is what it means without propagationPolicy: send propagationPolicy=Background`,
-    );
-  }
-  const { object: last, gone } = remove(state, type, object, options);
+  const { object: last, gone } = remove(state, type, object);
   if (type.returnsDeleted || !gone) return present(type, last);
   return {
     kind: 'Status',

@@ -3,7 +3,7 @@
 import type { ApiState } from './api-state.ts';
 import type { JsonObject } from './json.ts';
 import type { ResourceType } from './resource-type.ts';
-import { reviewTypes } from './reviews.ts';
+import { reviewType } from './reviews.ts';
 import { noSuchResource, PageNotFound } from './status.ts';
 
 const readAndWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -38,7 +38,7 @@ export function discover(state: ApiState, parts: readonly string[]): JsonObject 
   if (name === undefined) {
     return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(state, group) };
   }
-  const types = [...state.types(), ...reviewTypes].filter((type) => type.group === group && type.version === name);
+  const types = [...state.types(), reviewType].filter((type) => type.group === group && type.version === name);
   if (types.length === 0 || more !== undefined) throw noSuchResource();
   return {
     kind: 'APIResourceList',
@@ -56,12 +56,12 @@ function withCoreGroup([prefix, ...rest]: readonly string[]): readonly (string |
 export const servesGroup = (state: ApiState, group: string) => groupsOf(state).includes(group);
 
 function groupsOf(state: ApiState): readonly string[] {
-  const groups = [...state.types(), ...reviewTypes].map(({ group }) => group);
+  const groups = [...state.types(), reviewType].map(({ group }) => group);
   return [...new Set(groups)].filter((group) => group !== '');
 }
 
 function groupOf(state: ApiState, name: string): JsonObject {
-  const types = [...state.types(), ...reviewTypes].filter(({ group }) => group === name);
+  const types = [...state.types(), reviewType].filter(({ group }) => group === name);
   const versions = [...new Set(types.map((type) => type.version))].sort(byStability);
   const [preferred = ''] = versions;
   const entry = (one: string) => ({ groupVersion: `${name}/${one}`, version: one });
@@ -88,10 +88,9 @@ function resourcesOf(type: ResourceType): readonly JsonObject[] {
     verbs,
     ...more,
   });
-  if (reviewTypes.includes(type)) return [entry(plural, ['create'], { singularName: singular })];
+  if (type === reviewType) return [entry(plural, ['create'], { singularName: singular })];
   const verbs = readAndWrite.filter((verb) => type.deleteCollection || verb !== 'deletecollection');
   const some = ['get', 'patch', 'update'];
-  const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
   const token = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
   return [
     entry(plural, verbs, {
@@ -99,7 +98,6 @@ function resourcesOf(type: ResourceType): readonly JsonObject[] {
       ...(shortNames.length > 0 ? { shortNames } : {}),
       ...(categories.length > 0 ? { categories } : {}),
     }),
-    ...(type.scale ? [entry(`${plural}/scale`, some, scale)] : []),
     ...(type.status ? [entry(`${plural}/status`, some)] : []),
     ...(type.group === '' && plural === 'serviceaccounts' ? [entry(`${plural}/token`, ['create'], token)] : []),
   ];

@@ -1,6 +1,6 @@
-/** ConfigMaps and Secrets: their keys, what their values are, how large they are, and what a type of Secret has to hold. */
+/** ConfigMaps and Secrets: their keys, what their values are, and how large they are. */
 
-import { equal, isObject, type Json, type JsonObject, valueAt, without } from './json.ts';
+import { equal, isObject, type Json, type JsonObject, without } from './json.ts';
 import type { GivenObject } from './objects.ts';
 import { badRequest, type Cause, cause } from './status.ts';
 
@@ -52,11 +52,9 @@ const sizeOf = (values: Json | undefined, encoding: 'utf8' | 'base64') =>
 export function configMapProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
   const { data, binaryData } = object;
   const size = sizeOf(data, 'utf8') + sizeOf(binaryData, 'base64');
-  const twice = entriesOf(data).filter(([key]) => isObject(binaryData) && Object.hasOwn(binaryData, key));
   return [
     ...keyProblems('data', data),
     ...keyProblems('binaryData', binaryData),
-    ...twice.map(([key]) => cause.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')),
     ...(size > mostBytes ? [cause.tooLong('[]', mostBytes)] : []),
     ...immutableProblems(object, before, ['data', 'binaryData']),
   ];
@@ -70,35 +68,8 @@ export function secretProblems(object: GivenObject, before: GivenObject | undefi
     ...changed,
     ...keyProblems('data', data),
     ...(sizeOf(data, 'base64') > mostBytes ? [cause.tooLong('data', mostBytes)] : []),
-    ...typeProblems(object),
     ...immutableProblems(object, before, ['data']),
   ];
-}
-
-/** The required keys of a Secret for TLS or for a registry. */
-function typeProblems({ type, data }: GivenObject): readonly Cause[] {
-  const has = (key: string) => valueAt(data, [key]) !== undefined;
-  const keys: Readonly<Record<string, readonly string[]>> = {
-    'kubernetes.io/tls': ['tls.crt', 'tls.key'],
-    'kubernetes.io/dockerconfigjson': [dockerConfig],
-  };
-  const missing = (keys[String(type)] ?? []).filter((key) => !has(key));
-  const text = Buffer.from(String(valueAt(data, [dockerConfig]) ?? ''), 'base64').toString('utf8');
-  const isOdd = type === 'kubernetes.io/dockerconfigjson' && has(dockerConfig) && !isJsonObject(text);
-  return [
-    ...missing.map((key) => cause.required(`data[${key}]`, '')),
-    ...(isOdd ? [cause.invalid(`data[${dockerConfig}]`, '<secret contents redacted>', 'is no JSON')] : []),
-  ];
-}
-
-const dockerConfig = '.dockerconfigjson';
-
-function isJsonObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
 }
 
 /** Refuses to change the data of an immutable object, or to make it mutable. */

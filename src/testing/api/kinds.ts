@@ -13,14 +13,7 @@ interface KindRules {
   /** Puts an object into the form in which it is kept; `before` is there in an update. */
   readonly prepare?: (object: GivenObject, before: GivenObject | undefined) => GivenObject;
   readonly problems?: (object: GivenObject, before: GivenObject | undefined) => readonly Cause[];
-  /** Seconds that an object has left when it is deleted; some are asked for, or not. */
-  readonly grace?: (object: GivenObject, asked: number | undefined) => number;
 }
-
-const replicas: KindRules = {
-  read: (object) =>
-    valueAt(object, ['spec', 'replicas']) === undefined ? setAt(object, ['spec', 'replicas'], 1) : object,
-};
 
 const rules: Readonly<Record<string, KindRules>> = {
   'namespaces.': { prepare: prepareNamespace },
@@ -30,12 +23,7 @@ const rules: Readonly<Record<string, KindRules>> = {
   'rolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
   'clusterrolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
   'customresourcedefinitions.apiextensions.k8s.io': { read: readDefinition, problems: definitionProblems },
-  'pods.': { grace: podGrace },
   'leases.coordination.k8s.io': { read: readLease, problems: leaseProblems },
-  'deployments.apps': replicas,
-  'replicasets.apps': replicas,
-  'statefulsets.apps': replicas,
-  'replicationcontrollers.': replicas,
 };
 
 /** An object as its kind reads it. Throws a 400. */
@@ -50,20 +38,6 @@ export function prepareKind(type: ResourceType, object: GivenObject, before?: Gi
 
 export function kindProblems(type: ResourceType, object: GivenObject, before?: GivenObject): readonly Cause[] {
   return rules[storageKeyOf(type)]?.problems?.(object, before) ?? [];
-}
-
-/** Seconds that an object has left when it is deleted; `undefined` for the kinds that go at once. */
-export function graceSeconds(type: ResourceType, object: GivenObject, asked: number | undefined): number | undefined {
-  return rules[storageKeyOf(type)]?.grace?.(object, asked);
-}
-
-/** A pod on a node has the time that it says, or is given: its kubelet ends it, and then deletes it with 0. */
-function podGrace(pod: GivenObject, asked: number | undefined): number {
-  const own = valueAt(pod, ['spec', 'terminationGracePeriodSeconds']);
-  const phase = valueAt(pod, ['status', 'phase']);
-  if (!valueAt(pod, ['spec', 'nodeName']) || phase === 'Failed' || phase === 'Succeeded') return 0;
-  const seconds = asked ?? (typeof own === 'number' ? own : 30);
-  return seconds < 0 ? 1 : seconds;
 }
 
 const setAt = (object: GivenObject, path: readonly string[], value: Json | undefined): GivenObject => ({

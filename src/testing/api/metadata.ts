@@ -85,9 +85,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
   const { namespace, ...unscoped } = parsed.data as JsonObject; // it came as JSON
   const metadata = tidyMeta(type.namespaced ? { ...unscoped, namespace } : unscoped);
   if (type.custom) return readKind(type, { metadata, ...without(rest) });
-  const object = readKind(type, { metadata, ...withoutNulls(rest) });
-  const known = type.content.flatMap((field) => (object[field] === undefined ? [] : [[field, object[field]] as const]));
-  return { ...Object.fromEntries(known), metadata: object.metadata };
+  return readKind(type, { metadata, ...withoutNulls(rest) });
 }
 
 /** A built-in kind has no null: it is the same as a field that is not there. */

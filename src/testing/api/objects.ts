@@ -53,9 +53,7 @@ export interface KubernetesObject extends StoredObject {
 
 /** An object as it goes out: a list of built-in objects leaves out what its own kind says. */
 export function present(type: ResourceType, object: StoredObject): KubernetesObject {
-  // An object of a dry run has no version.
-  const shown = object.metadata.resourceVersion === '' ? withMeta(object, { resourceVersion: undefined }) : object;
-  return { kind: type.kind, apiVersion: apiVersionOf(type), ...shown };
+  return { kind: type.kind, apiVersion: apiVersionOf(type), ...object };
 }
 
 /** The object with other metadata; fields that are `undefined` go. */

@@ -4,10 +4,9 @@ import { parseJson, parseYaml } from './http.ts';
 import { isList, isObject, type Json } from './json.ts';
 import { readObject } from './metadata.ts';
 import { type GivenObject, present, type StoredObject } from './objects.ts';
-import { jsonPatch, mergePatch } from './patch.ts';
+import { jsonPatch, mergePatch, strategicMergePatch } from './patch.ts';
 import type { ResourceType } from './resource-type.ts';
 import { ApiError, badRequest, cause, invalid, notFound, notImplemented, unsupportedMediaType } from './status.ts';
-import { strategicMerge } from './strategic-merge.ts';
 
 const jsonType = 'application/json-patch+json';
 const mergeType = 'application/merge-patch+json';
@@ -61,7 +60,7 @@ export function patched(type: ResourceType, name: string, patch: Patch, before: 
     case mergeType:
       return readPatched(type, mergePatch(object, patch.content()));
     case strategicType:
-      return readPatched(type, strategicMerge(type, object, patch.content()));
+      return readPatched(type, strategicMergePatch(object, patch.content()));
     default:
       throw notImplemented(
         'server-side apply to an object that is there, because it does not track who owns which field',

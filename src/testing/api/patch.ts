@@ -1,11 +1,10 @@
-/** JSON patch and merge patch, as Kubernetes reads them. */
+/** JSON patch, merge patch and strategic merge patch, as Kubernetes reads them. */
 
 import { z } from 'zod';
 import { equal, isList, isObject, type Json, type JsonObject } from './json.ts';
-import { ApiError, badRequest } from './status.ts';
+import { ApiError, badRequest, notImplemented } from './status.ts';
 
 const operations = z.array(z.record(z.string(), z.unknown()).nullable());
-const mostOperations = 10_000;
 
 /** Kubernetes does not say why an operation does not fit the object. */
 const notApplicable = () =>
@@ -18,10 +17,6 @@ const notApplicable = () =>
 export function jsonPatch(object: JsonObject, patch: Json): Json {
   const parsed = operations.safeParse(patch);
   if (!parsed.success) throw badRequest(`the JSON patch is not a list of operations: ${z.prettifyError(parsed.error)}`);
-  if (parsed.data.length > mostOperations) {
-    const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${mostOperations}, got ${parsed.data.length}`;
-    throw new ApiError(413, 'RequestEntityTooLarge', message);
-  }
   return parsed.data.reduce((document: Json, operation) => applyOperation(document, operation ?? {}), object);
 }
 
@@ -117,7 +112,7 @@ function withField(object: JsonObject, field: string, value: Json | undefined): 
 }
 
 /** Sets a field, or removes it. */
-export function setField(object: Record<string, Json | undefined>, field: string, value: Json | undefined): void {
+function setField(object: Record<string, Json | undefined>, field: string, value: Json | undefined): void {
   // A field may be called `__proto__`.
   if (value === undefined) delete object[field];
   else Object.defineProperty(object, field, { value, enumerable: true, configurable: true, writable: true });
@@ -140,8 +135,23 @@ function merge(object: JsonObject, patch: JsonObject): JsonObject {
   return result;
 }
 
+/** A strategic merge patch is a merge patch but for lists and directives, which the kind's schema explains. Throws a 400 or 501. */
+export function strategicMergePatch(object: JsonObject, patch: Json): JsonObject {
+  if (isObject(patch) && needsSchema(patch)) {
+    throw notImplemented(
+      'lists and $-directives in a strategic merge patch, as it knows no schemas: send a JSON patch or a merge patch',
+    );
+  }
+  return mergePatch(object, patch);
+}
+
+function needsSchema(value: Json | undefined): boolean {
+  if (isList(value)) return true;
+  return isObject(value) && Object.entries(value).some(([field, inner]) => field.startsWith('$') || needsSchema(inner));
+}
+
 /** What is new has nothing that a `null` could take away. */
-export function withoutNulls(value: Json): Json {
+function withoutNulls(value: Json): Json {
   if (isList(value)) return value.map(withoutNulls);
   return isObject(value) ? merge({}, value) : value;
 }

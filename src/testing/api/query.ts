@@ -19,7 +19,6 @@ export interface ListOptions {
 }
 
 export interface WriteOptions {
-  readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly force: boolean | undefined;
 }
@@ -110,20 +109,19 @@ function watchProblems(options: ListOptions): readonly Cause[] {
   return causes;
 }
 
-/** The options of a write; `kind` is what a 422 about them calls them. */
+/** The options of a write; `kind` is what a 422 about them calls them. Throws a 422 or 501. */
 export function writeOptionsOf(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
 ): WriteOptions {
-  const dryRun = query.getAll('dryRun');
   const validation = query.get('fieldValidation') ?? '';
   const causes: Cause[] = [];
-  if (dryRun.some((value) => value !== 'All')) causes.push(cause.notSupported('dryRun', dryRun.join(), ['All']));
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
     causes.push(cause.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
   }
   const fieldManager = query.get('fieldManager') ?? '';
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', causes);
+  if (query.has('dryRun')) throw notImplemented('dryRun');
   if (validation === 'Strict') throw notImplemented('fieldValidation=Strict, because it knows no schemas');
-  return { dryRun: dryRun.length > 0, fieldManager, force: flagOf(query, 'force') };
+  return { fieldManager, force: flagOf(query, 'force') };
 }

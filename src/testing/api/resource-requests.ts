@@ -7,13 +7,12 @@ import { parseBody, type Response, writeTo } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
 import { notDoneTypes } from './not-done-types.ts';
-import { present, type StoredObject } from './objects.ts';
+import { present } from './objects.ts';
 import { patched, readPatch } from './patch-object.ts';
 import { listOptionsOf, writeOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
-import { type ResourceType, type ScalePaths, storageKeyOf } from './resource-type.ts';
-import { type Reviewer, review, reviewTypes } from './reviews.ts';
-import { scaled, scaleOf, scaleType } from './scale.ts';
+import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import { review, reviewType } from './reviews.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
 import type { ServiceAccountTokens } from './tokens.ts';
@@ -28,6 +27,8 @@ export interface Call {
   readonly mediaType: string;
   readonly body: Buffer;
   readonly user: User;
+  /** The request has a header of impersonation. */
+  readonly impersonates: boolean;
   readonly response: Response;
 }
 
@@ -48,13 +49,11 @@ const shortestWatchMs = 1_800_000;
 export class ResourceRequests {
   readonly #state: ApiState;
   readonly #tokens: ServiceAccountTokens;
-  readonly #authenticate: Reviewer['authenticate'];
   readonly #watches = new Set<Watch>();
 
-  constructor(state: ApiState, tokens: ServiceAccountTokens, authenticate: Reviewer['authenticate']) {
+  constructor(state: ApiState, tokens: ServiceAccountTokens) {
     this.#state = state;
     this.#tokens = tokens;
-    this.#authenticate = authenticate;
     state.onChange = () => this.#endWatchesOfGone();
   }
 
@@ -77,10 +76,8 @@ export class ResourceRequests {
   /** What is sent; `undefined` where a watch has begun. Throws an `ApiError`. */
   answer(call: Call): Reply | undefined {
     const { group, version, plural, namespace, name, subresource } = call.target;
-    const reviewed = reviewTypes.find(
-      (one) => one.group === group && one.version === version && one.plural === plural && !namespace,
-    );
-    if (reviewed && name === undefined) return this.#review(reviewed.kind, call);
+    const isReview = group === reviewType.group && version === reviewType.version && plural === reviewType.plural;
+    if (isReview && namespace === undefined && name === undefined) return this.#review(call);
     const type = this.#state.type(group, version, plural);
     if (!type) {
       const why = notDoneTypes.get(`${plural}.${group}`);
@@ -94,10 +91,10 @@ export class ResourceRequests {
     return subresource === undefined ? this.#object(one) : this.#subresource(one, subresource);
   }
 
-  #review(kind: string, { method, body, mediaType, user }: Call): Reply {
+  #review({ method, body, mediaType, user, impersonates }: Call): Reply {
     if (method !== 'POST') throw methodNotAllowed();
-    const reviewer = { clock: this.#state.clock, authenticate: this.#authenticate };
-    return { code: 201, body: review(kind, parseBody(body, mediaType), user, reviewer) };
+    if (impersonates) throw notImplemented('a SelfSubjectReview of a request that impersonates a user');
+    return { code: 201, body: review(parseBody(body, mediaType), user, this.#state.clock()) };
   }
 
   #collection(type: ResourceType, call: Call): Reply | undefined {
@@ -111,9 +108,9 @@ export class ResourceRequests {
         return { code: 200, body: listObjects(this.#state.store, type, namespace, options) };
       }
       case 'POST': {
-        const { dryRun } = writeOptionsOf(query, 'CreateOptions');
+        writeOptionsOf(query, 'CreateOptions');
         const given = readObject(type, parseBody(call.body, call.mediaType));
-        const object = createObject(this.#state, type, namespace, given, dryRun);
+        const object = createObject(this.#state, type, namespace, given);
         return { code: 201, body: present(type, object) };
       }
       case 'DELETE':
@@ -180,7 +177,6 @@ export class ResourceRequests {
     if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
-    if (subresource === 'scale' && type.scale) return this.#scale(call, type.scale);
     if (subresource === 'token' && storageKeyOf(type) === 'serviceaccounts.') {
       if (method !== 'POST') throw methodNotAllowed();
       const body = parseBody(call.body, call.mediaType);
@@ -191,50 +187,23 @@ export class ResourceRequests {
 
   #write(call: ObjectCall, part: Update['part']): Reply {
     const { type, name, target } = call;
-    const { change, ...options } = changeOf(call, type, (before) => before);
-    const update = { ...options, part, change };
+    const update = { ...changeOf(call), part };
     const { object, created } = updateObject(this.#state, type, target.namespace, name, update);
     return { code: created ? 201 : 200, body: present(type, object) };
   }
-
-  #scale(call: ObjectCall, paths: ScalePaths): Reply {
-    const { type, name, target, method } = call;
-    const shownAs = (object: StoredObject) => ({ code: 200, body: present(scaleType, scaleOf(paths, object)) });
-    if (method === 'GET') {
-      const object = this.#state.find(type, target.namespace, name);
-      if (!object) throw notFound(type, name);
-      return shownAs(object);
-    }
-    const { change, ...options } = changeOf(call, scaleType, (before) => before && scaleOf(paths, before));
-    const scale = (before: StoredObject | undefined) => {
-      if (!before) throw notFound(type, name);
-      return scaled(paths, before, change(before));
-    };
-    const update = { ...options, part: 'object', change: scale } as const;
-    return shownAs(updateObject(this.#state, type, target.namespace, name, update).object);
-  }
 }
 
-/** What a PUT or a PATCH makes of what `view` shows of an object. */
-function changeOf(
-  { method, query, mediaType, body, name, target, type: of }: ObjectCall,
-  type: ResourceType,
-  view: (before: StoredObject | undefined) => StoredObject | undefined,
-): Omit<Update, 'part'> {
+/** What a PUT or a PATCH makes of an object. */
+function changeOf({ method, query, mediaType, body, name, target, type }: ObjectCall): Omit<Update, 'part'> {
   if (method === 'PUT') {
-    const { dryRun } = writeOptionsOf(query, 'UpdateOptions');
+    writeOptionsOf(query, 'UpdateOptions');
     const given = readObject(type, parseBody(body, mediaType));
     checkName(type, target.namespace, name, given.metadata);
-    return { change: () => given, dryRun, uid: given.metadata.uid };
+    return { change: () => given, uid: given.metadata.uid };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
-  const options = writeOptionsOf(query, 'PatchOptions');
-  const patch = readPatch(of, mediaType, body, options);
-  return {
-    change: (before) => patched(type, name, patch, view(before)),
-    dryRun: options.dryRun,
-    mayCreate: patch.apply,
-  };
+  const patch = readPatch(type, mediaType, body, writeOptionsOf(query, 'PatchOptions'));
+  return { change: (before) => patched(type, name, patch, before), mayCreate: patch.apply };
 }
 
 const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>

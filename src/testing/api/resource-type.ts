@@ -5,14 +5,6 @@ import type { JsonObject } from './json.ts';
 /** Which names are allowed: the rules of DNS, or anything that fits into a path. */
 export type NameRule = 'subdomain' | 'label' | 'service' | 'path';
 
-/** Where the numbers of a scale subresource lie in an object. */
-export interface ScalePaths {
-  readonly specReplicas: readonly string[];
-  readonly statusReplicas: readonly string[];
-  /** A label selector, as an object or as text. */
-  readonly selector?: readonly string[];
-}
-
 /** A field that can be asked for in a field selector. */
 export interface SelectableField {
   readonly label: string;
@@ -41,19 +33,14 @@ export interface ResourceType {
   readonly statusKeepsMetadata: boolean;
   /** What a new object's status is. */
   readonly initialStatus?: JsonObject;
-  readonly scale?: ScalePaths;
   /** `metadata.generation` counts the changes of what is neither metadata nor status. */
   readonly generation: boolean;
-  /** The fields that an object of a built-in kind has beside its metadata: others are dropped. */
-  readonly content: readonly string[];
   /** A PUT creates a missing object. */
   readonly createOnUpdate: boolean;
   /** A PUT needs no `resourceVersion`. */
   readonly unconditionalUpdate: boolean;
   /** A DELETE answers with the object that was there; else with a Status. */
   readonly returnsDeleted: boolean;
-  /** Without a policy, a DELETE leaves what belongs to the object. */
-  readonly orphansDependents: boolean;
   /** All objects of a namespace can be deleted at once. */
   readonly deleteCollection: boolean;
   readonly names: NameRule;
@@ -86,11 +73,9 @@ export function resourceType(
     createOnUpdate: false,
     unconditionalUpdate: true,
     returnsDeleted: false,
-    orphansDependents: false,
     deleteCollection: true,
     names: 'subdomain',
     notDone: [],
-    content: given.status ? ['spec', 'status'] : ['spec'],
     ...given,
     fields: [
       selectable('metadata.name'),

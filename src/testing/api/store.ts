@@ -36,10 +36,6 @@ export class Collection {
     return this.#oldest;
   }
 
-  get size(): number {
-    return this.#objects.size;
-  }
-
   /** The position after the last change. */
   get end(): number {
     return this.#forgotten + this.#changes.length;
@@ -58,6 +54,12 @@ export class Collection {
   /** The keys of a namespace, in the order of a list. */
   keysIn(namespace: string): readonly string[] {
     return this.keys().filter((key) => key.startsWith(`${namespace}/`));
+  }
+
+  /** Whether a namespace has objects of this resource. */
+  hasObjectsIn(namespace: string): boolean {
+    for (const key of this.#objects.keys()) if (key.startsWith(`${namespace}/`)) return true;
+    return false;
   }
 
   /** Keys and objects as they were at a version that is not older than `oldest`. */
@@ -93,10 +95,7 @@ export class Collection {
     const before = this.#objects.get(key);
     const stored = this.#store.stamp(object);
     this.#objects.set(key, stored);
-    if (!before) {
-      this.#sorted = undefined;
-      this.#store.count(key, 1);
-    }
+    if (!before) this.#sorted = undefined;
     this.#changed({ version: this.#store.version, key, before, object: stored, deleted: false });
     return stored;
   }
@@ -108,7 +107,6 @@ export class Collection {
     const stored = this.#store.stamp(before);
     this.#objects.delete(key);
     this.#sorted = undefined;
-    this.#store.count(key, -1);
     this.#changed({ version: this.#store.version, key, before, object: stored, deleted: true });
     return stored;
   }
@@ -139,8 +137,6 @@ export class Store {
   /** How many changes of each resource are kept. */
   readonly history: number;
   readonly #collections = new Map<string, Collection>();
-  /** How many objects are in each namespace. */
-  readonly #sizes = new Map<string, number>();
   #version = 0;
   #compacted = 0;
 
@@ -159,19 +155,8 @@ export class Store {
     return found;
   }
 
-  /** How many objects are in a namespace. */
-  sizeOf(namespace: string): number {
-    return this.#sizes.get(namespace) ?? 0;
-  }
-
-  /** An object with this key has come, or gone. */
-  count(key: string, change: 1 | -1): void {
-    const slash = key.indexOf('/');
-    if (slash < 0) return;
-    const namespace = key.slice(0, slash);
-    const size = this.sizeOf(namespace) + change;
-    if (size === 0) this.#sizes.delete(namespace);
-    else this.#sizes.set(namespace, size);
+  hasObjectsIn(namespace: string): boolean {
+    return [...this.#collections.values()].some((collection) => collection.hasObjectsIn(namespace));
   }
 
   /** The object under the next version. */

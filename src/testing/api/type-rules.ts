@@ -1,5 +1,5 @@
 /** The words that the tables of built-in kinds are written in. */
-import type { ResourceType, ScalePaths, SelectableField } from './resource-type.ts';
+import type { ResourceType, SelectableField } from './resource-type.ts';
 
 type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'namespaced'>>;
 /** A kind, without its group and version. */
@@ -24,21 +24,9 @@ export const generation = { generation: true };
 export const returned = { returnsDeleted: true };
 export const strict = { unconditionalUpdate: false };
 export const created = { createOnUpdate: true };
-export const orphans = { orphansDependents: true };
 export const path = { names: 'path' } as const;
-export const content = (...fields: readonly string[]) => ({ content: fields });
-/** Numbers that the status of a new object has. */
-export const counts = (...fields: readonly string[]) => ({
-  initialStatus: Object.fromEntries(fields.map((field) => [field, 0])),
-});
 /** Fields that a field selector takes, beside the name and the namespace. */
 export const fields = (...given: readonly SelectableField[]) => ({ fields: given });
 export const short = (...shortNames: readonly string[]) => ({ shortNames });
-export const scale = (...selector: readonly string[]): { scale: ScalePaths } => ({
-  scale: {
-    specReplicas: ['spec', 'replicas'],
-    statusReplicas: ['status', 'replicas'],
-    selector: ['spec', 'selector', ...selector],
-  },
-});
-export const streams = ['attach', 'exec', 'portforward', 'proxy', 'log'];
+/** Subresources that are answered with 501. */
+export const notDone = (...subresources: readonly string[]) => ({ notDone: subresources });

@@ -31,7 +31,6 @@ export interface Update {
   /** The object as it is to be; `before` is `undefined` where there is none and one may be made. */
   readonly change: (before: StoredObject | undefined) => GivenObject;
   readonly part: 'object' | 'status';
-  readonly dryRun: boolean;
   /** The UID that the object has to have. */
   readonly uid?: string | undefined;
   /** Creates a missing object, whatever the kind's rule. */
@@ -44,13 +43,8 @@ export function createObject(
   type: ResourceType,
   namespace: string | undefined,
   given: GivenObject,
-  dryRun: boolean,
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
-  if (type.custom && state.definitionOf(type)?.metadata.deletionTimestamp !== undefined) {
-    const why = 'create not allowed while custom resource definition is terminating';
-    throw forbidden(type, given.metadata.name ?? '', why);
-  }
   const { generateName } = given.metadata;
   const name = given.metadata.name ?? (generateName && freeName(state, type, namespace, generateName)) ?? '';
   const system = state.newMeta(type);
@@ -65,8 +59,7 @@ export function createObject(
   const there = collection.get(key);
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
   const object = { ...prepared, metadata: { ...prepared.metadata, ...system, name, resourceVersion: '' } };
-  const final = afterWrite(state, type, object, dryRun);
-  return dryRun ? final : collection.put(key, final);
+  return collection.put(key, afterWrite(state, type, object));
 }
 
 /** Fields of a new object that a client may send and the server overwrites. */
@@ -93,7 +86,7 @@ export function updateObject(
       throw conflict(type, name, why);
     }
     if (uid !== undefined) throw uidConflict(type, name, uid, '');
-    return { object: createObject(state, type, namespace, given, update.dryRun), created: true };
+    return { object: createObject(state, type, namespace, given), created: true };
   }
   const given = update.change(before);
   checkName(type, namespace, name, given.metadata);
@@ -106,22 +99,19 @@ export function updateObject(
   if (equal(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
-    if (!update.dryRun) {
-      collection.delete(key);
-      afterRemoval(state, type, before);
-    }
+    collection.delete(key);
+    afterRemoval(state, type, before);
     return { object, created: false };
   }
-  const final = afterWrite(state, type, object, update.dryRun);
-  return { object: update.dryRun ? final : collection.put(key, final), created: false };
+  return { object: collection.put(key, afterWrite(state, type, object)), created: false };
 }
 
 /** The object as it is to be stored, before it is: a definition is served from now on. */
-export function afterWrite(state: ApiState, type: ResourceType, object: StoredObject, dryRun: boolean): StoredObject {
+export function afterWrite(state: ApiState, type: ResourceType, object: StoredObject): StoredObject {
   if (type !== state.definitions) return object;
   const status = established(object, timestamp(state.clock()));
   const served = { ...object, status };
-  if (!dryRun) state.define(served);
+  state.define(served);
   return served;
 }
 

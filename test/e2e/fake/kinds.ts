@@ -9,7 +9,6 @@ export interface Kind {
   readonly namespaced: boolean;
   /** It has a status subresource. */
   readonly status: boolean;
-  readonly scale: boolean;
   readonly custom: boolean;
   /** What an object holds beside its metadata. */
   readonly content: (random: Random) => JsonObject;
@@ -19,8 +18,8 @@ const text = (random: Random) => random.pick(['1', '2', 'x']);
 const base64 = (random: Random) => random.pick(['MQ==', 'Mg==']);
 const times = ['2026-01-01T00:00:00.000001Z', '2026-01-01T01:00:00.123456+01:00'];
 /** Hardly ever the same twice: who wrote the same number is a change for a real server. */
-export const other = (random: Random) => Math.floor(random.next() * 1e6);
-const plain = { namespaced: true, status: false, scale: false, custom: false };
+const other = (random: Random) => Math.floor(random.next() * 1e6);
+const plain = { namespaced: true, status: false, custom: false };
 const custom = { ...plain, custom: true };
 const condition = (random: Random) => ({
   type: random.pick(['ControlPlaneHealthy', 'Joined']),
@@ -87,7 +86,6 @@ export const kinds: readonly Kind[] = [
     plural: 'widgets',
     namespaced: false,
     status: true,
-    scale: true,
     content: (random) => ({
       spec: {
         replicas: other(random),
@@ -141,11 +139,6 @@ export const definitions = [
   definition('widgets', 'Widget', 'Cluster', {
     subresources: {
       status: {},
-      scale: {
-        specReplicasPath: '.spec.replicas',
-        statusReplicasPath: '.status.replicas',
-        labelSelectorPath: '.status.selector',
-      },
     },
   }),
   definition('gadgets', 'Gadget', 'Namespaced', {}),

@@ -9,9 +9,9 @@ export function get({ random, kind, namespace, name }: Choice): Step {
     [1, '?resourceVersion=0'],
     [1, '?resourceVersion=1'],
   ]);
-  const part = kind.status && random.chance(0.2) ? '/status' : kind.scale && random.chance(0.3) ? '/scale' : '';
+  const part = kind.status && random.chance(0.2) ? '/status' : '';
   const sent = { method: 'GET', path: `${pathOf(kind, namespace)}/${name}${part}${query}` };
-  return { make: () => sent, ...(part === '/scale' ? {} : { gives: { kind, namespace } }) };
+  return { make: () => sent, gives: { kind, namespace } };
 }
 
 const selectors = [

@@ -29,24 +29,6 @@ function odd({ random, kind, namespace, name }: Choice): Step {
     { method: 'GET', path: root, headers: { accept: 'text/html' } },
     {
       method: 'POST',
-      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-      body: {},
-      headers: { 'impersonate-user': 'jane', 'impersonate-group': 'dev' },
-    },
-    {
-      method: 'POST',
-      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-      body: {},
-      headers: { 'impersonate-user': 'system:serviceaccount:x:y' },
-    },
-    {
-      method: 'POST',
-      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-      body: {},
-      headers: { 'impersonate-group': 'dev' },
-    },
-    {
-      method: 'POST',
       path: `/api/v1/namespaces/${namespaces[0]}/serviceaccounts/${name}/token`,
       body: { spec: { expirationSeconds: random.pick([600, 599, 3600]) } },
     },

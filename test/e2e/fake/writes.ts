@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject, without } from '../../../src/testing/api/json.ts';
 import type { Random } from '../../fixtures/random.ts';
 import { type Choice, metaOf, type Step } from './choice.ts';
-import { other, pathOf } from './kinds.ts';
+import { pathOf } from './kinds.ts';
 import type { Side } from './sides.ts';
 
 const merge = 'application/merge-patch+json';
@@ -45,11 +45,6 @@ function metadata({ random, name, namespace }: Choice): JsonObject {
 export function create(choice: Choice): Step {
   const { random, kind, namespace, name } = choice;
   const gvk = { apiVersion: kind.apiVersion, kind: kind.kind };
-  const query = random.weighted([
-    [20, ''],
-    [1, '?dryRun=All'],
-    [1, '?dryRun=Some'],
-  ]);
   // What is wrong in two things is refused for either.
   const body = random.chance(0.1)
     ? {
@@ -58,7 +53,7 @@ export function create(choice: Choice): Step {
         ...(namespace === 'missing' ? gvk : {}),
       }
     : { ...gvk, metadata: metadata(choice), ...kind.content(random) };
-  const sent = { method: 'POST', path: `${pathOf(kind, namespace)}${query}`, body };
+  const sent = { method: 'POST', path: pathOf(kind, namespace), body };
   return { make: () => sent, gives: { kind, namespace } };
 }
 
@@ -84,7 +79,6 @@ export function put({ random, kind: anyKind, earlier, name }: Choice): Step | un
   };
   const content = random.chance(0.7) ? kind.content(random) : {};
   const part = kind.status && random.chance(0.3) ? '/status' : '';
-  const query = random.chance(0.05) ? '?dryRun=All' : '';
   const make = (side: Side) => {
     const object = side.answers[index];
     const body = {
@@ -92,24 +86,31 @@ export function put({ random, kind: anyKind, earlier, name }: Choice): Step | un
       ...content,
       metadata: without({ ...metaOf(object), ...change }),
     };
-    return { method: 'PUT', path: `${pathOf(kind, namespace)}/${String(metaOf(object).name)}${part}${query}`, body };
+    return { method: 'PUT', path: `${pathOf(kind, namespace)}/${String(metaOf(object).name)}${part}`, body };
   };
   return { make, gives: { kind, namespace } };
 }
 
 export function patch({ random, kind, namespace, name }: Choice): Step {
-  const part = kind.status && random.chance(0.25) ? '/status' : kind.scale && random.chance(0.3) ? '/scale' : '';
+  const part = kind.status && random.chance(0.25) ? '/status' : '';
+  const type = random.weighted([
+    [5, merge],
+    [4, jsonPatch],
+    [3, strategic],
+    [1, 'application/json'],
+  ]);
   const merged = {
     ...random.some(0.7, {
       metadata: {
         ...random.some(0.5, { labels: random.pick<Json>([null, { tier: null }, labels(random)]) }),
         ...random.some(0.3, { annotations: { note: random.pick(['1', '3', null]) } }),
-        ...random.some(0.2, { finalizers: random.pick<Json>([null, [], ['example.com/x']]) }),
+        // The fake merges no lists.
+        ...random.some(type === strategic ? 0 : 0.2, { finalizers: random.pick<Json>([null, [], ['example.com/x']]) }),
         ...random.some(0.05, { resourceVersion: '1' }),
         ...random.some(0.03, { name: 'other' }),
       },
     }),
-    ...(part === '/scale' ? { spec: { replicas: other(random) } } : kind.content(random)),
+    ...kind.content(random),
   };
   const operations = [
     random.pick<JsonObject>([
@@ -124,16 +125,9 @@ export function patch({ random, kind, namespace, name }: Choice): Step {
     ]),
     ...random.pick<readonly JsonObject[]>([[], [{ op: 'add', path: '/metadata/annotations', value: { note: '4' } }]]),
   ];
-  const type = random.weighted([
-    [5, merge],
-    [part === '/scale' ? 0 : 4, jsonPatch],
-    [3, strategic],
-    [1, 'application/json'],
-  ]);
   const body = random.chance(0.03) ? '{' : type === jsonPatch ? operations : merged;
   const query = random.weighted([
     [15, ''],
-    [1, '?dryRun=All'],
     [1, '?force=true'],
   ]);
   const sent = {
@@ -142,7 +136,7 @@ export function patch({ random, kind, namespace, name }: Choice): Step {
     body,
     headers: { 'content-type': type },
   };
-  return { make: () => sent, ...(part === '/scale' ? {} : { gives: { kind, namespace } }) };
+  return { make: () => sent, gives: { kind, namespace } };
 }
 
 export function remove({ random, kind, namespace, name, earlier }: Choice): Step {
@@ -155,7 +149,6 @@ export function remove({ random, kind, namespace, name, earlier }: Choice): Step
     [1, { propagationPolicy: 'Background' }],
     [1, { propagationPolicy: 'Sometimes' }],
     [1, { preconditions: { uid: 'other' } }],
-    [1, { dryRun: ['All'] }],
   ]);
   const make = (side: Side) => {
     const meta = from === undefined ? undefined : metaOf(side.answers[from]);

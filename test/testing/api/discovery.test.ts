@@ -79,6 +79,10 @@ describe('what this API server does not do', () => {
     ['GET', '/apis/events.k8s.io/v1/events'],
     ['GET', '/api/v1/watch/namespaces/default/configmaps'],
     ['POST', `${configMaps}?fieldValidation=Strict`],
+    ['POST', `${configMaps}?dryRun=All`],
+    ['GET', `${configMaps}?fieldSelector=metadata.name%3Da%5C%2Cb`],
+    ['POST', '/apis/authentication.k8s.io/v1/tokenreviews'],
+    ['PUT', '/apis/apps/v1/namespaces/default/deployments/d/scale'],
   ] as const;
 
   test('is a 501 that says so, never a 200', async (t) => {

@@ -84,13 +84,7 @@ describe('a field selector', () => {
       const { body } = await send('GET', `/api/v1/pods?fieldSelector=${encodeURIComponent(selector)}`);
       assert.equal(namesOf(body).join(' '), expected, selector);
     }
-    for (const selector of [
-      'spec.image=x',
-      'metadata.name',
-      'metadata.name=a=b',
-      'metadata.name=\\x',
-      'metadata.name=a\\',
-    ]) {
+    for (const selector of ['spec.image=x', 'metadata.name', 'metadata.name=a=b']) {
       const { code } = await send('GET', `/api/v1/pods?fieldSelector=${encodeURIComponent(selector)}`);
       assert.equal(code, 400, selector);
     }

@@ -80,8 +80,27 @@ describe('a merge patch', () => {
     assert.equal((await merge(`${configMaps}/a`, [])).code, 400);
     assert.equal((await merge(`${configMaps}/a`, '{')).code, 400);
     assert.equal((await merge(`${configMaps}/a?force=true`, {})).code, 422);
-    const dry = await merge(`${configMaps}/a?dryRun=All`, { data: { x: '1' } });
-    assert.deepEqual([dry.code, dry.body.data, cluster.get(configMap('a'))?.data], [200, { x: '1' }, undefined]);
+  });
+});
+
+describe('a strategic merge patch', () => {
+  test('is a merge patch where it has no lists and no directives, which are a 501', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', labels: { a: '1' } } };
+    cluster.add({ ...deployment, spec: { replicas: 1, template: { spec: { containers: [{ name: 'a' }] } } } });
+    const path = '/apis/apps/v1/namespaces/default/deployments/d';
+    const patch = (body: object) => send('PATCH', path, body, as('strategic-merge-patch+json'));
+    const { code, body } = await patch({ metadata: { labels: { a: null, b: '2' } }, spec: { replicas: 3 } });
+    assert.deepEqual([code, body.metadata.labels, body.spec.replicas], [200, { b: '2' }, 3]);
+    for (const refused of [
+      { spec: { template: { spec: { containers: [{ name: 'a', image: 'x' }] } } } },
+      { metadata: { '$setElementOrder/finalizers': 'x' } },
+    ]) {
+      const { code, body } = await patch(refused);
+      assert.equal(code, 501);
+      assert.match(body.message, /send a JSON patch or a merge patch/);
+    }
+    assert.equal(cluster.get(deployment)?.metadata.generation, 2);
   });
 });
 

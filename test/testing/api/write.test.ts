@@ -124,13 +124,6 @@ describe('a POST', () => {
     );
   });
 
-  test('with dryRun stores nothing', async (t) => {
-    const { send } = await startApi(t);
-    assert.equal((await send('POST', `${configMaps}?dryRun=All`, configMap('a'))).code, 201);
-    assert.equal((await send('GET', `${configMaps}/a`)).code, 404);
-    assert.equal((await send('POST', `${configMaps}?dryRun=Some`, configMap('a'))).code, 422);
-  });
-
   test('of a Secret makes data of stringData', async (t) => {
     const { send } = await startApi(t);
     const secret = { metadata: { name: 's' }, data: { a: 'eA==' }, stringData: { b: 'yz' } };
