@@ -140,7 +140,6 @@ export class CredentialProviders {
       throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${profileName(profile)}: ${providersClosed}`);
     }
     const access = this.#resolveAudited(profile);
-    this.#connections.sweep();
     this.#warnIgnored(profileName(profile), access);
     return RestConfig.create({
       name: profileName(profile),

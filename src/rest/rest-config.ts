@@ -219,7 +219,7 @@ export class RestConfig extends KubeConfig {
   #credential(signal: AbortSignal | undefined): Promise<Credential> {
     return abortable(async () => {
       const connection = this.#dispatcher.connection();
-      connection.hold();
+      connection.addReference();
       try {
         const credential = await connection.source.get(this.#dispatcher.log);
         this.#dispatcher.log.hasCredential(connection.source.warnings);
@@ -227,7 +227,7 @@ export class RestConfig extends KubeConfig {
       } catch (error) {
         throw this.#dispatcher.toOwnError(error);
       } finally {
-        connection.letGo();
+        connection.removeReference();
       }
     }, signal);
   }

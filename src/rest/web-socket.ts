@@ -8,7 +8,7 @@ import { originRefusal, pathRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { Connection } from './transport/connection.ts';
 import type { Destination } from './transport/destination.ts';
-import { WaitingSocket } from './transport/held-socket.ts';
+import { WaitingSocket } from './transport/waiting-socket.ts';
 import { type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
 
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];

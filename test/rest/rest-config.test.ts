@@ -146,7 +146,7 @@ describe('a lease', () => {
     assert.equal(await list(other), 3);
   });
 
-  test('that is the last is followed by idleTimeoutMs, and then everything is swept, also where nothing else happens', async (t) => {
+  test('that is the last is followed by idleTimeoutMs, and then everything is closed', async (t) => {
     const { cluster, config, providers } = await startFleet(t, { options: { idleTimeoutMs: 100 } });
     const response = await request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
     await once(response.body, 'readable');
@@ -156,24 +156,6 @@ describe('a lease', () => {
     response.body.on('error', () => undefined).destroy();
     await until(t, () => cluster.stats.openConnections === 0);
     assert.match(inspect(providers), /connections: 0, sources: 0/);
-  });
-
-  test('that is the last is followed by idleTimeoutMs, and then everything is swept, at the next call', async (t) => {
-    let now = Date.now();
-    const { cluster, plugin, providers, profile, config } = await startFleet(t, {
-      options: { clock: () => now, idleTimeoutMs: 60_000 },
-    });
-    await list(config);
-    await config.close();
-    now += 59_000;
-    const second = providers.getConfig(profile);
-    await list(second);
-    assert.equal(await plugin.runs(), 1);
-    await second.close();
-    now += 61_000;
-    providers.getConfig(profile);
-    assert.match(kept(providers), /connections: 0, sources: 0/);
-    await until(t, () => cluster.stats.openConnections <= 0);
   });
 
   // Node warns of a timer that is too long, and a warning fails the run.
@@ -201,7 +183,7 @@ describe('a lease', () => {
       await using config = providers.getConfig(profile);
       await list(config);
     }
-    assert.match(kept(providers), /connections: 0, sources: 0/);
+    await until(t, () => kept(providers).includes('connections: 0, sources: 0'));
   });
 });
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Carrier, PooledRequest } from '../transport/pool.ts';
+import type { Carrier, PooledRequest } from '../transport/pooled-request.ts';
 import type { RequestPool } from '../transport/request-pool.ts';
 import type { OutgoingRequest } from './layer.ts';
 import { type Controller, Relay } from './relay.ts';

@@ -9,8 +9,7 @@ import {
   PluginError,
   RequestError,
 } from '../../errors/index.ts';
-import { wasConnecting } from './connect-phase.ts';
-import { UnsentError } from './pooled-socket.ts';
+import { UnsentError } from './pooled-request.ts';
 
 /** What is known of the cluster when a connection fails. */
 export interface ClusterFacts extends ClusterOfError {
@@ -18,6 +17,13 @@ export interface ClusterFacts extends ClusterOfError {
   readonly hasAuthority: boolean;
   /** For messages: without its login. */
   readonly proxy?: string | undefined;
+}
+
+/** The errors that came while a connection was being opened: their codes alone do not say it. */
+const connectErrors = new WeakSet<Error>();
+
+export function markConnecting(error: Error): void {
+  connectErrors.add(error);
 }
 
 /** What a connection that breaks is called. */
@@ -76,7 +82,7 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (untrusted.has(code)) return fail('TLS_UNTRUSTED', untrustedMessage(code, cluster));
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return fail('TLS_NAME_MISMATCH', nameMessage(error));
   if (/^(ERR_SSL_|EPROTO)/.test(code)) return fail('TLS_FAILED', tlsMessage(error, code));
-  if (wasConnecting(error) && !lostCodes.has(code)) return fail(...connectFailure(error, code));
+  if (connectErrors.has(error) && !lostCodes.has(code)) return fail(...connectFailure(error, code));
   if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
   if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
     const message = `the answer is no HTTP that can be read: ${error.message}: see what stands between`;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
+import { longestMs } from '../../access/duration.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { CredentialSource } from '../../exec/credential-source.ts';
 import type { Credential, KeyPair } from '../../exec/exec-credential.ts';
@@ -10,32 +10,24 @@ import { Rejections } from '../../exec/rejections.ts';
 import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
+import type { Connector } from './connector.ts';
 import type { Destination, Impersonation } from './destination.ts';
-import { heldBy, keepUntilClosed } from './held-socket.ts';
-import { IdentityPools } from './identity-pools.ts';
-import type { PoolOptions } from './pool.ts';
+import { IdentityPools, type IdentityPoolsOptions } from './identity-pools.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { RequestPool } from './request-pool.ts';
 
-/** What one connection takes from those of all. */
 export type ConnectionOptions = ConnectionsOptions & LogOptions;
 
-export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'> {
+export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'>, IdentityPoolsOptions {
   /** Milliseconds that a connection and its credential are kept after the last reference to them. */
   readonly idleTimeoutMs: number;
   /** Treat a 403 as a 401. */
   readonly refreshOnForbidden: boolean;
   readonly metrics?: CredentialMetrics | undefined;
-  /** Milliseconds until a connection that does not stand is given up. */
-  readonly connectTimeoutMs: number;
   /** Milliseconds for a request that is not long-running. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Bytes of an answer for a generated client. */
+  /** Bytes of a response for a generated client. */
   readonly maxResponseBytes: number;
-  /** Milliseconds that the streams of an earlier certificate may go on. */
-  readonly drainTimeoutMs: number;
-  /** For tests: when a peer that says nothing is pinged, and given up. */
-  readonly liveness?: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>;
 }
 
 /** What ends with a connection. */
@@ -56,24 +48,27 @@ export class Connection {
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   readonly #pools: IdentityPools;
-  /** Requests under way, sockets that were upgraded, and configs that hold a lease. */
-  #holders = 0;
+  /** Of requests under way, upgraded sockets, and configs. */
+  #references = 0;
   /** Requests under way, wherever they are: before a credential, in a pool, on the wire. */
   readonly #requests = new Set<Endable>();
   #retiring = false;
-  #onLastLetGo: (() => void) | undefined;
+  /** Runs while there are no references. */
+  #idleTimer: NodeJS.Timeout | undefined;
+  readonly #onUnused: () => void;
   /** Why nothing goes out any more. */
   #closed: RequestError | undefined;
-  #idleSince = 0;
   readonly #options: ConnectionOptions;
   readonly #end = new AbortController();
 
+  /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
     { cluster, authorityFile, provider, impersonation = {} }: Destination,
     source: CredentialSource,
     proxy: ProxyServer | undefined,
     options: ConnectionOptions,
     log: ClusterLog,
+    onUnused: () => void,
   ) {
     this.cluster = cluster;
     this.impersonation = impersonation;
@@ -83,6 +78,7 @@ export class Connection {
     this.origin = origin;
     this.basePath = pathname;
     this.#options = options;
+    this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
     const target = { cluster, authorityFile, origin, proxy, impersonation, provider, ended: this.ended };
     this.#pools = new IdentityPools(target, options, log);
@@ -93,41 +89,40 @@ export class Connection {
     return this.#end.signal;
   }
 
-  hold(): void {
-    this.#holders += 1;
+  addReference(): void {
+    clearTimeout(this.#idleTimer);
+    this.#references += 1;
   }
 
-  letGo(): void {
-    this.#holders -= 1;
-    if (this.#holders > 0) return;
-    this.#idleSince = this.#options.clock();
-    if (!this.#retiring) return;
-    this.retire();
-    this.#onLastLetGo?.();
+  removeReference(): void {
+    this.#references -= 1;
+    if (this.#references > 0) return;
+    if (this.#retiring) this.#onUnused();
+    else this.#idleTimer = setTimeout(this.#onUnused, Math.min(this.#options.idleTimeoutMs, longestMs)).unref();
   }
 
-  /** A request begins: it holds this connection, and ends with it. */
+  /** A request begins. It ends with this connection at the latest. */
   begin(request: Endable): void {
     this.#requests.add(request);
-    this.hold();
+    this.addReference();
   }
 
   finished(request: Endable): void {
     this.#requests.delete(request);
-    this.letGo();
+    this.removeReference();
   }
 
-  /** A request has become a socket: it holds this connection until it closes, and ends with it. */
+  /** A request has become a socket, which ends with this connection at the latest. */
   keep(socket: Duplex): void {
-    this.hold();
-    keepUntilClosed(this, socket);
-  }
-
-  /** Milliseconds since the last use of this connection; 0 while it is in use. */
-  idleFor(now: number): number {
-    // After the clock was set back, that is not known any more: it begins again.
-    if (now < this.#idleSince) this.#idleSince = now;
-    return this.#holders > 0 ? 0 : now - this.#idleSince;
+    this.addReference();
+    // What an upgrade has left may have no listener.
+    socket.on('error', () => undefined);
+    const end = () => socket.destroy(new RequestError('CONFIG_CLOSED', 'the config of this WebSocket has been closed'));
+    this.ended.addEventListener('abort', end, { once: true });
+    socket.once('close', () => {
+      this.ended.removeEventListener('abort', end);
+      this.removeReference();
+    });
   }
 
   /** The pool of an identity: that of a client certificate, or without one. Throws a `RequestError` once this has been closed. */
@@ -142,9 +137,15 @@ export class Connection {
     return this.#pools.withoutIdentity();
   }
 
-  /** Opens one HTTP/1.1 connection, for a WebSocket, with the credential's certificate. */
-  webSocketConnector({ keyPair }: Credential): buildConnector.connector {
-    return heldBy(this, this.#pools.webSocketConnector(keyPair));
+  /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
+  webSocketConnector({ keyPair }: Credential): Connector {
+    const connect = this.#pools.webSocketConnector(keyPair);
+    return (options, callback) =>
+      connect(options, (...result) => {
+        const [, socket] = result;
+        if (socket) this.keep(socket);
+        callback(...result);
+      });
   }
 
   get observer(): Observer | undefined {
@@ -194,24 +195,17 @@ export class Connection {
     this.#rejections.accepted();
   }
 
-  /** It has no references, and nothing in flight. */
-  get drained(): boolean {
-    return this.#holders === 0 && this.#pools.drained;
-  }
-
-  /**
-   * Lets every request end by itself, and every socket after it; those that still wait for a credential too. `onLastLetGo` is
-   * called when nobody can ask for a credential any more.
-   */
-  retire(onLastLetGo?: () => void): void {
+  /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */
+  retire(): void {
     this.#retiring = true;
-    this.#onLastLetGo ??= onLastLetGo;
-    if (this.#holders === 0) onLastLetGo?.();
-    this.#pools.retire();
+    clearTimeout(this.#idleTimer);
+    if (this.#references === 0) this.#onUnused();
+    else this.#pools.retire();
   }
 
   /** Ends every request and every socket; nothing goes out afterwards. */
   destroy(): void {
+    clearTimeout(this.#idleTimer);
     this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
     this.#end.abort(this.#closed);
     for (const request of this.#requests) request.end(this.#closed);

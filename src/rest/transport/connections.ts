@@ -1,4 +1,3 @@
-import { longestMs } from '../../access/duration.ts';
 import { ExecCredentialSource } from '../../exec/exec-credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
 import { sourceKey } from '../../exec/plugin-call.ts';
@@ -13,15 +12,11 @@ import { parseProxy, proxyUrlFor } from './proxy.ts';
 export class Connections implements CredentialCache {
   readonly #options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
-  readonly #sources = new Map<string, { readonly source: ExecCredentialSource; users: number }>();
-  readonly #sourceOf = new Map<Connection, string>();
-  /** Given out no more, while their last requests go on. */
-  readonly #dropped = new Set<Connection>();
-  #sweepAt = Number.POSITIVE_INFINITY;
-  /** When that was set: a clock that stands before it was set back, and the wait is over. */
-  #sweepFrom = Number.NEGATIVE_INFINITY;
-  #sweepTimer: NodeJS.Timeout | undefined;
+  readonly #sources = new Map<string, ExecCredentialSource>();
+  /** All that have not ended, with those that are given out no more, while their last requests go on. */
+  readonly #live = new Set<Connection>();
   #closed = false;
+  #onLastEnd: (() => void) | undefined;
   readonly #detach: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
@@ -31,17 +26,14 @@ export class Connections implements CredentialCache {
 
   /** The cached credentials. */
   cached(): readonly CachedCredential[] {
-    return [...this.#sources.values()].map(({ source }) => source.cached);
+    return [...this.#sources.values()].map((source) => source.cached);
   }
 
   /** Drops the connections and credentials of access types; requests under way go on. */
   drop(providers: ReadonlySet<string>): void {
-    for (const connection of this.#dropped) if (connection.drained) this.#dropped.delete(connection);
     for (const [key, connection] of this.#connections) {
       if (!providers.has(connection.provider)) continue;
-      this.#connections.delete(key);
-      this.#dropSource(connection);
-      this.#dropped.add(connection);
+      this.#forget(key, connection);
       connection.retire();
     }
   }
@@ -60,10 +52,9 @@ export class Connections implements CredentialCache {
     return { connections: this.#connections.size, sources: this.#sources.size };
   }
 
-  /** The connection for a destination, held for the caller: `release` gives it back. */
+  /** The connection for a destination, with a reference to it: `release` gives it back. */
   acquire(destination: Destination, log: ClusterLog): Connection {
     const { cluster, call, supply } = destination;
-    this.sweep();
     // A supply has these connections to itself.
     const sourceId = call ? sourceKey(call) : '';
     const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
@@ -79,55 +70,24 @@ export class Connections implements CredentialCache {
       disableCompression,
     ];
     const key = JSON.stringify([...target, sourceId]);
-    let connection = this.#connections.get(key);
-    if (!connection) {
-      const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
-      const source = call ? this.#useSource(sourceId, call) : supply;
-      connection = new Connection(destination, source, proxy, this.#options, log);
-      this.#connections.set(key, connection);
-      if (call) this.#sourceOf.set(connection, sourceId);
+    const existing = this.#connections.get(key);
+    if (existing) {
+      existing.addReference();
+      return existing;
     }
-    connection.hold();
+    const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
+    const source = call ? this.#sourceOf(sourceId, call) : supply;
+    const connection: Connection = new Connection(destination, source, proxy, this.#options, log, () =>
+      this.#end(key, connection),
+    );
+    this.#connections.set(key, connection);
+    this.#live.add(connection);
+    connection.addReference();
     return connection;
   }
 
   release(connection: Connection): void {
-    connection.letGo();
-    this.#sweepBy(this.#options.clock(), this.#options.idleTimeoutMs);
-    this.sweep();
-  }
-
-  /** Drops what was not used for `idleTimeoutMs`: at the next event, else by a timer, which does not keep the process alive. */
-  sweep(): void {
-    this.#sweepNow();
-    if (this.#sweepAt === Number.POSITIVE_INFINITY || this.#sweepTimer) return;
-    const later = () => {
-      this.#sweepTimer = undefined;
-      this.sweep();
-    };
-    // A moment later than asked for: a timer may come early. A clock of the caller's may go at another pace: it is asked again.
-    this.#sweepTimer = setTimeout(later, Math.min(this.#options.idleTimeoutMs + 5, longestMs)).unref();
-  }
-
-  #sweepNow(): void {
-    const now = this.#options.clock();
-    if (now >= this.#sweepFrom && now < this.#sweepAt) return;
-    this.#sweepAt = Number.POSITIVE_INFINITY;
-    for (const [key, connection] of this.#connections) {
-      const idle = connection.idleFor(now);
-      if (idle >= this.#options.idleTimeoutMs) {
-        this.#connections.delete(key);
-        this.#dropSource(connection);
-        connection.destroy();
-      } else {
-        this.#sweepBy(now, this.#options.idleTimeoutMs - idle);
-      }
-    }
-  }
-
-  #sweepBy(now: number, ms: number): void {
-    this.#sweepAt = Math.min(this.#sweepAt, now + ms);
-    this.#sweepFrom = now;
+    connection.removeReference();
   }
 
   /** True once `close()` has been called: nothing is given out any more. */
@@ -137,45 +97,42 @@ export class Connections implements CredentialCache {
 
   /** Gives nothing out any more; requests under way go on, and what they use ends with them. Then calls `ended`. */
   retire(ended: () => void): void {
-    this.#closed = true;
-    clearTimeout(this.#sweepTimer);
-    this.#detach?.();
-    const left = new Set(this.#connections.values());
-    if (left.size === 0) ended();
-    for (const connection of this.#connections.values())
-      connection.retire(() => {
-        if (left.delete(connection) && left.size === 0) ended();
-      });
-    this.#connections.clear();
-    this.#sources.clear();
-    this.#sourceOf.clear();
+    this.#stop();
+    this.#onLastEnd = ended;
+    if (this.#live.size === 0) ended();
+    for (const connection of this.#live) connection.retire();
   }
 
   async close(): Promise<void> {
+    this.#stop();
+    for (const connection of this.#live) connection.destroy();
+    this.#live.clear();
+  }
+
+  #stop(): void {
     this.#closed = true;
-    clearTimeout(this.#sweepTimer);
     this.#detach?.();
-    const all = [...this.#connections.values(), ...this.#dropped];
-    this.#dropped.clear();
     this.#connections.clear();
     this.#sources.clear();
-    this.#sourceOf.clear();
-    for (const connection of all) connection.destroy();
   }
 
-  #useSource(id: string, call: PluginCall): ExecCredentialSource {
-    const entry = this.#sources.get(id) ?? { source: new ExecCredentialSource(call, this.#options), users: 0 };
-    entry.users += 1;
-    this.#sources.set(id, entry);
-    return entry.source;
+  #end(key: string, connection: Connection): void {
+    this.#forget(key, connection);
+    this.#live.delete(connection);
+    connection.destroy();
+    if (this.#live.size === 0) this.#onLastEnd?.();
   }
 
-  #dropSource(connection: Connection): void {
-    const id = this.#sourceOf.get(connection);
-    const entry = id === undefined ? undefined : this.#sources.get(id);
-    this.#sourceOf.delete(connection);
-    if (id === undefined || !entry) return;
-    entry.users -= 1;
-    if (entry.users === 0) this.#sources.delete(id);
+  #sourceOf(id: string, call: PluginCall): ExecCredentialSource {
+    const source = this.#sources.get(id) ?? new ExecCredentialSource(call, this.#options);
+    this.#sources.set(id, source);
+    return source;
+  }
+
+  /** Gives a connection out no more, nor its source if no other connection has it. */
+  #forget(key: string, connection: Connection): void {
+    if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    for (const { source } of this.#connections.values()) if (source === connection.source) return;
+    for (const [id, source] of this.#sources) if (source === connection.source) this.#sources.delete(id);
   }
 }

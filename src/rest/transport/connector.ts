@@ -4,7 +4,7 @@ import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { KeyPair } from '../../exec/exec-credential.ts';
-import { markConnecting } from './connect-phase.ts';
+import { markConnecting } from './connection-errors.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';

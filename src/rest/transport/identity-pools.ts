@@ -1,39 +1,35 @@
-import type { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { KeyPair } from '../../exec/exec-credential.ts';
 import { emit, type PoolChanged } from '../../observability/telemetry.ts';
 import { printable } from '../../util/printable.ts';
-import type { AuthorityFile } from './authority-file.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
-import { createConnector } from './connector.ts';
-import type { Impersonation } from './destination.ts';
-import type { PoolOptions } from './pool.ts';
+import { type Connector, createConnector } from './connector.ts';
+import type { Destination, Impersonation } from './destination.ts';
+import type { PoolOptions } from './pooled-request.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
 
 /** Where the sockets lead. */
-export interface PoolsTarget {
-  readonly cluster: ResolvedCluster;
-  /** Where its authority comes from, if from a file. */
-  readonly authorityFile: AuthorityFile | undefined;
+export interface PoolsTarget extends Pick<Destination, 'cluster' | 'authorityFile' | 'provider'> {
   readonly origin: string;
   readonly proxy: ProxyServer | undefined;
   readonly impersonation: Impersonation;
-  /** The access type, for events. */
-  readonly provider: string;
-  /** Aborted: what is being opened is given up. */
+  /** Aborted: connections that are being opened are given up. */
   readonly ended: AbortSignal;
 }
 
-export interface IdentityPoolsOptions extends Pick<LogOptions, 'logger' | 'observer'> {
-  /** Milliseconds until a connection that does not stand is given up. */
+export interface IdentityPoolsOptions {
+  /** Milliseconds that a connection may take to open. */
   readonly connectTimeoutMs: number;
   /** Milliseconds that the streams of an earlier certificate may go on. */
   readonly drainTimeoutMs: number;
-  /** For tests: when a peer that says nothing is pinged, and given up. */
+  /** For tests: when a silent peer is pinged, and given up. */
   readonly liveness?: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>;
 }
+
+/** The key of the pool without a client certificate. */
+const noCertificate = '';
 
 const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
   opened: 'was opened',
@@ -50,69 +46,52 @@ export class IdentityPools {
   readonly #target: PoolsTarget;
   /** With its current authority. */
   #cluster: ResolvedCluster;
-  readonly #options: IdentityPoolsOptions;
+  readonly #options: IdentityPoolsOptions & LogOptions;
   readonly #log: ClusterLog;
-  /** For tokens, and for requests that bring their own credential. */
-  #bare: RequestPool | undefined;
-  #certified: { readonly identity: string; readonly pool: RequestPool } | undefined;
+  /** By identity: one for tokens and for requests that bring their own credential, one for the current certificate. */
+  readonly #pools = new Map<string, RequestPool>();
   /** Pools of earlier certificates, while their last requests go on. */
   readonly #retired = new Set<RequestPool>();
 
-  constructor(target: PoolsTarget, options: IdentityPoolsOptions, log: ClusterLog) {
+  constructor(target: PoolsTarget, options: IdentityPoolsOptions & LogOptions, log: ClusterLog) {
     this.#target = target;
     this.#cluster = target.cluster;
     this.#options = options;
     this.#log = log;
   }
 
-  /**
-   * The pool of an identity, which replaces the one before. Streams of an earlier certificate end after a while, whatever has taken
-   * its place; those of a token go on.
-   */
+  /** The pool of an identity. It replaces that of the certificate before, whose streams end after a while; those of a token go on. */
   poolFor(keyPair: KeyPair | undefined): RequestPool {
     this.#followAuthority();
-    const before = this.#certified;
-    if (before && before.identity === keyPair?.identity) return before.pool;
-    if (before) this.#retire(before.pool, true);
-    this.#certified = keyPair && { identity: keyPair.identity, pool: this.#create(keyPair) };
-    return this.#certified?.pool ?? this.withoutIdentity();
+    const current = keyPair?.identity ?? noCertificate;
+    for (const identity of this.#pools.keys())
+      if (identity !== noCertificate && identity !== current) this.#retire(identity);
+    return this.#pools.get(current) ?? this.#create(keyPair);
   }
 
   /** The pool without a client certificate. It replaces nothing. */
   withoutIdentity(): RequestPool {
     this.#followAuthority();
-    this.#bare ??= this.#create(undefined);
-    return this.#bare;
+    return this.#pools.get(noCertificate) ?? this.#create(undefined);
   }
 
   /** Opens sockets that are in no pool, for HTTP/1.1. */
-  webSocketConnector(keyPair: KeyPair | undefined): buildConnector.connector {
+  webSocketConnector(keyPair: KeyPair | undefined): Connector {
     this.#followAuthority();
     return this.#connector(keyPair, false);
   }
 
-  /** No request of an earlier pool goes on. */
-  get drained(): boolean {
-    return this.#retired.size === 0;
-  }
-
   /** Lets the requests of every pool end by themselves. */
   retire(): void {
-    if (this.#bare) this.#retire(this.#bare, false);
-    if (this.#certified) this.#retire(this.#certified.pool, true);
-    this.#bare = undefined;
-    this.#certified = undefined;
+    for (const identity of this.#pools.keys()) this.#retire(identity);
   }
 
   /** Ends every request and every socket. */
   destroy(error: Error): void {
-    const pools = [this.#bare, this.#certified?.pool, ...this.#retired];
-    if (this.#bare) this.#tell('closed', false);
-    if (this.#certified) this.#tell('closed', true);
-    this.#retired.clear();
-    this.#bare = undefined;
-    this.#certified = undefined;
-    for (const pool of pools) pool?.destroy(error);
+    const pools = [...this.#pools.values(), ...this.#retired];
+    for (const identity of this.#pools.keys()) this.#report('closed', identity !== noCertificate);
+    this.#pools.clear();
+    for (const pool of pools) pool.destroy(error);
   }
 
   /** A new authority gets new pools: what stands was verified with the old one, and goes on. */
@@ -130,21 +109,27 @@ export class IdentityPools {
     // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
     const repeated = Object.values(impersonation).some((values) => values.length > 1);
     const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
-    this.#tell('opened', keyPair !== undefined);
     const { connectTimeoutMs, liveness } = this.#options;
-    return new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs, ...liveness });
+    const pool = new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs, ...liveness });
+    this.#pools.set(keyPair?.identity ?? noCertificate, pool);
+    this.#report('opened', keyPair !== undefined);
+    return pool;
   }
 
-  #connector(keyPair: KeyPair | undefined, allowH2: boolean): buildConnector.connector {
+  #connector(keyPair: KeyPair | undefined, allowH2: boolean): Connector {
     const { proxy, ended: signal } = this.#target;
     const timeoutMs = this.#options.connectTimeoutMs;
     return createConnector(this.#cluster, keyPair, proxy, { allowH2, signal, timeoutMs });
   }
 
   /** Lets a pool's requests end by themselves, for a while. */
-  #retire(pool: RequestPool, hasCertificate: boolean): void {
+  #retire(identity: string): void {
+    const pool = this.#pools.get(identity);
+    if (!pool) return;
+    const hasCertificate = identity !== noCertificate;
+    this.#pools.delete(identity);
     this.#retired.add(pool);
-    this.#tell('retired', hasCertificate);
+    this.#report('retired', hasCertificate);
     const tooLong = () =>
       pool.destroy(
         new RequestError('CONFIG_CLOSED', 'its connection was replaced, and its time to end is over: send it again'),
@@ -153,11 +138,11 @@ export class IdentityPools {
     pool.retire().then(() => {
       clearTimeout(timer);
       this.#retired.delete(pool);
-      this.#tell('closed', hasCertificate);
+      this.#report('closed', hasCertificate);
     });
   }
 
-  #tell(change: PoolChanged['change'], hasCertificate: boolean): void {
+  #report(change: PoolChanged['change'], hasCertificate: boolean): void {
     const { provider, origin } = this.#target;
     emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
     this.#log.debug(
@@ -166,7 +151,7 @@ export class IdentityPools {
   }
 
   /** Reports each socket that is opened or closed. */
-  #logged(connect: buildConnector.connector): buildConnector.connector {
+  #logged(connect: Connector): Connector {
     if (!this.#options.logger.debug) return connect;
     const { proxy } = this.#target;
     return (options, callback) =>

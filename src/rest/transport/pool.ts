@@ -6,67 +6,20 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import { backoffMs } from '../../util/backoff.ts';
 import { Cooldown } from '../../util/cooldown.ts';
+import { unbracket } from './no-proxy.ts';
+import type { PooledRequest, PoolOptions } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 import { SilentPeer } from './watchdog.ts';
-
-/** A request that a pool sends. It is undici's handler too. */
-export interface PooledRequest extends Dispatcher.DispatchHandler {
-  /** It may be silent for as long as it likes. */
-  readonly longRunning: boolean;
-  /** It is asked when it starts whether it may be sent, so it has to be written in the same turn. */
-  readonly fenced: boolean;
-  /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
-  takenBy(carrier: Carrier): void;
-  /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
-  waitsSince: number | undefined;
-  /** How many errors undici has reported to it: shows whether a request that undici did not take was at fault itself. */
-  readonly failures: number;
-  /** It never went out: there is no connection. */
-  notSent(error: Error): void;
-}
-
-/** What carries a request. */
-export interface Carrier {
-  /** It has carried an answer already. */
-  readonly proven: boolean;
-  /** It is about to be written. */
-  starts(wire: Dispatcher.DispatchController): void;
-  answered(): void;
-  attemptEnded(): void;
-}
-
-export interface PoolOptions {
-  /** Milliseconds that a socket stays open between two requests. */
-  readonly keepAliveTimeoutMs: number;
-  /** Milliseconds without a byte after which an HTTP/2 server is pinged. */
-  readonly pingIntervalMs: number;
-  /** Milliseconds without a byte after which a socket that is pinged is given up. */
-  readonly silenceMs: number;
-  /** Milliseconds until a connection that does not stand is given up. */
-  readonly connectTimeoutMs: number;
-  /** Milliseconds until an answer begins. Long-running requests have no limit. */
-  readonly headersTimeoutMs: number;
-}
-
-/** As client-go: a ping after 30 s, and 15 s for its answer. */
-export const poolDefaults: PoolOptions = {
-  keepAliveTimeoutMs: 90_000,
-  pingIntervalMs: 30_000,
-  silenceMs: 45_000,
-  connectTimeoutMs: 10_000,
-  headersTimeoutMs: 300_000,
-};
 
 /** The server takes connections, and no request on them. */
 class NoStreamError extends Error {
   readonly code = 'ERR_NO_STREAM';
 }
 
-/** Milliseconds until a server that has refused the protocol is asked again. */
-const protocolHoldMs = 600_000;
+/** Milliseconds without another dial for an offer, after one that failed: the server may not speak the protocol. */
+const offerCooldownMs = 60_000;
 /** Dials that are opened at once: a thousand would time out together. */
 const maxFreshDials = 32;
 /** Dials under way at once, with those that no longer count. */
@@ -105,9 +58,8 @@ export class Pool {
   #openedAt = Number.NEGATIVE_INFINITY;
   /** When a waiting request last got a socket that takes more than one request. */
   #progressAt = Number.NEGATIVE_INFINITY;
-  /** After dials for offers that failed. */
-  readonly #offersHeld = new Cooldown();
-  #offersFailed = 0;
+  /** After a dial for an offer that failed. */
+  readonly #offerCooldown = new Cooldown();
   #retiring = false;
   /** Why nothing goes out any more. */
   #ended: Error | undefined;
@@ -146,24 +98,14 @@ export class Pool {
     this.#dial(true);
   }
 
-  /**
-   * Sends a request where a socket is free for it, else opens one for later and gives false. Nobody waits for that one: after a
-   * dial that failed the next is held back, longer each time, and much longer where the server does not speak the protocol.
-   */
+  /** Sends a request where a socket is free for it, else dials for later requests and returns false. */
   offer(options: Dispatcher.DispatchOptions, request: PooledRequest, limit: number): boolean {
     if (this.#ended || this.#retiring) return false;
     const socket = this.#free();
     if (socket) socket.send(options, request);
-    else if (this.#dials.size === 0 && this.#open.size < limit && this.#offersHeld.left(performance.now()) === 0)
-      this.#dialOne((error) => this.#offerEnded(error));
+    else if (this.#dials.size === 0 && this.#open.size < limit && this.#offerCooldown.left(performance.now()) === 0)
+      this.#dialOne(() => this.#offerCooldown.set(performance.now(), offerCooldownMs));
     return socket !== undefined;
-  }
-
-  #offerEnded(error: Error | undefined): void {
-    this.#offersFailed = error ? this.#offersFailed + 1 : 0;
-    if (!error) return;
-    const refused = 'code' in error && /NO_APPLICATION_PROTOCOL/.test(String(error.code));
-    this.#offersHeld.set(performance.now(), refused ? protocolHoldMs : backoffMs(this.#offersFailed));
   }
 
   /** The protocol of its sockets, once there has been one. */
@@ -251,30 +193,19 @@ export class Pool {
     for (; coming < most && this.#dials.size < maxDials; coming += 1) this.#dialOne();
   }
 
-  #dialOne(tell: (error: Error | undefined) => void = () => undefined): void {
+  #dialOne(onFailure: () => void = () => undefined): void {
     const { hostname, host, protocol, port } = this.#origin;
     const dial: Dial = { startedAt: performance.now(), abandoned: false };
     this.#dials.add(dial);
-    const done = (error: Error | null, socket: Socket | null): void => {
+    this.#connect({ hostname: unbracket(hostname), host, protocol, port }, (error, socket) => {
       this.#dials.delete(dial);
-      const failure = socket ? undefined : (error ?? new Error('no connection'));
-      tell(failure);
-      if (socket) this.#add(socket);
-      else if (failure) this.#dialFailed(dial, failure);
-    };
-    let called = false;
-    const once = (...[error, socket]: Parameters<buildConnector.Callback>) => {
-      if (called) return;
-      called = true;
-      done(error, socket);
-    };
-    try {
-      // Brackets are a URL's, not a host's.
-      this.#connect({ hostname: hostname.replace(/^\[(.*)\]$/, '$1'), host, protocol, port }, once);
-    } catch (error) {
-      // Not at once: the caller that asked for the dial counts on it.
-      queueMicrotask(() => once(error instanceof Error ? error : new Error('no connection'), null));
-    }
+      if (socket) {
+        this.#add(socket);
+        return;
+      }
+      onFailure();
+      this.#dialFailed(dial, error ?? new Error('no connection'));
+    });
   }
 
   #add(connected: Socket): void {

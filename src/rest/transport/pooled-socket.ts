@@ -2,14 +2,8 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { type StreamEvents, watchSession } from './h2-session.ts';
-import type { Carrier, PooledRequest, PoolOptions } from './pool.ts';
+import { type Carrier, type PooledRequest, type PoolOptions, UnsentError } from './pooled-request.ts';
 import { watchForSilence } from './watchdog.ts';
-
-/** The connection ended before the server looked at the request: it may go out again, whatever its method. */
-export class UnsentError extends Error {
-  static readonly code = 'ERR_REQUEST_UNSENT';
-  readonly code = UnsentError.code;
-}
 
 /** Callbacks of a pool for its socket. */
 interface PooledSocketEvents {

@@ -1,5 +1,6 @@
 import type { buildConnector, Dispatcher } from 'undici';
-import { Pool, type PooledRequest, type PoolOptions, poolDefaults } from './pool.ts';
+import { Pool } from './pool.ts';
+import { type PooledRequest, type PoolOptions, poolDefaults } from './pooled-request.ts';
 
 /** Sockets for short requests, beside those for everything. */
 const maxQuickSockets = 32;
@@ -24,14 +25,10 @@ export class RequestPool {
   constructor(
     origin: string,
     createConnector: (allowH2: boolean) => buildConnector.connector,
-    {
-      allowH2,
-      quick = true,
-      ...options
-    }: { readonly allowH2: boolean; readonly quick?: boolean } & Partial<PoolOptions>,
+    { allowH2, ...options }: { readonly allowH2: boolean } & Partial<PoolOptions>,
   ) {
     const settings = { ...poolDefaults, ...options };
-    if (allowH2 && quick) this.#quick = new Pool(origin, createConnector(false), settings);
+    if (allowH2) this.#quick = new Pool(origin, createConnector(false), settings);
     // HTTP/1.1 has no pings: a peer that is silent on HTTP/2 will not answer there either.
     this.#main = new Pool(origin, createConnector(allowH2), settings, (error) => this.#quick?.abandon(error));
   }

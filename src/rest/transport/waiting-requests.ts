@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { PooledRequest } from './pool.ts';
+import type { PooledRequest } from './pooled-request.ts';
 
 /** How often the queue is checked within the time that a connection may take. */
 const looks = 4;

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { PoolOptions } from './pool.ts';
+import type { PoolOptions } from './pooled-request.ts';
 
 /** The peer of a connection no longer answers pings. */
 export class SilentPeer extends Error {

@@ -1,0 +1,56 @@
+/** What a pool, its sockets and the requests on them know of each other. */
+import type { Dispatcher } from 'undici';
+
+/** A request that a pool sends. It is undici's handler too. */
+export interface PooledRequest extends Dispatcher.DispatchHandler {
+  /** It may be silent for as long as it likes. */
+  readonly longRunning: boolean;
+  /** It is asked when it starts whether it may be sent, so it has to be written in the same turn. */
+  readonly fenced: boolean;
+  /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
+  takenBy(carrier: Carrier): void;
+  /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
+  waitsSince: number | undefined;
+  /** How many errors undici has reported to it: shows whether a request that undici did not take was at fault itself. */
+  readonly failures: number;
+  /** It never went out: there is no connection. */
+  notSent(error: Error): void;
+}
+
+/** The socket that carries a request. */
+export interface Carrier {
+  /** It has carried an answer already. */
+  readonly proven: boolean;
+  /** It is about to be written. */
+  starts(wire: Dispatcher.DispatchController): void;
+  answered(): void;
+  attemptEnded(): void;
+}
+
+export interface PoolOptions {
+  /** Milliseconds that a socket stays open between two requests. */
+  readonly keepAliveTimeoutMs: number;
+  /** Milliseconds without a byte after which an HTTP/2 server is pinged. */
+  readonly pingIntervalMs: number;
+  /** Milliseconds without a byte after which a socket that is pinged is given up. */
+  readonly silenceMs: number;
+  /** Milliseconds until a connection that does not stand is given up. */
+  readonly connectTimeoutMs: number;
+  /** Milliseconds until an answer begins. Long-running requests have no limit. */
+  readonly headersTimeoutMs: number;
+}
+
+/** As client-go: a ping after 30 s, and 15 s for its answer. */
+export const poolDefaults: PoolOptions = {
+  keepAliveTimeoutMs: 90_000,
+  pingIntervalMs: 30_000,
+  silenceMs: 45_000,
+  connectTimeoutMs: 10_000,
+  headersTimeoutMs: 300_000,
+};
+
+/** The connection ended before the server looked at the request: it may go out again, whatever its method. */
+export class UnsentError extends Error {
+  static readonly code = 'ERR_REQUEST_UNSENT';
+  readonly code = UnsentError.code;
+}
