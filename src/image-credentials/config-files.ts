@@ -36,20 +36,16 @@ export function readConfig(
       return [];
     }
   });
-  // Together with all other problems, so that one run reports everything.
-  const missing = [...names].flatMap((name): readonly Problem[] => {
-    const message = isFileName(name) ? executableProblem(join(folder, name)) : undefined;
+  const [first, ...others] = problems;
+  if (first && others.length > 0) {
+    const all = problems.map(({ message }) => ({ path: '', message }));
+    throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder ${path}`, all);
+  }
+  if (first) throw first;
+  const missing = providers.flatMap(({ name }): readonly Problem[] => {
+    const message = executableProblem(join(folder, name));
     return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
   });
-  const [first] = problems;
-  if (first && problems.length === 1 && missing.length === 0) throw first;
-  if (first) {
-    // For a folder each problem names its file.
-    const isFile = files.every(({ file }) => file === path);
-    const all = isFile ? first.problems : problems.map(({ message }) => ({ path: '', message }));
-    const where = `${isFile ? 'image credential provider config' : 'folder'} ${path}`;
-    throw new ConfigurationError('IMAGE_CONFIG_INVALID', where, [...all, ...missing]);
-  }
   if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${folder}`, missing);
   return { providers, folder, hash: `sha256:${hash.digest('hex')}` };
 }
@@ -125,15 +121,5 @@ const denied = `may not be read by the user of this process: correct its mode, o
 const wordsFor: Readonly<Record<string, string>> = {
   EACCES: denied,
   EPERM: denied,
-  EISDIR: 'is a folder',
-  ELOOP: 'leads through symbolic links in a circle',
-  ENAMETOOLONG: 'is too long for a path',
   ENOENT: 'does not exist, or is a symbolic link to what does not exist: correct the path',
-  ENOTDIR: 'leads through something that is no folder',
-  ERR_INVALID_ARG_VALUE: 'holds a NUL character, which no path can',
-  ERR_INVALID_ARG_TYPE: 'is not the path of a file or folder',
 };
-
-function isFileName(name: string): boolean {
-  return !name.includes('/') && name !== '.' && name !== '..';
-}

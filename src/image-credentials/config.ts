@@ -9,10 +9,9 @@ import { fieldPath } from '../access/field-path.ts';
 import type { EnvVar } from '../access/provider.ts';
 import { schemaProblems } from '../access/schema-problems.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
-import { isObject } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
-import { parseGoUrl } from './go-url.ts';
+import { parseImageUrl } from './image-url.ts';
 
 /** The versions of the request and the response. */
 export const providerVersions = [
@@ -99,7 +98,8 @@ type Report = (keys: readonly PropertyKey[], message: string) => void;
 
 /**
  * Reads the text of one file. `names` has the providers of earlier files; those of this file are added to it.
- * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every problem, its line and its path.
+ * Throws a `ConfigurationError` (`IMAGE_CONFIG_INVALID`) with every problem, its line and its path; first those of unknown fields and
+ * wrong types.
  */
 export function parseImageConfig(content: string, path: string, names: Set<string>): readonly ImageProvider[] {
   const invalid = (problems: readonly Problem[]) =>
@@ -111,42 +111,18 @@ export function parseImageConfig(content: string, path: string, names: Set<strin
   };
   const parsed = configSchema.safeParse(value);
   for (const { keys, message } of schemaProblems(parsed.error, { known: fieldsAt })) report(keys, message);
-  if (parsed.success && parsed.data.providers.length === 0)
-    report(['providers'], 'is empty: name at least one provider');
-  // A problem of one field does not hide the problems of others.
-  const checked = entriesOf(value).map((entry, index) => {
+  if (!parsed.success) throw invalid(problems);
+  const { providers, apiVersion } = parsed.data;
+  if (providers.length === 0) report(['providers'], 'is empty: name at least one provider');
+  const checked = providers.map((provider, index) => {
     const at = ['providers', index];
-    const { provider, faulty } = readFields(entry);
-    const reportOthers: Report = (keys, message) => {
-      if (!faulty.has(String(keys[at.length]))) report(keys, message);
-    };
-    if (provider.tokenAttributes && parsed.success && parsed.data.apiVersion !== 'kubelet.config.k8s.io/v1') {
+    if (provider.tokenAttributes && apiVersion !== 'kubelet.config.k8s.io/v1') {
       report([...at, 'tokenAttributes'], 'is known in kubelet.config.k8s.io/v1 only');
     }
-    return checkProvider(provider, at, names, reportOthers);
+    return checkProvider(provider, at, names, report);
   });
   if (problems.length > 0) throw invalid(problems);
   return checked.flatMap((provider) => provider ?? []);
-}
-
-/** The entries of `providers` that are objects. All others have been reported. */
-function entriesOf(value: unknown): readonly object[] {
-  const providers: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'providers') : undefined;
-  const entries: readonly unknown[] = Array.isArray(providers) ? providers : [];
-  return entries.map((entry) => (isObject(entry) ? entry : notAnEntry));
-}
-
-const notAnEntry = {};
-
-/** The fields of an entry that have the right type, and the names of the others, which have been reported. */
-function readFields(entry: object): { readonly provider: ParsedProvider; readonly faulty: ReadonlySet<string> } {
-  const faulty = new Set<string>();
-  const fields = Object.entries(providerSchema.shape).map(([name, schema]) => {
-    const parsed = schema.safeParse(Reflect.get(entry, name));
-    if (entry === notAnEntry || !parsed.success) faulty.add(name);
-    return [name, parsed.success ? parsed.data : schema.parse(undefined)];
-  });
-  return { provider: Object.fromEntries(fields), faulty };
 }
 
 function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
@@ -177,7 +153,7 @@ function checkProvider(
   }
   if (matchImages.length === 0) report([...at, 'matchImages'], 'is empty: name at least one pattern');
   for (const [index, pattern] of matchImages.entries()) {
-    const url = parseGoUrl(pattern);
+    const url = parseImageUrl(pattern);
     if ('problem' in url) report([...at, 'matchImages', index], `is no pattern of images: it ${url.problem}`);
   }
   for (const [index, variable] of env.entries()) {

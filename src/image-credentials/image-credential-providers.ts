@@ -10,8 +10,8 @@ import { abortable } from '../util/abortable.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
-import { parseGoUrl } from './go-url.ts';
 import { registryPath, repositoryOf } from './image-name.ts';
+import { parseImageUrl } from './image-url.ts';
 import { combine, type ImageCredential, Keyring } from './keyring.ts';
 import type { ImageCredentialMetrics } from './metrics.ts';
 import { ProviderSource } from './provider-source.ts';
@@ -168,7 +168,7 @@ export class ImageCredentialProviders {
 
   async #credentialsOf(image: string, { serviceAccount, signal }: ImageRequestOptions): Promise<ImageCredentials> {
     const account = serviceAccount === undefined ? undefined : parseServiceAccount(serviceAccount);
-    const url = parseGoUrl(image);
+    const url = parseImageUrl(image);
     const matching = 'problem' in url ? [] : this.#providers.filter((source) => source.matches(url));
     const ask = async (source: ProviderSource) => {
       try {

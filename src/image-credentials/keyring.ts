@@ -1,7 +1,7 @@
 /** Puts the answers of several providers together, as the kubelet does it. Pure. */
 
-import { type GoUrl, parseGoUrl, toBytes } from './go-url.ts';
 import { isDockerHub } from './image-name.ts';
+import { type ImageUrl, parseImageUrl } from './image-url.ts';
 import { matcherOf } from './match-image.ts';
 import type { ImageResponse } from './protocol.ts';
 
@@ -36,57 +36,35 @@ export class ImageCredential {
 }
 
 interface Entry {
-  /** The bytes of the pattern: patterns are tried in their order. */
-  readonly order: string;
-  /** What an image's path has to begin with. */
-  readonly path: string;
+  readonly matches: (image: ImageUrl) => boolean;
   readonly credential: ImageCredential;
-}
-
-interface GlobEntry extends Entry {
-  readonly matches: (image: GoUrl) => boolean;
 }
 
 /** The key of an answer that is used for Docker Hub if no other matches. */
 const hubKey = 'index.docker.io';
 
-/** The answer of one provider: read once, looked up often. */
+/** The answer of one provider. */
 export class Keyring {
-  /** Entries of one host and port. */
-  readonly #hosts = new Map<string, Entry[]>();
-  /** Entries with a `*` in their host. */
-  readonly #globs: GlobEntry[] = [];
+  readonly #entries: Entry[] = [];
   readonly #hub: ImageCredential[] = [];
   readonly #problems = new Set<string>();
 
   constructor(provider: string, auth: ImageResponse['auth']) {
     for (const [key, { username, password }] of auth) {
-      const normalized = normalizeKey(key);
-      if ('problem' in normalized) {
-        this.#problems.add(normalized.problem);
+      const read = readKey(key);
+      if ('problem' in read) {
+        this.#problems.add(read.problem);
         continue;
       }
-      const { pattern, url } = normalized;
-      const credential = new ImageCredential(provider, pattern, username, password);
-      const entry = { order: toBytes(pattern), path: url.path, credential };
-      if (pattern === hubKey) this.#hub.push(credential);
-      const host = hostOf(url);
-      if (host.includes('*')) this.#globs.push({ ...entry, matches: matcherOf(url) });
-      else {
-        const entries = this.#hosts.get(host);
-        if (entries) entries.push(entry);
-        else this.#hosts.set(host, [entry]);
-      }
+      const credential = new ImageCredential(provider, read.pattern, username, password);
+      if (read.pattern === hubKey) this.#hub.push(credential);
+      this.#entries.push({ matches: matcherOf(read.url), credential });
     }
   }
 
-  /** Entries for an image, in the order in which the provider gave them. */
-  find(image: GoUrl): readonly Entry[] {
-    const own = this.#hosts.get(hostOf(image)) ?? [];
-    return [
-      ...own.filter(({ path }) => image.path.startsWith(path)),
-      ...this.#globs.filter(({ matches }) => matches(image)),
-    ];
+  /** Credentials for an image, in the order in which the provider gave them. */
+  find(image: ImageUrl): readonly ImageCredential[] {
+    return this.#entries.filter(({ matches }) => matches(image)).map(({ credential }) => credential);
   }
 
   /** What is wrong with keys that are not URLs. They match no image, as in a kubelet. Keys are not quoted: one may contain a password. */
@@ -101,14 +79,13 @@ export class Keyring {
 }
 
 /**
- * Every credential whose pattern matches the image: patterns in descending order of their bytes, so that longer paths come
+ * Every credential whose pattern matches the image: patterns in descending order of their characters, so that longer paths come
  * before shorter ones and literal hosts before globs; for one pattern the earlier keyring first.
  */
 export function combine(image: string, keyrings: readonly Keyring[]): readonly ImageCredential[] {
-  const url = parseGoUrl(image);
-  const entries = 'problem' in url ? [] : keyrings.flatMap((keyring) => keyring.find(url));
-  const found = entries.toSorted((a, b) => compare(b.order, a.order));
-  if (found.length > 0) return found.map(({ credential }) => credential);
+  const url = parseImageUrl(image);
+  const found = 'problem' in url ? [] : keyrings.flatMap((keyring) => keyring.find(url));
+  if (found.length > 0) return found.toSorted((a, b) => compare(b.pattern, a.pattern));
   return isDockerHub(image) ? keyrings.flatMap(({ hub }) => hub) : [];
 }
 
@@ -116,36 +93,17 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function hostOf({ parts, port }: GoUrl): string {
-  return `${parts.join('.')}:${port}`;
-}
-
 /** Why a key of an answer can match no image; `undefined` if it is a URL. */
 export function keyProblem(key: string): string | undefined {
-  const normalized = normalizeKey(key);
-  return 'problem' in normalized ? normalized.problem : undefined;
+  const read = readKey(key);
+  return 'problem' in read ? read.problem : undefined;
 }
 
-/** A key without scheme, user, query and API version, or what is wrong with a key that is not a URL. */
-function normalizeKey(key: string): { readonly pattern: string; readonly url: GoUrl } | { readonly problem: string } {
-  const schemeless = key.replace(/^https?:\/\//, '');
-  const url = parseGoUrl(schemeless);
-  if ('problem' in url) return url;
-  const [, authority = '', path = ''] = /^([^/?#]*)([^?#]*)/.exec(schemeless) ?? [];
-  const decoded = decodeURIComponentOr(path);
-  const host = authority.slice(authority.lastIndexOf('@') + 1);
-  const withoutVersion = /^\/v[12]\//.test(decoded) ? decoded.slice(3) : decoded;
-  const pattern = `${host}${withoutVersion === '/' ? '' : withoutVersion}`;
-  if (pattern === schemeless) return { pattern, url };
-  // The kubelet parses the decoded text once more, so this does it too.
-  const again = parseGoUrl(pattern);
-  return 'problem' in again ? again : { pattern, url: again };
-}
-
-function decodeURIComponentOr(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+/** A key without scheme, query and API version, or what is wrong with a key that is not a URL. */
+function readKey(key: string): { readonly pattern: string; readonly url: ImageUrl } | { readonly problem: string } {
+  const [, host = '', path = ''] = /^(?:https?:\/\/)?([^/?#]*)([^?#]*)/.exec(key) ?? [];
+  const repository = path.replace(/^\/v[12]\//, '/');
+  const pattern = `${host}${repository === '/' ? '' : repository}`;
+  const url = parseImageUrl(pattern);
+  return 'problem' in url ? url : { pattern, url };
 }

@@ -1,6 +1,6 @@
 import { createGlob } from '../access/glob.ts';
 import { checkArgument, isString } from '../errors/check-argument.ts';
-import { type GoUrl, parseGoUrl } from './go-url.ts';
+import { type ImageUrl, parseImageUrl } from './image-url.ts';
 
 /**
  * Whether an image matches a pattern of `matchImages`, as in the kubelet (KEP-2133). The ports are the same. The hosts have the same
@@ -14,21 +14,19 @@ import { type GoUrl, parseGoUrl } from './go-url.ts';
 export function matchImage(pattern: string, image: string): boolean {
   checkArgument('matchImage', 'pattern', pattern, isString, 'text');
   checkArgument('matchImage', 'image', image, isString, 'text');
-  const target = parseGoUrl(image);
+  const target = parseImageUrl(image);
   return !('problem' in target) && createMatcher(pattern)(target);
 }
 
 /** Reads a pattern once, for many images. */
-export function createMatcher(pattern: string): (image: GoUrl) => boolean {
-  const url = parseGoUrl(pattern);
+export function createMatcher(pattern: string): (image: ImageUrl) => boolean {
+  const url = parseImageUrl(pattern);
   return 'problem' in url ? () => false : matcherOf(url);
 }
 
 /** The matcher of a pattern that has been parsed. */
-export function matcherOf({ port, path, parts }: GoUrl): (image: GoUrl) => boolean {
-  // In an IPv6 address in brackets a star is not a wildcard: the name of its zone may contain one.
-  const isAddress = parts[0]?.startsWith('[') ?? false;
-  const globs = parts.map((part) => (isAddress ? (text: string) => text === part : createGlob(part)));
+export function matcherOf({ port, path, parts }: ImageUrl): (image: ImageUrl) => boolean {
+  const globs = parts.map(createGlob);
   return (image) =>
     image.port === port &&
     image.parts.length === globs.length &&

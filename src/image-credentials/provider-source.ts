@@ -7,8 +7,8 @@ import { PluginError, type PluginErrorCode } from '../errors/index.ts';
 import { stoppedReason } from '../exec/plugin-call.ts';
 import { ImageCache } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
-import type { GoUrl } from './go-url.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
+import type { ImageUrl } from './image-url.ts';
 import { Keyring } from './keyring.ts';
 import { createMatcher } from './match-image.ts';
 import type { ImageRequest } from './protocol.ts';
@@ -30,7 +30,7 @@ export class ProviderSource {
   readonly provider: ImageProvider;
   readonly #path: string;
   readonly #settings: ProviderSourceOptions;
-  readonly #matchers: readonly ((image: GoUrl) => boolean)[];
+  readonly #matchers: readonly ((image: ImageUrl) => boolean)[];
   readonly #cache: ImageCache<Keyring>;
   readonly #runs: SingleFlight<Keyring>;
 
@@ -45,7 +45,7 @@ export class ProviderSource {
     );
   }
 
-  matches(image: GoUrl): boolean {
+  matches(image: ImageUrl): boolean {
     return this.#matchers.some((matcher) => matcher(image));
   }
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/rfc3339.ts';
 import { abortable } from '../util/abortable.ts';
+import { ExpiringMap } from '../util/expiring-map.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { SingleFlight } from './single-flight.ts';
 
@@ -52,9 +53,6 @@ export interface TokenOptions {
 const keptShare = 0.8;
 const longestKeptMs = 86_400_000;
 
-/** Milliseconds between two searches for tokens to remove. */
-const purgeMs = 60_000;
-
 const mintedSchema = z.union([
   z.string().min(1),
   z.object({
@@ -73,20 +71,14 @@ const mintedSchema = z.union([
   }),
 ]);
 
-interface Kept {
-  readonly token: string;
-  readonly from: number;
-  readonly until: number;
-}
-
 export class ServiceAccountTokens {
   readonly #options: TokenOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept: ExpiringMap<string>;
   readonly #minting: SingleFlight<string>;
-  #purgedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: TokenOptions) {
     this.#options = options;
+    this.#kept = new ExpiringMap(options.clock);
     this.#minting = new SingleFlight(options.clock, (fault, leftMs) =>
       fault instanceof TokenFault ? new TokenFault(fault.reason, leftMs) : fault,
     );
@@ -96,10 +88,8 @@ export class ServiceAccountTokens {
   async get(request: TokenRequest): Promise<string> {
     const { namespace, name, uid } = request.serviceAccount;
     const key = JSON.stringify([namespace, name, uid, request.audience]);
-    const now = this.#options.clock();
     const kept = this.#kept.get(key);
-    // After the clock was set back, the age of a token is not known.
-    if (kept && now >= kept.from && now < kept.until) return kept.token;
+    if (kept !== undefined) return kept;
     return this.#minting.run(key, () => this.#mint(key, request));
   }
 
@@ -117,41 +107,28 @@ export class ServiceAccountTokens {
       throw new TokenFault(`mintToken gave no { token, expirationTimestamp } for ${namespace}/${name}`);
     }
     const { token, expirationTimestamp } = typeof minted.data === 'string' ? { token: minted.data } : minted.data;
-    const now = clock();
-    this.#purge(now);
     if (expirationTimestamp && !signal.aborted) {
-      const keptMs = Math.min((expirationTimestamp.getTime() - now) * keptShare, longestKeptMs);
-      this.#kept.set(key, { token, from: now, until: now + keptMs });
+      this.#kept.set(key, token, Math.min((expirationTimestamp.getTime() - clock()) * keptShare, longestKeptMs));
     }
     return token;
-  }
-
-  #purge(now: number): void {
-    if (Math.abs(now - this.#purgedAt) < purgeMs) return;
-    this.#purgedAt = now;
-    for (const [key, { from, until }] of this.#kept) if (now < from || now >= until) this.#kept.delete(key);
   }
 
   /** What `mintToken` gives, unless it takes too long or the providers are closed. */
   async #withinLimit(mintToken: MintToken, request: TokenRequest): Promise<unknown> {
     const { timeoutMs, signal: closed } = this.#options;
     const { namespace, name } = request.serviceAccount;
-    const controller = new AbortController();
-    let fault: TokenFault | undefined;
-    const end = (reason: string) => {
-      fault = new TokenFault(`no token for ${namespace}/${name}${reason}`);
-      controller.abort(new Error(fault.reason));
-    };
-    const onClose = () => end(': the ImageCredentialProviders were closed');
-    const timer = setTimeout(() => end(` was minted within ${timeoutMs} ms`), timeoutMs);
-    closed.addEventListener('abort', onClose, { once: true });
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs);
+    const signal = AbortSignal.any([closed, late.signal]);
     try {
-      return await abortable(() => mintToken(request, { signal: controller.signal }), controller.signal);
+      return await abortable(() => mintToken(request, { signal }), signal);
     } catch (error) {
-      throw fault ?? new TokenFault(`no token for ${namespace}/${name} could be minted${reasonOf(error)}`);
+      const what = `no token for ${namespace}/${name}`;
+      if (closed.aborted) throw new TokenFault(`${what}: the ImageCredentialProviders were closed`);
+      if (late.signal.aborted) throw new TokenFault(`${what} was minted within ${timeoutMs} ms`);
+      throw new TokenFault(`${what} could be minted${reasonOf(error)}`);
     } finally {
       clearTimeout(timer);
-      closed.removeEventListener('abort', onClose);
     }
   }
 }

@@ -1,7 +1,8 @@
 import { backoffMs } from '../util/backoff.ts';
 import { Cooldown } from '../util/cooldown.ts';
+import { ExpiringMap } from '../util/expiring-map.ts';
 
-/** Milliseconds after the end of its cooldown until a failure is forgotten; also before it, where the clock was set back. */
+/** Milliseconds after the end of its cooldown until a failure is forgotten. */
 const forgetMs = 300_000;
 
 interface Failure {
@@ -18,13 +19,13 @@ export class SingleFlight<T> {
   readonly #clock: () => number;
   readonly #duringCooldown: (error: unknown, leftMs: number) => unknown;
   readonly #running = new Map<string, Promise<T>>();
-  readonly #failures = new Map<string, Failure>();
-  #forgotAt = Number.NEGATIVE_INFINITY;
+  readonly #failures: ExpiringMap<Failure>;
 
   /** `duringCooldown` makes the error for callers that ask during the cooldown. */
   constructor(clock: () => number, duringCooldown: (error: unknown, leftMs: number) => unknown) {
     this.#clock = clock;
     this.#duringCooldown = duringCooldown;
+    this.#failures = new ExpiringMap(clock);
   }
 
   /** Never throws: a failure rejects. */
@@ -51,23 +52,10 @@ export class SingleFlight<T> {
   }
 
   #fail(key: string, error: unknown): void {
-    const now = this.#clock();
-    this.#forget(now);
-    const before = this.#failures.get(key);
-    const count = before && !isOver(before, now) ? before.count + 1 : 1;
+    const count = (this.#failures.get(key)?.count ?? 0) + 1;
     const cooldown = new Cooldown();
-    cooldown.set(now, backoffMs(count));
-    this.#failures.set(key, { cooldown, error, count });
+    const ms = backoffMs(count);
+    cooldown.set(this.#clock(), ms);
+    this.#failures.set(key, { cooldown, error, count }, ms + forgetMs);
   }
-
-  /** Not at every failure, since there may be many. */
-  #forget(now: number): void {
-    if (Math.abs(now - this.#forgotAt) < forgetMs) return;
-    this.#forgotAt = now;
-    for (const [key, failure] of this.#failures) if (isOver(failure, now)) this.#failures.delete(key);
-  }
-}
-
-function isOver({ cooldown }: Failure, now: number): boolean {
-  return Math.abs(now - cooldown.until) > forgetMs;
 }

@@ -6,5 +6,5 @@
 export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors/index.ts';
 export { matchImage } from '../image-credentials/match-image.ts';
 export type { CacheKeyType, ImageRequest } from '../image-credentials/protocol.ts';
-export type { ImagePluginAnswer } from './answer.ts';
+export type { ImagePluginAnswer } from './protocol.ts';
 export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';

@@ -1,8 +1,7 @@
 import { text as readText } from 'node:stream/consumers';
 import type { ImageRequest } from '../image-credentials/protocol.ts';
-import { answerWith, hide } from '../plugin/answer.ts';
-import { encodeAnswer, type ImagePluginAnswer } from './answer.ts';
-import { readRequest } from './request.ts';
+import { answerWith, hide } from '../plugin/plugin-process.ts';
+import { encodeAnswer, type ImagePluginAnswer, readRequest } from './protocol.ts';
 
 /**
  * Runs an image credential plugin (KEP-2133): reads the request from stdin, calls `getAnswer`, and answers on stdout in the

@@ -3,8 +3,8 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import { nearest } from '../access/nearest.ts';
 import { AnswerFault, type AnswerStatus, readStatus } from '../exec/credential.ts';
 import { toRfc3339 } from '../exec/rfc3339.ts';
-import { answerWith, say } from './answer.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
+import { answerWith, say } from './plugin-process.ts';
 
 /** The answer of a plugin: a token, a client certificate with its key, or both. */
 export interface CredentialStatus {

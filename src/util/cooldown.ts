@@ -13,11 +13,6 @@ export class Cooldown {
     this.#until = 0;
   }
 
-  /** When it ends, or has ended. */
-  get until(): number {
-    return this.#until;
-  }
-
   /** Milliseconds left; 0 if it is over. */
   left(now: number): number {
     return now < this.#from || now >= this.#until ? 0 : this.#until - now;

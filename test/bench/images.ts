@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseGoUrl } from '../../src/image-credentials/go-url.ts';
+import { parseImageUrl } from '../../src/image-credentials/image-url.ts';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { createMatcher } from '../../src/image-credentials/match-image.ts';
 import { heading, median, report, time } from './report.ts';
@@ -34,7 +34,7 @@ export async function imageCredentials(): Promise<void> {
   const matchers = Array.from({ length: 1_000 }, (_, index) =>
     createMatcher(`*.dkr.ecr.region-${index}.amazonaws.com/team`),
   );
-  const image = parseGoUrl('123456.dkr.ecr.region-999.amazonaws.com/team/app');
+  const image = parseImageUrl('123456.dkr.ecr.region-999.amazonaws.com/team/app');
   if ('problem' in image) throw new Error(image.problem);
   const rounds = Array.from({ length: 21 }, () => {
     const began = performance.now();

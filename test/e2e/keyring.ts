@@ -15,12 +15,10 @@ const words = (text: string) => fc.constantFrom(...text.split('|'));
 // More of the likely ones, or hardly any key would match.
 const host = fc.oneof(
   { weight: 4, arbitrary: words('|gcr.io|index.docker.io|docker.io|a.example.dev|*.example.dev|*') },
-  words('*.*|localhost:5000|gcr.io:443|10.0.0.1|library|ubuntu|é.io|x y|%zz'),
+  words('*.*|localhost:5000|gcr.io:443|10.0.0.1|library|ubuntu|x y'),
 );
-const path = words(
-  '||/|/v1/|/v2/|/v1|/v2/app|/app|/app/|/app/one|/ap|/v1/app|/%61pp|/app?q|/app#f|//app|/app@sha|/%zz|/é|/v1//|/a%2fb',
-);
-const key = fc.tuple(words('|||https://|http://|HTTPS://|ftp://|u:p@|https://u@'), host, path);
+const path = words('||/|/v1/|/v2/|/v1|/v2/app|/app|/app/|/app/one|/ap|/v1/app|/app?q|/app#f|//app|/app@sha|/v1//');
+const key = fc.tuple(words('|||https://|http://|HTTPS://|ftp://'), host, path);
 const image = fc.tuple(host, path, words('|/app|/app/one|:tag|/team/app:1|@sha256:00'));
 const cases: fc.Arbitrary<Case> = fc
   .record({ image, keys: fc.array(fc.uniqueArray(key, { maxLength: 4, selector: String }), { maxLength: 3 }) })

@@ -77,18 +77,6 @@ describe('files and executables', () => {
     );
   });
 
-  test('one that is missing is told together with what is wrong in the file', async (t) => {
-    const { folder, binDir, load } = await setUp(t);
-    const path = join(folder, 'config.json');
-    await writeFile(path, JSON.stringify({ ...config({ ...provider, name: 'missing' }), unknown: 1 }));
-    assert.throws(
-      () => load(path),
-      (error: Error) =>
-        /unknown: is not a known field/.test(error.message) &&
-        error.message.includes(`${join(binDir, 'missing')} does not exist`),
-    );
-  });
-
   test("fromFlags takes the kubelet's own flags, both of them", async (t) => {
     const { folder, binDir } = await setUp(t);
     const path = join(folder, 'config.json');
@@ -136,7 +124,7 @@ describe('files and executables', () => {
   }
 
   test('what the file system says is said in our words, with the path', async (t) => {
-    const { folder, binDir, load } = await setUp(t);
+    const { folder, load } = await setUp(t);
     const path = (...parts: string[]) => join(folder, ...parts);
     await chmod(folder, 0o755);
     await writeFile(path('good.json'), file('p'));
@@ -148,15 +136,11 @@ describe('files and executables', () => {
       [() => load(path('secret.json')), /config .*secret\.json.*: .*may not be read by the user of this process/],
       [() => load(path('closed')), /folder .*closed: may not be read/],
       [() => load(path('closed', 'x.json')), /config .*x\.json: may not be read/],
-      [() => load(path('loop.json')), /config .*loop\.json: leads through symbolic links in a circle/],
-      [() => load(path('good.json', 'x.json')), /leads through something that is no folder/],
-      [() => load(path('a\0b')), /holds a NUL character/],
-      [() => load(path('x'.repeat(300))), /is too long for a path/],
+      [() => load(path('loop.json')), /config .*loop\.json: cannot be read \(ELOOP\)/],
       [() => load(''), /path: must be the path of the kubelet's file, .*, and is empty/],
       [from(path('closed', 'bin')), /folder of plugins .*bin: may not be read/],
-      [from(path('loop.json')), /folder of plugins .*in a circle/],
+      [from(path('loop.json')), /folder of plugins .*cannot be read \(ELOOP\)/],
       [from(path('good.json')), /folder of plugins .*good\.json: is no folder/],
-      [from(`${binDir}\0`), /holds a NUL character/],
       [from(''), /binDir: must be the path of the folder of plugins/],
       // @ts-expect-error no path
       [from(undefined), /binDir: must be the path of the folder of plugins/],
@@ -187,20 +171,7 @@ describe('files and executables', () => {
     await execa('mkfifo', [join(configs, 'f.json')]);
     assert.throws(
       () => load(configs),
-      /3 problems:\n.*d\.yml does not exist, or is a symbolic link to .*\n.*e\.yaml .*circle\n.*f\.json is neither/,
-    );
-  });
-
-  test('an executable that cannot be looked at is named', async (t) => {
-    const { folder, binDir, load } = await setUp(t);
-    await symlink('loop', join(binDir, 'loop'));
-    await symlink('gone', join(binDir, 'dangling'));
-    const names = ['loop', 'dangling', 'a\0b', 'x'.repeat(300)];
-    const path = join(folder, 'config.json');
-    await writeFile(path, JSON.stringify(config(...names.map((name) => ({ ...provider, name })))));
-    assert.throws(
-      () => load(path),
-      /4 problems:.*loop leads .*in a circle.*dangling does not exist.*NUL character.*is too long/s,
+      /3 problems:\n.*d\.yml does not exist, or is a symbolic link to .*\n.*e\.yaml .*ELOOP.*\n.*f\.json is neither/,
     );
   });
 });

@@ -28,7 +28,7 @@ const keys = [
   'docker.io/team',
   'r.example.dev',
   'r.example.dev:5000',
-  'https://u:p@r.example.dev/v2/team',
+  'https://r.example.dev/v2/team',
   'localhost',
   'localhost:5000',
   '[::1]',
@@ -42,7 +42,7 @@ describe('the keys of an answer', () => {
     ['docker.io', ['docker.io']],
     ['index.docker.io', ['docker.io']],
     ['r.example.dev', ['r.example.dev']],
-    ['r.example.dev/team', ['https://u:p@r.example.dev/v2/team', 'r.example.dev']],
+    ['r.example.dev/team', ['https://r.example.dev/v2/team', 'r.example.dev']],
     ['r.example.dev:5000', ['r.example.dev:5000']],
     ['localhost', ['localhost']],
     ['localhost:5000', ['localhost:5000']],
@@ -81,7 +81,7 @@ describe('the keys of an answer', () => {
     ['localhost/app', ['localhost']],
     ['localhost:5000/app', ['localhost:5000']],
     ['LOCALHOST/app', []],
-    ['r.example.dev/team-two/app', ['https://u:p@r.example.dev/v2/team', 'r.example.dev']],
+    ['r.example.dev/team-two/app', ['https://r.example.dev/v2/team', 'r.example.dev']],
     ['r.example.dev:443/app', []],
   ] as const) {
     test(`serve the image ${image} with what is its registry's`, () =>
@@ -106,7 +106,7 @@ describe('the keys of an answer', () => {
   const path = fc.constantFrom('', '/', '/v1/', '/v2/', '/team', '/v1/team');
 
   test('without a star serve their own host and port only, or Docker Hub by its other name', () => {
-    const key = fc.tuple(fc.constantFrom('', 'https://', 'http://', 'u@'), authority, path);
+    const key = fc.tuple(fc.constantFrom('', 'https://', 'http://'), authority, path);
     fc.assert(
       fc.property(fc.array(key, { maxLength: 4 }), authority, path, (parts, registry, tail) => {
         const users = usersFor(
@@ -117,7 +117,7 @@ describe('the keys of an answer', () => {
         const own = registry === 'index.docker.io' ? 'docker.io' : registry;
         const allowed = own === 'docker.io' ? [own, 'index.docker.io'] : [own];
         for (const name of users) {
-          const [, found = ''] = /^(?:https?:\/\/)?(?:u@)?([^/]*)/.exec(name) ?? [];
+          const [, found = ''] = /^(?:https?:\/\/)?([^/]*)/.exec(name) ?? [];
           assert.ok(allowed.includes(found), `${name} for ${registry}`);
         }
       }),
@@ -139,7 +139,7 @@ describe('the keys of an answer', () => {
     ]);
     assert.deepEqual(named, [
       [hub, 'docker.io'],
-      ['r.example.dev', 'https://u:p@r.example.dev/v2/team'],
+      ['r.example.dev', 'https://r.example.dev/v2/team'],
       ['[::1]:5000', '[::1]:5000'],
       ['localhost', 'localhost'],
     ]);

@@ -50,7 +50,7 @@ describe('a token', () => {
     assert.equal(asked.length, 2);
     await pull('gcr.io/a', { ...account, uid: 'uid-2' });
     assert.equal(asked.length, 4);
-    clock.now += 1;
+    clock.now += 2;
     await pull();
     assert.equal(asked.length, 6);
     assert.equal(Reflect.get(Object(await input('p')), 'serviceAccountToken'), 'token-5');

@@ -2,8 +2,8 @@
 import * as oidc from 'openid-client';
 import { createGlob } from '../../access/glob.ts';
 import { expiryOfJwt, timeOf } from '../../exec/jwt.ts';
-import { hide } from '../../plugin/answer.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
+import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { textField } from '../exec-config.ts';
 import { readClientKey } from './client-key.ts';
