@@ -6,7 +6,7 @@ import type { Rejections } from './rejections.ts';
 
 /** A problem with a credential that is used all the same. */
 export interface SourceWarning extends Warning {
-  readonly kind: 'refresh' | 'clock' | 'left out';
+  readonly kind: 'refresh' | 'clock';
 }
 
 /** The cluster that a credential is for: the log names it. */

@@ -57,12 +57,8 @@ export class ExecCredentialSource implements CredentialSource {
   readonly #history: RunHistory = {};
   #clockWarning: SourceWarning | undefined;
   #refreshWarning: SourceWarning | undefined;
-  /** About the profile's variables. */
-  #leftOut = noWarnings;
-  /** All of these. */
+  /** Both. */
   #warnings = noWarnings;
-  /** Counts calls of `invalidate()`: the result of a run that began before the last call is not cached. */
-  #generation = 0;
   #runs = 0;
 
   constructor(call: PluginCall, options: SourceOptions) {
@@ -131,7 +127,6 @@ export class ExecCredentialSource implements CredentialSource {
 
   /** The next request runs the plugin, also during a cooldown. */
   invalidate(): void {
-    this.#generation += 1;
     this.#current = undefined;
     this.#running = undefined;
     this.#failure = undefined;
@@ -150,7 +145,6 @@ export class ExecCredentialSource implements CredentialSource {
   }
 
   #run(reason: RunReason, asker: Asker | undefined, response?: ExecResponse): Promise<Credential> {
-    const generation = this.#generation;
     this.#runs += 1;
     const previous = {
       reason,
@@ -158,18 +152,17 @@ export class ExecCredentialSource implements CredentialSource {
       secrets: this.#secrets,
       history: this.#history,
       cluster: asker?.cluster,
-      leftOut: (names: readonly string[]) => {
-        this.#leftOut = names.map((name) => this.#leftOutWarning(name));
-      },
     };
+    // The result of a run that `invalidate()` has overtaken is not cached.
+    const isCurrent = () => this.#running === running;
     const running = runPlugin(this.#call, this.#options, previous).then(
       (credential) => {
         this.#secrets = [...credential.secrets, ...this.#secrets].slice(0, maxSecrets);
-        if (generation === this.#generation) this.#take(credential);
+        if (isCurrent()) this.#take(credential);
         return credential;
       },
       (error: unknown) => {
-        throw generation === this.#generation ? this.#fail(error) : error;
+        throw isCurrent() ? this.#fail(error) : error;
       },
     );
     // Avoids an unhandled rejection of a run whose callers have all gone.
@@ -220,14 +213,8 @@ export class ExecCredentialSource implements CredentialSource {
     this.#clockWarning = { kind: 'clock', message };
   }
 
-  #leftOutWarning(name: string): SourceWarning {
-    const why = `the process's environment has ${name}, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
-    const message = `${this.#call.origin}: the profile's variable ${name} is not given to plugin ${this.#call.exec.command}`;
-    return { kind: 'left out', key: name, message: `${message}: ${why}` };
-  }
-
   #collectWarnings(): void {
-    const all = [this.#refreshWarning, this.#clockWarning, ...this.#leftOut].filter((warning) => warning !== undefined);
+    const all = [this.#refreshWarning, this.#clockWarning].filter((warning) => warning !== undefined);
     this.#warnings = all.length === 0 ? noWarnings : all;
   }
 

@@ -2,22 +2,18 @@
  * The wire types of KEP-541: a plugin's input in `KUBERNETES_EXEC_INFO`, and its answer on stdout.
  * Pure; a fault is an `AnswerFault`, which never holds anything of the answer.
  */
-import { Lexer, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import { isObject } from '../errors/check-argument.ts';
 import { AnswerFault, Credential, checkStatus } from './credential.ts';
 
 export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
 
-/**
- * The most of an answer in YAML: characters, and words and signs. Reading it takes the time of a thousand times as much JSON,
- * most of it for each sign, and nothing else happens in this process meanwhile.
- */
-const yamlLimits = { characters: 128 * 1024, signs: 4_000 };
+/** Characters of an answer in YAML. It takes a thousand times as long to read as JSON, and nothing else happens in this process meanwhile. */
+const maxYamlLength = 128 * 1024;
 
 /** `spec.cluster`, in the names of the wire. Absent fields are left out; `server` and `config` are always there. */
 export interface ExecCluster {
@@ -64,50 +60,13 @@ export function encodeExecCredential(
     kind: 'ExecCredential',
     apiVersion,
     // v1alpha1 knew the rejected response and no cluster; its successors the other way round.
-    spec: alpha
-      ? { ...(response ? { response: bounded(response) } : {}), interactive }
-      : { ...(cluster ? { cluster } : {}), interactive },
+    spec: alpha ? { ...(response ? { response } : {}), interactive } : { ...(cluster ? { cluster } : {}), interactive },
   });
 }
 
-/** Bytes of JSON: more of a response's headers are not passed to a plugin. */
-const maxHeaderBytes = 16 * 1024;
-
-/**
- * Headers as long as there is room, the challenge first: a server must not make the input of a plugin that it shares with
- * others larger than the kernel takes. A header is passed on whole or not at all.
- */
-function bounded({ code, header }: ExecResponse): ExecResponse {
-  const isChallenge = ([name]: readonly [string, unknown]) => name.toLowerCase() === 'www-authenticate';
-  const entries = Object.entries(header).sort((one, other) => Number(isChallenge(other)) - Number(isChallenge(one)));
-  let left = maxHeaderBytes;
-  const kept = entries.filter((entry) => {
-    const size = Buffer.byteLength(JSON.stringify(entry));
-    if (size > left) return false;
-    left -= size;
-    return true;
-  });
-  return { code, header: Object.fromEntries(kept) };
-}
-
-const specSchema = z.object({
-  interactive: z.boolean().nullish(),
-  cluster: z
-    .object({
-      server: z.string().nullish(),
-      'tls-server-name': z.string().nullish(),
-      'insecure-skip-tls-verify': z.boolean().nullish(),
-      'certificate-authority-data': z.base64().nullish(),
-      'proxy-url': z.string().nullish(),
-      'disable-compression': z.boolean().nullish(),
-    })
-    .nullish(),
-});
 const answerSchema = z.object({
   apiVersion: z.string().nullish(),
   kind: z.string().nullish(),
-  // Only checked, as client-go does: what a plugin repeats of its input has to be of the right types.
-  spec: specSchema.nullish(),
   status: z
     .object({
       token: z.string().nullish(),
@@ -140,13 +99,12 @@ export function checkAnswer(
     if (fault instanceof AnswerFault) return { faults: [fault] };
     throw fault;
   }
-  const answer = answerSchema.safeParse(withTypeNames(printed));
+  const answer = answerSchema.safeParse(printed);
   if (!answer.success) return { answer: printed, faults: answer.error.issues.map(typeFault) };
   const { apiVersion, kind, status } = answer.data;
   const faults: AnswerFault[] = [];
   if (kind && kind !== 'ExecCredential') {
-    const wrong = `answered with ${mistakenKinds.has(kind) ? `the kind ${kind}` : 'another kind'} instead of ExecCredential`;
-    faults.push(new AnswerFault('ANSWER_UNPARSABLE', wrong));
+    faults.push(new AnswerFault('ANSWER_UNPARSABLE', `answered with ${printableKind(kind)} instead of ExecCredential`));
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
     const wrong =
@@ -167,26 +125,16 @@ function typeFault({ path }: z.core.$ZodIssue): AnswerFault {
   return new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not an ExecCredential object${logsElsewhere}`);
 }
 
-/** As in Go, the names of these two fields are read without regard to case. */
-function withTypeNames(answer: unknown): unknown {
-  if (!isObject(answer)) return answer;
-  const named: Record<string, unknown> = { ...answer };
-  for (const name of ['apiVersion', 'kind']) {
-    const given = Object.keys(answer).find((key) => key.toLowerCase() === name.toLowerCase());
-    if (given !== undefined) named[name] ??= Reflect.get(answer, given);
-  }
-  return named;
-}
-
 function parseAnswer(stdout: string): unknown {
   const text = stdout.replace(/^\uFEFF/, '');
   if (text.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
   // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
   const isJson = /^\s*\{/.test(text);
-  if (!isJson && isLongYaml(text)) {
-    const { characters, signs } = yamlLimits;
-    const limits = `${characters} characters or ${signs} words and signs`;
-    throw new AnswerFault('ANSWER_TOO_LARGE', `printed more YAML than ${limits}: let it answer in JSON`);
+  if (!isJson && text.length > maxYamlLength) {
+    throw new AnswerFault(
+      'ANSWER_TOO_LARGE',
+      `printed more YAML than ${maxYamlLength} characters: let it answer in JSON`,
+    );
   }
   // The parsers' own messages quote the text, so none of them is passed on.
   try {
@@ -194,13 +142,6 @@ function parseAnswer(stdout: string): unknown {
   } catch {
     throw new AnswerFault('ANSWER_UNPARSABLE', `printed something that is neither JSON nor YAML${logsElsewhere}`);
   }
-}
-
-function isLongYaml(text: string): boolean {
-  if (text.length > yamlLimits.characters) return true;
-  let signs = 0;
-  for (const _ of new Lexer().lex(text)) if (++signs > yamlLimits.signs) return true;
-  return false;
 }
 
 /** The first document. Throws anything. */
@@ -212,19 +153,11 @@ function parseYaml(text: string): unknown {
   return document?.toJS();
 }
 
-/** Kinds that are answered by mistake. */
-const mistakenKinds: ReadonlySet<string> = new Set([
-  'CertificateSigningRequest',
-  'Config',
-  'CredentialProviderResponse',
-  'List',
-  'Secret',
-  'Status',
-  'TokenRequest',
-  'TokenReview',
-]);
-
 /** What a plugin wrote in the place of a type is shown only where it is one: a mistake could put a token anywhere. */
 function printableVersion(text: string): string {
   return /^(client\.authentication\.k8s\.io\/)?v\d{1,2}((alpha|beta)\d{1,2})?$/.test(text) ? text : 'something else';
+}
+
+function printableKind(text: string): string {
+  return /^([A-Z][a-z]+){1,5}$/.test(text) && text.length <= 30 ? `the kind ${text}` : 'another kind';
 }

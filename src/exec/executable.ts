@@ -1,6 +1,7 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+/** Where a command's executable is, and whether another user could put another program in its place. */
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, readlink, stat } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { errnoOf } from '../util/errno.ts';
 
 /** Where a command's executable is, or why it cannot be run. */
@@ -35,5 +36,69 @@ async function check(path: string): Promise<Executable> {
     return { path };
   } catch {
     return { path, problem: 'not executable' };
+  }
+}
+
+const maxSymbolicLinks = 40;
+const [groupWrite, othersWrite, sticky] = [0o020, 0o002, 0o1000];
+
+/**
+ * Returns what makes an executable unsafe, or `undefined`: only root and the user of this process may be able to write the file, the
+ * folders above it and the symbolic links on the way. A read-only mount is safe with any mode: an `emptyDir` has the mode 777.
+ * Each run checks again: no time stamp changes with a mode.
+ *
+ * Rejects with the operating system's error if one of them cannot be inspected.
+ */
+export async function pluginFileProblem(path: string): Promise<string | undefined> {
+  const user = process.getuid?.();
+  // Windows has no such modes.
+  if (user === undefined) return undefined;
+  const checked = new Set<string>();
+  let current = resolve(path);
+  for (let links = 0; links <= maxSymbolicLinks; links++) {
+    let target: string | undefined;
+    for (const part of fromRoot(current)) {
+      if (checked.has(part)) continue;
+      const stats = await lstat(part);
+      const problem = problemOf(part, stats, user);
+      if (problem !== undefined && !(await isReadOnly(stats.isSymbolicLink() ? dirname(part) : part))) return problem;
+      if (stats.isSymbolicLink()) {
+        target = join(resolve(dirname(part), await readlink(part)), current.slice(part.length));
+        break;
+      }
+      checked.add(part);
+    }
+    if (target === undefined) return undefined;
+    current = target;
+  }
+  return `${path} is behind too many symbolic links`;
+}
+
+/** Who else could write a file, a folder or a symbolic link, by its owner and mode. */
+function problemOf(path: string, stats: Stats, user: number): string | undefined {
+  const { uid, gid, mode } = stats;
+  if (uid !== 0 && uid !== user) {
+    return `${path} belongs to the user ${uid}, who is neither root nor the user of this process`;
+  }
+  // A symbolic link's mode means nothing. In a folder such as /tmp users cannot replace each other's files.
+  if (stats.isSymbolicLink() || (stats.isDirectory() && (mode & sticky) !== 0)) return undefined;
+  if ((mode & othersWrite) !== 0) return `${path} can be written by everybody`;
+  return (mode & groupWrite) === 0 ? undefined : `${path} can be written by the group ${gid}`;
+}
+
+/** Whether it lies on a read-only mount. */
+async function isReadOnly(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => false,
+    (error: unknown) => errnoOf(error) === 'EROFS',
+  );
+}
+
+/** `/`, `/a`, `/a/b` of `/a/b`. */
+function fromRoot(path: string): readonly string[] {
+  const parts: string[] = [];
+  for (let part = path; ; part = dirname(part)) {
+    parts.unshift(part);
+    if (part === dirname(part)) return parts;
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Runs one plugin once: its input goes in, a checked Credential comes out, anything else is a PluginError.
+ * Where a plugin is started: runs one plugin once. its input goes in, a checked Credential comes out, anything else is a PluginError.
  * It must not know of caches, requests or connections.
  */
+import { isatty } from 'node:tty';
 import { type ClusterOfError, PluginError } from '../errors/index.ts';
 import { emit, type RunEnd, type RunReason, stateOf } from '../observability/telemetry.ts';
 import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
@@ -13,11 +14,9 @@ import {
   encodeExecCredential,
   maxAnswerBytes,
 } from './exec-credential.ts';
-import { readAnswer, shownStderr } from './plugin-answer.ts';
-import { failure, fieldsOf, lineOf, type PluginCall, type PluginOptions, toPluginError } from './plugin-call.ts';
+import { environmentOf, fieldsOf, inputProblem, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
 import { runExecutable } from './plugin-executable.ts';
-import { environmentOf, inputProblem } from './plugin-input.ts';
-import { alone, decideInteraction } from './plugin-terminal.ts';
+import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcome.ts';
 import type { Ended } from './process.ts';
 import { type RunHistory, withinRunLimit } from './run-limit.ts';
 
@@ -32,8 +31,6 @@ export interface Previous {
   readonly history: RunHistory;
   /** The cluster that asked for it, for the log. */
   readonly cluster?: ClusterOfError | undefined;
-  /** Receives the profile's variables that the plugin does not get, because the process's environment has them. */
-  readonly leftOut?: (names: readonly string[]) => void;
   /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */
   readonly ended?: (ended: Ended) => void;
 }
@@ -54,6 +51,31 @@ export async function runPlugin(
   } catch (error) {
     throw toPluginError(call, error, signal);
   }
+}
+
+/** KEP-541: whether the plugin gets the terminal. Decided for each run. */
+function decideInteraction(call: PluginCall): boolean {
+  const { interactiveMode } = call.exec;
+  if (interactiveMode === 'Never') return false;
+  const terminal = isatty(0);
+  if (interactiveMode === 'Always' && !terminal) {
+    const advice = 'run this program in a terminal, or configure a plugin that needs none';
+    throw failure(
+      call,
+      'PLUGIN_NO_TERMINAL',
+      `wants a terminal (interactiveMode Always), and stdin is none: ${advice}`,
+    );
+  }
+  return terminal;
+}
+
+let lastPrompt: Promise<unknown> = Promise.resolve();
+
+/** Two plugins must never prompt on the terminal at the same time. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lastPrompt.then(work);
+  lastPrompt = turn.catch(() => undefined);
+  return turn;
 }
 
 let lastRunId = 0;
@@ -127,7 +149,7 @@ async function run(
   const { response } = previous;
   const execInfo = encodeExecCredential(exec.apiVersion, { interactive, cluster, response });
   const { environment: given, leftOut } = environmentOf(exec, options.cleanEnvironment);
-  previous.leftOut?.(leftOut);
+  warnOfLeftOut(call, options, previous, leftOut);
   const environment = { ...given, KUBERNETES_EXEC_INFO: execInfo };
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
@@ -152,6 +174,21 @@ async function run(
     log(stderr);
     throw error;
   }
+}
+
+/** The profile's variables that the plugin does not get, because the process's environment has them. */
+function warnOfLeftOut(
+  call: PluginCall,
+  { warnings }: PluginOptions,
+  { cluster }: Previous,
+  names: readonly string[],
+): void {
+  const subject = { name: lineOf(call, cluster, ''), fields: fieldsOf(call, cluster) };
+  const found = names.map((name) => {
+    const why = `the process's environment has it, and profileSourcedEnvVarsPolicy is AppendIfNotExists`;
+    return { key: name, message: lineOf(call, cluster, `is not given the profile's variable ${name}: ${why}`) };
+  });
+  warnings.set(subject, 'left out', found);
 }
 
 /** The secrets that the plugin was given, and may print. */

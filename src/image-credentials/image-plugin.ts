@@ -4,10 +4,9 @@
  */
 
 import { maxAnswerBytes } from '../exec/exec-credential.ts';
-import { readAnswer, shownStderr } from '../exec/plugin-answer.ts';
-import { type Plugin, type PluginOptions, toPluginError } from '../exec/plugin-call.ts';
+import { environmentOf, type Plugin, type PluginOptions } from '../exec/plugin-call.ts';
 import { runExecutable } from '../exec/plugin-executable.ts';
-import { environmentOf } from '../exec/plugin-input.ts';
+import { readAnswer, shownStderr, toPluginError } from '../exec/plugin-outcome.ts';
 import type { Ended } from '../exec/process.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
 import { callSafely } from '../observability/callbacks.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { PluginError, type PluginErrorCode } from '../errors/index.ts';
-import { stoppedReason } from '../exec/plugin-call.ts';
+import { stoppedReason } from '../exec/plugin-outcome.ts';
 import { ImageCache } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';

@@ -79,6 +79,8 @@ const rules = {
   alpha: 'v1alpha1 is taken',
   yaml: 'the rarities of YAML are read as the library reads them',
   broken: 'a block of PEM that is broken or has headers is an error',
+  spec: 'the spec that an answer repeats is not read',
+  names: 'apiVersion and kind are read in these letters only',
   called: 'a certificate may have its other names in PEM, and a byte order mark before it',
 };
 /** Where we refuse what client-go takes: our message, and the rule. */
@@ -86,9 +88,11 @@ const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/server: (is not an|must not have a query|holds a user)/, rules.server],
   [/is an integer beyond 2\^53/, rules.integer],
   [/status\.token" of the wrong type/, rules.yaml],
+  [/^ANSWER_WRONG_VERSION: answered without apiVersion/, rules.names],
 ];
 /** Where we take what client-go refuses: its message, and the rule. */
 const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
+  [/cannot unmarshal .* Go (struct field \w+\.spec|value of type .*Spec)/, rules.spec],
   [/exec plugin: invalid apiVersion ".*\/v1alpha1"/, rules.alpha],
   [/yaml: (found incompatible YAML document|invalid map key|line \d+: found (a tab )?character)/, rules.yaml],
   [/cannot unmarshal number into Go struct field ExecCredentialStatus\.status\.token/, rules.yaml],

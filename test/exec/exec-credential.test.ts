@@ -81,38 +81,6 @@ describe('what a plugin is told', () => {
   });
 });
 
-describe('the response that a v1alpha1 plugin is told of', () => {
-  const told = (header: Record<string, string[]>) => {
-    const spec = { interactive: false, response: { code: 401, header } };
-    const text = encodeExecCredential('client.authentication.k8s.io/v1alpha1', spec);
-    return { size: Buffer.byteLength(text), header: JSON.parse(text).spec.response.header };
-  };
-  const challenge = { 'WWW-Authenticate': ['Bearer realm="x"'] };
-
-  test('has the challenge first, and other headers while there is room, each whole or not at all', () => {
-    const big = { 'x-big': ['é'.repeat(9_000)] };
-    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`x-${i}`, ['v'.repeat(50)]]));
-    for (const [given, expected] of [
-      [
-        { a: ['b'], ...challenge },
-        { ...challenge, a: ['b'] },
-      ],
-      [
-        { ...big, a: ['b'], ...challenge },
-        { ...challenge, a: ['b'] },
-      ],
-      [{ 'www-authenticate': ['x'.repeat(200_000)], a: ['b'] }, { a: ['b'] }],
-      [{ a: new Array(100_000).fill('b') }, {}],
-    ] as const) {
-      assert.deepEqual(told(structuredClone<Record<string, string[]>>(given as never)).header, expected); // readonly
-    }
-    const { header, size } = told({ ...many, ...challenge });
-    assert.ok(size < 24_000, String(size));
-    assert.deepEqual(header['WWW-Authenticate'], challenge['WWW-Authenticate']);
-    assert.ok(Object.keys(header).length > 100);
-  });
-});
-
 describe('what a plugin answers', () => {
   test('is read from JSON of 1 MiB, and from as much YAML as can be read at once', () => {
     const token = 'x'.repeat(900_000);
@@ -123,19 +91,7 @@ describe('what a plugin answers', () => {
     const pair = `  clientCertificateData: |\n${block(chain)}\n  clientKeyData: |\n${block(keyPair.key)}\n`;
     assert.equal(decode(yaml(pair)).keyPair?.certificate, chain);
     assert.equal(decode(yaml(`x: ${'x'.repeat(100_000)}`)).authorization, 'Bearer t');
-    for (const [what, more] of [
-      // Each would take seconds to read.
-      ['a long text', `x: ${'x'.repeat(200_000)}`],
-      ['lists', `x:\n${'- b\n'.repeat(30_000)}`],
-      ['flows', `x: ${'['.repeat(60_000)}${']'.repeat(60_000)}`],
-      ['fields', Array.from({ length: 5_000 }, (_, i) => `k${i}: v`).join('\n')],
-      ['documents', '---\n'.repeat(20_000)],
-      ['comments', '# x\n'.repeat(20_000)],
-      ['anchors and aliases', `x:\n${Array.from({ length: 3_000 }, (_, i) => ` - &a${i} x\n - *a${i}`).join('\n')}`],
-      ['empty lines', `x:${'\n'.repeat(100_000)} y`],
-    ] as const) {
-      assert.throws(() => decode(yaml(more)), { code: 'ANSWER_TOO_LARGE' }, what);
-    }
+    assert.throws(() => decode(yaml(`x: ${'x'.repeat(200_000)}`)), { code: 'ANSWER_TOO_LARGE' });
   });
 
   test('is a token, or a certificate with its key, or both', () => {
@@ -206,7 +162,6 @@ describe('what a plugin answers', () => {
     ['a token that is a number', answer({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
     ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
-    ['a spec with other types', answer({ token: secret }, { spec: { interactive: 'x' } }), 'ANSWER_FIELD_INVALID'],
     [
       'an expiry that is no RFC 3339 time',
       answer({ token: secret, expirationTimestamp: '2030-01-01' }),

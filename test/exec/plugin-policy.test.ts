@@ -4,8 +4,8 @@ import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
-import { pluginFileProblem } from '../../src/exec/plugin-file.ts';
-import { permissionFor } from '../../src/exec/plugin-policy.ts';
+import { pluginFileProblem } from '../../src/exec/executable.ts';
+import { permissionFor } from '../../src/exec/plugin-executable.ts';
 import {
   ConfigurationError,
   CredentialProviders,
@@ -186,7 +186,7 @@ describe('a plugin that somebody else can replace', () => {
   test('is none on a read-only mount, whatever its mode', async (t) => {
     const { folder, file } = await plugin(t);
     await chmod(join(folder, 'a'), 0o777);
-    const look = `import { pluginFileProblem } from '${new URL('../../src/exec/plugin-file.ts', import.meta.url)}';
+    const look = `import { pluginFileProblem } from '${new URL('../../src/exec/executable.ts', import.meta.url)}';
       console.log(await pluginFileProblem('${file}'));`;
     const mount = `mount --bind '${folder}/a' '${folder}/a' && mount -o remount,ro,bind '${folder}/a' &&`;
     const unshare = ['--user', '--map-root-user', '--mount', 'sh', '-c'];

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
-import { startProblem } from '../../src/exec/start-problem.ts';
+import { startProblem } from '../../src/exec/plugin-outcome.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
 import { startCluster } from '../fixtures/fleet.ts';

@@ -5,8 +5,6 @@ import { CredentialProviders, type Logger } from '../../src/index.ts';
 import { WarningLimiter } from '../../src/observability/warning-limiter.ts';
 import type { FakeCluster, PluginAnswer } from '../../src/testing/index.ts';
 import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
-import { envsExtension } from '../fixtures/resolving.ts';
-import { setEnvironment } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 /** Keeps every line of a log. */
@@ -28,7 +26,6 @@ class Lines implements Logger {
 
 const start = Date.UTC(2030, 0);
 const token: PluginAnswer = { token: 'token-1' };
-const ownVariable = 'TROUBLES_TEST_PROJECT';
 
 /** Two clusters that share one plugin's credential, and a clock that the test moves. */
 async function startPair(t: TestContext) {
@@ -157,19 +154,6 @@ const kinds: Readonly<Record<string, Kind>> = {
       delete more.extensions;
     },
     warning: /extensions\[0\] is not applied: "example\.dev\/other" is not an extension that this library reads/,
-  },
-  "a variable of the profile's that the environment has already": {
-    comes: ({ more, configs }, t) => {
-      more.extensions = [{ name: envsExtension, extension: { [ownVariable]: 'theirs' } }];
-      setEnvironment(t, { [ownVariable]: 'ours' });
-      configs()[0]?.invalidate();
-    },
-    passes: ({ configs }, t) => {
-      setEnvironment(t, { [ownVariable]: undefined });
-      configs()[0]?.invalidate();
-    },
-    warning:
-      /variable TROUBLES_TEST_PROJECT is not given to plugin .*: the process's environment has TROUBLES_TEST_PROJECT/,
   },
 };
 

@@ -1,7 +1,6 @@
 /** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import { findExecutable } from '../../exec/executable.ts';
-import { pluginFileProblem } from '../../exec/plugin-file.ts';
+import { findExecutable, pluginFileProblem } from '../../exec/executable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { readSource } from '../input.ts';

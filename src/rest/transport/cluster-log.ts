@@ -80,7 +80,7 @@ export class ClusterLog implements Asker {
   hasCredential(found: readonly SourceWarning[]): void {
     const { warnings } = this.#options;
     warnings.clear(this.#subject, 'credential', this.#line('there is a credential again'));
-    for (const kind of ['refresh', 'clock', 'left out'] as const) {
+    for (const kind of ['refresh', 'clock'] as const) {
       const ofKind = found.length === 0 ? [] : found.filter((warning) => warning.kind === kind);
       if (ofKind.length === 0) warnings.clear(this.#subject, kind);
       else warnings.set(this.#subject, kind, ofKind.map(this.#withName));
