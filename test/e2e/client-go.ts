@@ -93,6 +93,7 @@ const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
 /** Where we take what client-go refuses: its message, and the rule. */
 const lenience: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/cannot unmarshal .* Go (struct field \w+\.spec|value of type .*Spec)/, rules.spec],
+  [/couldn't get version\/kind; json parse error/, rules.names],
   [/exec plugin: invalid apiVersion ".*\/v1alpha1"/, rules.alpha],
   [/yaml: (found incompatible YAML document|invalid map key|line \d+: found (a tab )?character)/, rules.yaml],
   [/cannot unmarshal number into Go struct field ExecCredentialStatus\.status\.token/, rules.yaml],
