@@ -9,7 +9,7 @@ import { redact } from '../redaction/redact.ts';
 import { errnoOf } from '../util/errno.ts';
 import { type ExecutableProblem, findExecutable, pluginFileProblem } from './executable.ts';
 import { fieldsOf, lineOf, type Plugin, type PluginOptions } from './plugin-call.ts';
-import { failure, isPassing, stoppedReason } from './plugin-outcome.ts';
+import { failure, isPassing } from './plugin-outcome.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function runExecutable(
 ): Promise<Ended> {
   const { command } = plugin.exec;
   const { stop } = settings;
-  if (stop.aborted) throw failure(plugin, 'PLUGIN_STOPPED', stoppedReason);
+  stop.throwIfAborted();
   const searchPath = process.env.PATH ?? '';
   const permission = await permissionFor(options.pluginPolicy, command, searchPath);
   if ('refusal' in permission) throw failure(plugin, 'PLUGIN_NOT_ALLOWED', `may not be run: ${permission.refusal}`);
@@ -32,7 +32,7 @@ export async function runExecutable(
   const ended = permission.digests
     ? await runPinned(plugin, executable.path, permission.digests, settings)
     : await runProcess(executable.path, settings);
-  if (stop.aborted) throw failure(plugin, 'PLUGIN_STOPPED', stoppedReason);
+  stop.throwIfAborted();
   return ended;
 }
 

@@ -46,18 +46,6 @@ export interface ProcessOptions {
 /** The fourth file that a process inherits. To execute it is to execute the file that was opened. */
 const inheritedFile = '/proc/self/fd/3';
 
-const notStarted: Ended = {
-  stdout: '',
-  stderr: '',
-  stderrBytes: 0,
-  stderrCut: false,
-  tooLarge: false,
-  timedOut: false,
-  startError: undefined,
-  exitCode: undefined,
-  signal: 'SIGKILL',
-};
-
 let isLoaded = false;
 
 /** Not at start-up: it takes as long to load as a small plugin to answer. */
@@ -69,7 +57,7 @@ async function loadExeca(): Promise<typeof import('execa')> {
   return loaded;
 }
 
-/** If `stop` is aborted already, starts nothing and returns an end without an exit code. */
+/** Rejects with the reason of `stop` if it is aborted before the start, and with nothing else. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop, descriptor } = options;
   const interactive = timeoutMs === undefined;
@@ -100,7 +88,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   } as const satisfies Options;
   const { execa } = await loadExeca();
   // It may have been closed meanwhile: nothing starts after that.
-  if (stop.aborted) return notStarted;
+  stop.throwIfAborted();
   const child = execa(descriptor === undefined ? path : inheritedFile, args, settings);
   const ended = killAtExit(child);
   let stderr = Buffer.alloc(0);

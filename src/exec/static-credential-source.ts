@@ -28,8 +28,6 @@ export class StaticCredentialSource implements CredentialSource {
   /** The secrets of the credential before: a server may still repeat them. */
   #before: readonly string[] = [];
   #reading: Promise<Credential> | undefined;
-  /** Counts calls of `invalidate()`: what was being read before the last call is not used. */
-  #generation = 0;
   #warnings = noWarnings;
   /** While this lasts, files are not read again. */
   readonly #fresh = new Cooldown();
@@ -95,7 +93,6 @@ export class StaticCredentialSource implements CredentialSource {
 
   /** The next request reads the files. */
   invalidate(): void {
-    this.#generation += 1;
     this.#keepSecrets(undefined);
     this.#current = undefined;
     this.#reading = undefined;
@@ -103,23 +100,24 @@ export class StaticCredentialSource implements CredentialSource {
 
   #readOnce(asker: Asker | undefined): Promise<Credential> {
     if (this.#reading) return this.#reading;
-    const generation = this.#generation;
-    const reading = this.#build().then(
-      (credential) => (generation === this.#generation ? this.#take(credential) : credential),
-      (error: unknown) => {
-        if (generation !== this.#generation || !this.#current) throw error;
-        this.#fresh.set(this.#options.clock(), rereadMs);
-        const warning = this.#warning(error, 'the credential that was read before stays in use');
-        this.#warnings = [warning];
-        asker?.refreshFailed(warning);
-        return this.#current;
-      },
-    );
+    // What `invalidate()` has overtaken is not used.
+    const isCurrent = () => this.#reading === reading;
+    const reading: Promise<Credential> = this.#build()
+      .then(
+        (credential) => (isCurrent() ? this.#take(credential) : credential),
+        (error: unknown) => {
+          if (!isCurrent() || !this.#current) throw error;
+          this.#fresh.set(this.#options.clock(), rereadMs);
+          const warning = this.#warning(error, 'the credential that was read before stays in use');
+          this.#warnings = [warning];
+          asker?.refreshFailed(warning);
+          return this.#current;
+        },
+      )
+      .finally(() => {
+        if (isCurrent()) this.#reading = undefined;
+      });
     this.#reading = reading;
-    const end = () => {
-      if (this.#reading === reading) this.#reading = undefined;
-    };
-    reading.then(end, end);
     return reading;
   }
 

@@ -26,18 +26,13 @@ export interface ImagePluginOptions
  * Rejects only with a `PluginError`.
  */
 export async function runImagePlugin(
+  given: Plugin,
   provider: ImageProvider,
-  path: string,
   request: ImageRequest,
   options: ImagePluginOptions,
 ): Promise<ImageResponse> {
   const { signal, maxConcurrentRuns: limit } = options;
-  const plugin: Plugin = {
-    provider: provider.name,
-    origin: `image credential provider ${provider.name}`,
-    exec: { command: path },
-    purpose: `image ${request.image}`,
-  };
+  const plugin: Plugin = { ...given, purpose: `image ${request.image}` };
   try {
     return await withinRunLimit({ signal, limit, accessType: plugin.origin, history: {} }, () =>
       run(plugin, provider, request, options),

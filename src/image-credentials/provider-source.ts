@@ -3,8 +3,9 @@
  * This module must not know of other providers.
  */
 import { createHash } from 'node:crypto';
-import { PluginError, type PluginErrorCode } from '../errors/index.ts';
-import { stoppedReason } from '../exec/plugin-outcome.ts';
+import { PluginError } from '../errors/index.ts';
+import type { Plugin } from '../exec/plugin-call.ts';
+import { failure, stoppedReason } from '../exec/plugin-outcome.ts';
 import { ImageCache } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
@@ -28,7 +29,7 @@ export interface Skipped {
 
 export class ProviderSource {
   readonly provider: ImageProvider;
-  readonly #path: string;
+  readonly #plugin: Plugin;
   readonly #settings: ProviderSourceOptions;
   readonly #matchers: readonly ((image: ImageUrl) => boolean)[];
   readonly #cache: ImageCache<Keyring>;
@@ -36,7 +37,8 @@ export class ProviderSource {
 
   constructor(provider: ImageProvider, path: string, settings: ProviderSourceOptions) {
     this.provider = provider;
-    this.#path = path;
+    const origin = `image credential provider ${provider.name}`;
+    this.#plugin = { provider: provider.name, origin, exec: { command: path } };
     this.#settings = settings;
     this.#matchers = provider.matchImages.map(createMatcher);
     this.#cache = new ImageCache(provider, settings.clock);
@@ -51,7 +53,7 @@ export class ProviderSource {
 
   /** The plugin's answer for an image. Rejects with a `PluginError`. */
   async get(image: string, serviceAccount: ServiceAccount | undefined): Promise<Keyring | Skipped> {
-    if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', stoppedReason);
+    if (this.#settings.signal.aborted) throw failure(this.#plugin, 'PLUGIN_STOPPED', stoppedReason);
     const account = await this.#account(image, serviceAccount);
     if ('skipped' in account) return account;
     const cached = this.#cache.get(image, account.key);
@@ -68,19 +70,18 @@ export class ProviderSource {
     const { warnings, signal } = this.#settings;
     const subject = { name: `${this.provider.name} ${image}`, fields: { provider: this.provider.name, image } };
     try {
-      const response = await runImagePlugin(this.provider, this.#path, { image, ...request }, this.#settings);
+      const response = await runImagePlugin(this.#plugin, this.provider, { image, ...request }, this.#settings);
       const token = request.serviceAccountToken;
       const echoed = token !== undefined && [...response.auth.values()].some(({ password }) => password === token);
       // It would be cached for longer than it is valid.
       if (echoed && this.provider.tokenAttributes?.cacheType !== 'Token') {
         const reason = "answered with the service account's token as a password: that needs cacheType: Token";
-        throw this.#failure('ANSWER_TOKEN_ECHOED', reason);
+        throw failure(this.#plugin, 'ANSWER_TOKEN_ECHOED', reason);
       }
       const keyring = new Keyring(this.provider.name, response.auth);
-      const origin = `image credential provider ${this.provider.name}`;
       const unused = keyring.problems.map((problem) => ({
         key: problem,
-        message: `${origin}: image ${image}: answered with a login that is for no image, because its key ${problem}`,
+        message: `${this.#plugin.origin}: image ${image}: answered with a login that is for no image, because its key ${problem}`,
       }));
       warnings.set(subject, 'image key', unused);
       if (!signal.aborted) this.#cache.set(image, key, keyring, response);
@@ -127,15 +128,10 @@ export class ProviderSource {
     } catch (fault) {
       if (!(fault instanceof TokenFault)) throw fault;
       const { reason, retryAfterMs } = fault;
-      if (this.#settings.signal.aborted) throw this.#failure('PLUGIN_STOPPED', stoppedReason);
-      throw this.#failure('SERVICE_ACCOUNT_FAILED', `image ${image}: ${reason}`, retryAfterMs);
+      if (this.#settings.signal.aborted) throw failure(this.#plugin, 'PLUGIN_STOPPED', stoppedReason);
+      const failed = failure(this.#plugin, 'SERVICE_ACCOUNT_FAILED', `image ${image}: ${reason}`);
+      throw retryAfterMs === undefined ? failed : failed.heldBack(retryAfterMs);
     }
-  }
-
-  #failure(code: PluginErrorCode, reason: string, retryAfterMs?: number): PluginError {
-    const { name } = this.provider;
-    const failure = { provider: name, origin: `image credential provider ${name}`, command: this.#path };
-    return new PluginError(code, reason, failure, retryAfterMs);
   }
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/rfc3339.ts';
 import { abortable } from '../util/abortable.ts';
+import { codeFieldOf } from '../util/errno.ts';
 import { ExpiringMap } from '../util/expiring-map.ts';
 import type { ServiceAccount } from './service-account.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -136,14 +137,11 @@ export class ServiceAccountTokens {
 /** What a message may say about an error of the caller's code: our own words, a status, or an operating system's code. */
 function reasonOf(error: unknown): string {
   if (error instanceof CredentialsError) return `: ${error.message}`;
-  const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
-  if (code === 403) return ': the API server answered 403, RBAC has to allow "create" on serviceaccounts/token';
-  if (code === 404) return ': the API server answered 404, the service account does not exist';
-  if (code === 409) return ': the API server answered 409, the service account has another uid by now';
-  if (typeof code === 'number' && code >= 400 && code < 600) return `: the API server answered ${code}`;
-  return typeof code === 'string' && /^[A-Z][A-Z_]{2,40}$/.test(code) ? ` (${code})` : '';
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+  const status: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+  if (status === 403) return ': the API server answered 403, RBAC has to allow "create" on serviceaccounts/token';
+  if (status === 404) return ': the API server answered 404, the service account does not exist';
+  if (status === 409) return ': the API server answered 409, the service account has another uid by now';
+  if (typeof status === 'number' && status >= 400 && status < 600) return `: the API server answered ${status}`;
+  const { code } = codeFieldOf(error);
+  return code === undefined ? '' : ` (${code})`;
 }

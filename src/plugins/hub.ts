@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiException, CoreV1Api, KubeConfig, type V1ObjectMeta, type V1Secret } from '@kubernetes/client-node';
+import { codeFieldOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -88,13 +89,6 @@ export function reasonOf(error: unknown, { server }: Hub): string {
     if (code === 403) return 'RBAC does not allow it: the plugin needs "get" on it';
     return `the server answered ${code}`;
   }
-  return `${server} cannot be reached (${codeOf(error)}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
-}
-
-/** The innermost code or message, since the error of `fetch` itself has neither. */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  if (!(error instanceof Error)) return 'no reason given';
-  if (error.cause instanceof Error) return codeOf(error.cause);
-  return 'code' in error ? String(error.code) : error.message;
+  const { code = 'no reason given' } = codeFieldOf(error);
+  return `${server} cannot be reached (${code}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
 }

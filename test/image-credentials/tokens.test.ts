@@ -153,9 +153,12 @@ describe('mintToken', () => {
     [{ code: 404 }, /answered 404, the service account does not exist$/],
     [{ code: 409 }, /answered 409, the service account has another uid by now$/],
     [{ code: 500 }, /answered 500$/],
-    [{ code: 'ECONNREFUSED' }, /could be minted \(ECONNREFUSED\)$/],
-    [{ code: 'SECRET, a token' }, /could be minted$/],
-    [new TypeError('SECRET', { cause: { code: 'ENOTFOUND' } }), /could be minted \(ENOTFOUND\)$/],
+    [Object.assign(new Error('SECRET'), { code: 'ECONNREFUSED' }), /could be minted \(ECONNREFUSED\)$/],
+    [Object.assign(new Error('SECRET'), { code: 'SECRET, a token' }), /could be minted$/],
+    [
+      new TypeError('SECRET', { cause: Object.assign(new Error('SECRET'), { code: 'ENOTFOUND' }) }),
+      /could be minted \(ENOTFOUND\)$/,
+    ],
   ] as const) {
     test(`that rejects with ${inspect(thrown).split('\n', 1)[0]} says what may be said of it`, async (t) => {
       const { pull } = await start(t, both, { mintToken: () => Promise.reject(thrown) });

@@ -61,7 +61,7 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
     parameters.set('subject_token_type', subject.type);
   }
   const proof = clientAuthentication(settings.proof);
-  const restore = trustAndProxies(caFile);
+  trustAndProxies(caFile);
   const asked = Date.now();
   try {
     const config = await configure(settings, proof);
@@ -75,8 +75,6 @@ async function tokenOfIssuer(settings: IssuerSettings, audiences: readonly strin
     return { token, ...(Number.isFinite(first) ? { expirationTimestamp: new Date(first) } : {}) };
   } catch (error) {
     throw await explain(error, (issuer ?? tokenEndpoint)?.href ?? 'the issuer');
-  } finally {
-    restore();
   }
 }
 
