@@ -66,7 +66,7 @@ describe('after a 401', () => {
     const broken = Array.from({ length: 12 }, () => new Rejections());
     const good = new Rejections();
     let lost = 0;
-    const seconds = 20;
+    const seconds = 10;
     for (let tenth = 1; tenth <= 10 * seconds; tenth++) {
       clock.now += 100;
       for (const rejections of broken) await reject(rejections);

@@ -112,9 +112,9 @@ describe('when the plugin runs', () => {
 });
 
 describe('a fleet', () => {
-  test('of 30 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
+  test('of 15 sources that all got a one-hour credential at once spreads its refreshes', async (t) => {
     const { plugin, clock, create } = await startSource(t, { token: 'a', expirationTimestamp: inMinutes(60) });
-    const sources = Array.from({ length: 30 }, create);
+    const sources = Array.from({ length: 15 }, create);
     await Promise.all(sources.map((source) => source.get()));
     await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
     const started: number[] = [];
@@ -126,14 +126,14 @@ describe('a fleet', () => {
     }
     assert.equal(
       started.reduce((sum, count) => sum + count),
-      30,
+      15,
     );
-    // 70 % to 90 % of an hour: two or three in each of twelve minutes.
+    // 70 % to 90 % of an hour: one or two in each of twelve minutes.
     const busy = started.flatMap((count, minute) => (count > 0 ? [minute] : []));
-    assert.ok(Math.max(...started) < 12, `${Math.max(...started)} in one minute`);
+    assert.ok(Math.max(...started) < 10, `${Math.max(...started)} in one minute`);
     assert.ok((busy[0] ?? 0) >= 42 && (busy.at(-1) ?? 60) <= 55, busy.join());
     await Promise.all(sources.map((source) => until(t, async () => (await source.get()).authorization === 'Bearer b')));
-    assert.equal(await plugin.runs(), 60);
+    assert.equal(await plugin.runs(), 30);
   });
 });
 
@@ -216,12 +216,6 @@ describe('a failing plugin', () => {
       const full = Math.min(30, 2 ** index);
       assert.ok(hold >= full * 0.75 && hold <= full + 0.25, `${index}: ${hold}`);
     }
-  });
-
-  test('tells how long it is held back', async (t) => {
-    const { token } = await startSource(t, { exitCode: 7 });
-    await assert.rejects(token);
-    await assert.rejects(token, ({ retryAfterMs = 0 }: PluginError) => retryAfterMs > 700 && retryAfterMs <= 1_000);
   });
 
   test('starts from 1 s again after a success', async (t) => {

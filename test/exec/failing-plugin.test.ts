@@ -163,16 +163,4 @@ exit 1`;
     const plugin = await shellPlugin(t, `yes ${secret} | head -c 100000000`);
     await failure(runPlugin(call({ command: plugin.command }), options(t)), 'ANSWER_TOO_LARGE');
   });
-
-  for (const [what, code, expected] of [
-    ['nothing', '', 'ANSWER_EMPTY'],
-    ['garbage', `echo '{"token": ${secret}'`, 'ANSWER_UNPARSABLE'],
-    ['no status', print(undefined), 'ANSWER_NO_CREDENTIAL'],
-    ['a lone certificate', print({ clientCertificateData: secret }), 'ANSWER_HALF_PAIR'],
-  ] as const) {
-    test(`because it prints ${what} is named with its answer's fault`, async (t) => {
-      const plugin = await shellPlugin(t, code);
-      await failure(runPlugin(call({ command: plugin.command }), options(t)), expected);
-    });
-  }
 });

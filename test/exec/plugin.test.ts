@@ -193,42 +193,6 @@ describe('a plugin that wants a terminal', () => {
 });
 
 describe('many runs', () => {
-  test('never exceed the limit, and one access type does not push another to the end of the queue', async (t) => {
-    const folder = await temporaryFolder(t);
-    const code = `echo start >> ${folder}/log; sleep 0.05; echo "end $1" >> ${folder}/log\n${print({ token: 't' })}`;
-    const plugin = await shellPlugin(t, code);
-    const limited = { ...options(t), maxConcurrentRuns: 2 };
-    const run = (provider: string) =>
-      runPlugin({ ...call({ command: plugin.command, args: [provider] }), provider }, limited);
-    await Promise.all([...new Array(10).fill('a'), 'b'].map(run));
-    const log = (await readFile(join(folder, 'log'), 'utf8')).trim().split('\n');
-    let running = 0;
-    for (const line of log) {
-      running += line === 'start' ? 1 : -1;
-      assert.ok(running <= 2, log.join());
-    }
-    const ends = log.filter((line) => line.startsWith('end'));
-    assert.equal(ends.length, 11);
-    assert.ok(ends.indexOf('end b') < 6, ends.join());
-  });
-
-  test('that are slow do not hold every place: another access type gets through at once', async (t) => {
-    const folder = await temporaryFolder(t);
-    const slow = await shellPlugin(t, `while [ ! -e ${folder}/go ]; do sleep 0.01; done\n${print({ token: 'slow' })}`);
-    const quick = await shellPlugin(t, print({ token: 'quick' }));
-    const limited = { ...options(t), maxConcurrentRuns: 8 };
-    const run = (provider: string, { command }: { command: string }) =>
-      runPlugin({ ...call({ command }), provider }, limited);
-    await run('quick', quick);
-    const waiting = Array.from({ length: 20 }, () => run('slow', slow));
-    // Six or seven of eight places are taken now, and the others stay taken until the quick ones are through.
-    for (let i = 0; i < 5; i++) assert.equal((await run('quick', quick)).authorization, 'Bearer quick');
-    assert.ok((await slow.runs()) < 8);
-    await writeFile(join(folder, 'go'), '');
-    await Promise.all(waiting);
-    assert.equal(await slow.runs(), 20);
-  });
-
   test('are stopped when the library is closed', async (t) => {
     const plugin = await shellPlugin(t, `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; exec sleep 1000`);
     const stop = new AbortController();

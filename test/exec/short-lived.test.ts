@@ -4,12 +4,12 @@ import { start, startSource } from '../fixtures/exec-credential-source.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a plugin whose answers are good for', () => {
-  /** In 20 s, with a request every 500 ms. */
+  /** In 10 s, with a request every 500 ms. */
   async function runsOf(t: TestContext, lifetimes: readonly number[]) {
     const { plugin, clock, source, token, warnings } = await startSource(t, { token: 'a' });
     const told = new Set<string>();
     let changes = 0;
-    for (let last = ''; clock.now < start + 20_000; clock.now += 500) {
+    for (let last = ''; clock.now < start + 10_000; clock.now += 500) {
       const life = lifetimes[source.runs % lifetimes.length] ?? 0;
       const { runs } = source;
       const next = `token-${runs + 1}`;
@@ -24,21 +24,19 @@ describe('a plugin whose answers are good for', () => {
     return { runs: source.runs, changes, told };
   }
 
-  for (const lifetimes of [[-600_000], [0], [20], [999], [20, -1], [0, 20, 500]]) {
+  for (const lifetimes of [[-600_000], [999], [0, 20, 500]]) {
     test(`${lifetimes.join(', then ')} ms is held back, with backoff, and warned about once`, async (t) => {
       const { runs, changes, told } = await runsOf(t, lifetimes);
-      assert.ok(runs >= 3 && runs <= 7, `${runs}`);
+      assert.ok(runs >= 3 && runs <= 6, `${runs}`);
       assert.equal(changes, 1);
       assert.match([...told].at(-1) ?? '', /(is|are) used all the same\. Check the clocks/);
     });
   }
 
   for (const [lifetimes, least, most] of [
-    [[1_000], 14, 30],
-    [[5_000], 4, 6],
-    [[60_000], 1, 1],
+    [[1_000], 7, 15],
     [[20, 60_000], 2, 2],
-    [[999, 5_000], 6, 14],
+    [[999, 5_000], 3, 7],
   ] as const) {
     test(`${lifetimes.join(', then ')} ms is not held back`, async (t) => {
       const { runs, told } = await runsOf(t, lifetimes);

@@ -14,7 +14,6 @@ const hangingPlugin = `echo $$ > "$DIR/pid.new"; mv "$DIR/pid.new" "$DIR/pid"; e
 const idioms = {
   'process.once': `const stopping = new Promise((resolve) => process.once('SIGTERM', resolve));`,
   'process.on': `const stopping = new Promise((resolve) => process.on('SIGTERM', resolve));`,
-  'events.once': `const stopping = once(process, 'SIGTERM');`,
   'no handler': 'const stopping = new Promise(() => {});',
 };
 
@@ -39,7 +38,6 @@ const program = (
   target: string,
   plugin: { readonly command: string; readonly folder: string } | undefined,
 ) => `
-  import { once } from 'node:events';
   import { existsSync } from 'node:fs';
   import { setImmediate } from 'node:timers/promises';
   import { CredentialProviders } from '${library}';
