@@ -80,38 +80,22 @@ export class SimulatedHub {
 
   /** Deletes one of the Leases, as a person may. */
   deleteByHand(which: number): void {
-    const lease = this.#pick(which);
-    if (lease) this.#delete(lease);
-  }
-
-  /** Removes the labels by which the Leases of the fleet are found. */
-  unlabel(which: number): void {
-    const lease = this.#pick(which);
-    if (lease)
-      this.#store(
-        { ...lease, metadata: { ...lease.metadata, labels: {} }, spec: lease.spec ?? {} },
-        lease.metadata.uid,
-      );
-  }
-
-  #pick(which: number): Lease | undefined {
     const all = [...this.#leases.values()];
-    return all[which % all.length];
+    const lease = all[which % all.length];
+    if (lease) this.#delete(lease);
   }
 
   /** The hub, as one process reaches it. */
   for(process: Process): LeaseSource {
     return {
       get: (name, signal) => this.#ask(process, signal, () => this.#leases.get(name)),
-      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()].filter(isLabelled)),
+      list: (signal) => this.#ask(process, signal, () => [...this.#leases.values()]),
       create: (lease, signal) => this.#ask(process, signal, () => this.#create(lease), lease),
       update: (lease, signal) => this.#ask(process, signal, () => this.#update(lease), lease),
       delete: (lease, signal) => this.#ask(process, signal, () => this.#delete(lease)),
       watch: (listener, signal) => {
         // What is there comes first, as of a list.
-        const changes = [...this.#leases.values()]
-          .filter(isLabelled)
-          .map((lease) => ({ type: 'applied' as const, lease }));
+        const changes = [...this.#leases.values()].map((lease) => ({ type: 'applied' as const, lease }));
         const watcher = { process, listener, there: changes, next: this.#changes.length, isAwaited: false };
         this.#watchers.add(watcher);
         signal.addEventListener('abort', () => this.#watchers.delete(watcher), { once: true });
@@ -158,10 +142,8 @@ export class SimulatedHub {
 
   #store(lease: LeaseToWrite, uid: string): Lease {
     const stored = { ...lease, metadata: { ...lease.metadata, uid, resourceVersion: String(++this.#version) } };
-    const before = this.#leases.get(lease.metadata.name);
     this.#leases.set(lease.metadata.name, stored);
-    if (isLabelled(stored)) this.#changed('applied', stored);
-    else if (before && isLabelled(before)) this.#changed('deleted', stored);
+    this.#changed('applied', stored);
     return stored;
   }
 
@@ -170,7 +152,7 @@ export class SimulatedHub {
     if (!known || known.metadata.uid !== uid || known.metadata.resourceVersion !== resourceVersion) return false;
     this.#leases.delete(name);
     const metadata = { ...known.metadata, resourceVersion: String(++this.#version) };
-    if (isLabelled(known)) this.#changed('deleted', { ...known, metadata });
+    this.#changed('deleted', { ...known, metadata });
     return true;
   }
 
@@ -216,8 +198,4 @@ export class SimulatedHub {
     const { delayMs, late } = this.weather;
     return !isPunctual && this.#world.chance(late) ? 60_000 * this.#world.random() : 1 + delayMs * this.#world.random();
   }
-}
-
-function isLabelled({ metadata: { labels = {} } }: Lease): boolean {
-  return Object.keys(labels).length > 0;
 }

@@ -20,7 +20,7 @@ interface Observation {
   readonly lease: Lease | undefined;
   readonly holder: string | undefined;
   /** The newest version that is known of it, also where it is gone. */
-  readonly version: Lease['metadata'] | undefined;
+  readonly version: string | undefined;
   /** The clock's uptime in which it was first seen like this. */
   readonly at: number;
   readonly durationMs: number;
@@ -82,20 +82,18 @@ export class LeaseView {
 
   /** A watch shows that it is gone; `last` is what it was, with the version in which it went. */
   observeDeleted(last: Lease): boolean {
-    return !this.#isOld(last) && this.acceptAbsence(last.metadata);
+    return !this.#isOld(last) && this.acceptAbsence(last.metadata.resourceVersion);
   }
 
   /** The server has answered that it is like this, whatever was known before. */
   accept(lease: Lease): boolean {
-    const { version, at: before } = this.#observation ?? {};
     const { uid, resourceVersion } = lease.metadata;
-    const isSame = version !== undefined && version.uid === uid && version.resourceVersion === resourceVersion;
-    if (isSame && this.lease) return false;
+    const known = this.lease?.metadata;
+    if (known?.uid === uid && known.resourceVersion === resourceVersion) return false;
     this.#wasSeen = true;
     const durationMs = believedMs(durationOf(lease), this.#durationMs);
-    // A Lease that only lost its labels is not found by them, and has not changed since.
-    const at = isSame && before !== undefined ? before : this.#clock.uptime();
-    this.#observation = { lease, holder: holderOf(lease), version: lease.metadata, at, durationMs };
+    const at = this.#clock.uptime();
+    this.#observation = { lease, holder: holderOf(lease), version: resourceVersion, at, durationMs };
     return true;
   }
 
@@ -103,7 +101,7 @@ export class LeaseView {
    * There is none. Where there was one, it was deleted by hand. Its holder does not know that yet, and need not be the one that
    * was seen last: the whole duration counts from now.
    */
-  acceptAbsence(version?: Lease['metadata']): boolean {
+  acceptAbsence(version?: string): boolean {
     const before = this.#observation;
     if (before && !before.lease) return false;
     const durationMs = Math.max(before?.durationMs ?? 0, this.#durationMs);
@@ -117,8 +115,9 @@ export class LeaseView {
     if (this.#observation) this.#observation = { ...this.#observation, at: this.#clock.uptime() };
   }
 
-  #isOld({ metadata }: Lease): boolean {
+  /** What is gone does not come back as it was. */
+  #isOld({ metadata: { resourceVersion } }: Lease): boolean {
     const known = this.#observation?.version;
-    return known !== undefined && isOlder(metadata.resourceVersion, known.resourceVersion);
+    return known !== undefined && (isOlder(resourceVersion, known) || (!this.lease && resourceVersion === known));
   }
 }

@@ -28,8 +28,6 @@ export interface ShardContext {
   wants(shard: number): boolean | undefined;
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
-  /** The fleet starts for the first time: a Lease that was never seen is not another replica's. */
-  isNewFleet(): boolean;
   /** Makes sure that a session is over, and can never be valid again. `false` where it lives. */
   fence(session: string): Promise<boolean>;
   /** The owner may be another one. */
@@ -72,12 +70,10 @@ export class Shard {
   readonly view: LeaseView;
   readonly #context: ShardContext;
   #term: ShardTerm | undefined;
-  /** The object in which the current session was written as its owner, and the session. */
-  #taken: { readonly uid: string | undefined; readonly session: string } | undefined;
+  /** The session with which this replica took it, until it is released. */
+  #taken: string | undefined;
   #from: Taken = {};
   #isAsking = false;
-  /** It was not tried to create its Lease. */
-  #isUntried = true;
   #isStopped = false;
   #retryAt = Number.NEGATIVE_INFINITY;
   #cancelTimer = () => {};
@@ -105,15 +101,9 @@ export class Shard {
   }
 
   /** Its Lease names this session, which wrote it. Where the session is valid, the shard is this replica's. */
-  get isTaken(): boolean {
+  get #isTaken(): boolean {
     const { lease, holder } = this.view;
-    const taken = this.#taken;
-    return (
-      taken !== undefined &&
-      taken.session === this.#context.own.session &&
-      holder === taken.session &&
-      (lease === undefined || lease.metadata.uid === taken.uid)
-    );
+    return lease !== undefined && holder === this.#taken && holder === this.#context.own.session;
   }
 
   /** The session that may own it at this moment, this replica's included. */
@@ -125,12 +115,8 @@ export class Shard {
   /** Nothing is left to release. */
   get isGone(): boolean {
     const { isIdle, own } = this.#context;
-    return !this.#isAsking && this.view.holder !== own.session && isIdle(this.index);
-  }
-
-  /** Its Lease was never there, as far as is known: the fleet starts for the first time. A second attempt may come too late. */
-  get isNew(): boolean {
-    return this.#isUntried && !this.view.wasSeen && this.#context.isNewFleet();
+    const { lease, holder } = this.view;
+    return !this.#isAsking && (!lease || holder !== own.session) && isIdle(this.index);
   }
 
   /** Something that it looks at may have changed. A term that is over ends before this returns. */
@@ -147,27 +133,10 @@ export class Shard {
     this.#end('lost');
   }
 
-  /**
-   * Its Lease is not in a list of all: it has lost its labels, or was deleted by hand. Writes the labels again. A Lease that is gone
-   * is written again where it is this replica's; where that fails, the shard is given up before others may take it.
-   */
-  async repair(signal: AbortSignal): Promise<void> {
-    let isTaken = false;
-    try {
-      const lease = await this.#read(signal);
-      if (lease) await this.#put(lease, lease.spec ?? {}, signal);
-      isTaken =
-        this.isTaken && (lease !== undefined || (await this.#write(undefined, this.#heldSpec(undefined), signal)));
-    } finally {
-      if (!isTaken) this.#taken = undefined;
-      this.look();
-    }
-  }
-
   #begin(): void {
     const { wants, own, report } = this.#context;
-    if (this.#term || this.#isStopped || !this.isTaken || !own.isValid || !wants(this.index)) return;
-    this.#term = new ShardTerm(() => own.isValid && this.isTaken);
+    if (this.#term || this.#isStopped || !this.#isTaken || !own.isValid || !wants(this.index)) return;
+    this.#term = new ShardTerm(() => own.isValid && this.#isTaken);
     report.began(this, this.#from);
   }
 
@@ -184,16 +153,13 @@ export class Shard {
   /** What is to be done now, if anything. */
   #next(): 'release' | 'take' | 'nothing' {
     const { wants, own, isIdle, replicas } = this.#context;
-    const { lease, holder, isKnown, isLive: mayBeHeld } = this.view;
+    const { lease, holder, isLive: mayBeHeld } = this.view;
     const wanted = wants(this.index);
     if (!own.isValid || wanted === undefined) return 'nothing';
-    if (!wanted && lease && holder === own.session) return isIdle(this.index) ? 'release' : 'nothing';
-    if (!lease) {
-      if (this.isNew) return 'take';
-      return wanted && isKnown && !mayBeHeld && !this.isTaken ? 'take' : 'nothing';
-    }
-    if (!wanted || this.isTaken) return 'nothing';
-    return holder === undefined || holder === own.session || !replicas.isLive(holder) ? 'take' : 'nothing';
+    if (!wanted) return lease && holder === own.session && isIdle(this.index) ? 'release' : 'nothing';
+    if (this.#isTaken) return 'nothing';
+    const isFree = lease ? holder === undefined || holder === own.session || !replicas.isLive(holder) : !mayBeHeld;
+    return isFree ? 'take' : 'nothing';
   }
 
   #act(): void {
@@ -232,9 +198,7 @@ export class Shard {
   }
 
   async #take(signal: AbortSignal): Promise<boolean> {
-    const { clock, wants, own, replicas, fence } = this.#context;
-    const { isNew } = this;
-    this.#isUntried = false;
+    const { clock, timing, own, replicas, fence } = this.#context;
     const { lease, holder, seenAt: releasedAt } = this.view;
     const from = {
       session: lease ? holder : undefined,
@@ -242,12 +206,13 @@ export class Shard {
     };
     if (lease && holder !== undefined && holder !== own.session && !(await fence(holder))) return false;
     if (!own.isValid) return true;
-    const spec = isNew && !wants(this.index) ? releasedSpec(undefined, clock) : this.#heldSpec(lease);
-    if (!(await this.#write(lease, spec, signal))) {
+    const { session } = own;
+    if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }), signal)) {
+      this.#taken = session;
+      if (holder !== session) this.#from = from;
+    } else {
       await this.#read(signal);
-      return true;
     }
-    if (holder !== own.session) this.#from = isNew ? {} : from;
     return true;
   }
 
@@ -261,34 +226,20 @@ export class Shard {
     throw new Error(`Lease ${this.leaseName}: another process changed it at the same time`);
   }
 
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+  async #read(signal: AbortSignal): Promise<void> {
     const lease = await this.#context.leases.get(this.leaseName, signal);
     if (lease) this.view.observe(lease);
     else this.view.acceptAbsence();
-    return lease;
-  }
-
-  #heldSpec(lease: Lease | undefined): LeaseSpec {
-    const { clock, timing, own } = this.#context;
-    return heldSpec(lease, own.session, { clock, durationMs: timing.durationMs });
   }
 
   /** Whether the server has it like this now. It has not where the Lease is another one than `lease`. */
   async #write(lease: Lease | undefined, spec: LeaseSpec, signal: AbortSignal): Promise<boolean> {
-    const written = await this.#put(lease, spec, signal);
-    if (!written) return false;
-    const { holderIdentity: holder } = spec;
-    this.#taken = holder ? { uid: written.metadata.uid, session: holder } : undefined;
-    return true;
-  }
-
-  async #put(lease: Lease | undefined, spec: LeaseSpec, signal: AbortSignal): Promise<Lease | undefined> {
     const { leases, labels } = this.#context;
     const known = lease?.metadata;
     const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
     const object = { ...leaseKind, metadata, spec };
     const written = await (known ? leases.update(object, signal) : leases.create(object, signal));
     if (written) this.view.observe(written);
-    return written;
+    return written !== undefined;
   }
 }

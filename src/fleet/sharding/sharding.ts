@@ -5,12 +5,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
-import { within } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { holderOf, type Lease, leaseKind, releasedSpec } from '../lease/lease.ts';
+import type { Lease } from '../lease/lease.ts';
 import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import { assignShards } from './assignment.ts';
+import { Fencing } from './fencing.ts';
 import { shardOf } from './hash.ts';
 import type { LeaseSource } from './lease-source.ts';
 import { identityOf, isReplica, labelsOf, replicaLeaseName, shardLeaseName, shardOfLease } from './names.ts';
@@ -19,7 +19,7 @@ import { ReplicaLease } from './replica-lease.ts';
 import { Replicas } from './replicas.ts';
 import { ShardingReport } from './report.ts';
 import { Shard, type ShardContext } from './shard.ts';
-import { millisecondsTo, type Timing, timingOf } from './timing.ts';
+import { millisecondsTo, timingOf } from './timing.ts';
 
 export interface ShardingOptions {
   readonly leases: LeaseSource;
@@ -41,7 +41,6 @@ export interface ShardingOptions {
 
 export class Sharding implements Ownership {
   readonly #options: ShardingOptions;
-  readonly #timing: Timing;
   readonly #shards: readonly Shard[];
   readonly #replicas: Replicas;
   readonly #own: ReplicaLease;
@@ -49,8 +48,6 @@ export class Sharding implements Ownership {
   readonly #changes: OwnershipChanges;
   /** By shard, the keys that are worked on. */
   readonly #inUse = new Map<number, Set<string>>();
-  /** By session, its fencing that is under way. */
-  readonly #fencing = new Map<string, Promise<boolean>>();
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
@@ -64,7 +61,6 @@ export class Sharding implements Ownership {
     const { nonce = randomBytes(4).toString('hex') } = options;
     this.#options = options;
     const timing = timingOf(options.leaseDurationMs);
-    this.#timing = timing;
     const leaseName = replicaLeaseName(name, identity);
     this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, shards, own: leaseName });
     this.#report = new ShardingReport(options);
@@ -78,14 +74,14 @@ export class Sharding implements Ownership {
       isGone: () => this.#shards.every(({ isGone }) => isGone),
       changed: () => this.#changed(),
     });
+    const fencing = new Fencing({ ...common, name, own: this.#own });
     const context: ShardContext = {
       ...common,
       own: this.#own,
       labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
       isIdle: (shard) => !this.#inUse.get(shard)?.size,
-      isNewFleet: () => this.#isNewFleet === true,
-      fence: (session) => this.#fence(session),
+      fence: (session) => fencing.fence(session),
       changed: (shard) => this.#shardChanged(shard),
     };
     this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
@@ -192,9 +188,7 @@ export class Sharding implements Ownership {
       return;
     }
     const shard = this.#shardOf(last);
-    if (!shard?.view.observeDeleted(last)) return;
-    if (shard.isTaken) this.#own.renewNow();
-    shard.look();
+    if (shard?.view.observeDeleted(last)) shard.look();
   }
 
   /** Returns whether that is news. */
@@ -210,74 +204,32 @@ export class Sharding implements Ownership {
     return this.#shards[shardOfLease(this.#options.name, lease) ?? -1];
   }
 
-  /** Reads all Leases, and repairs what is missing. */
+  /** Reads all Leases. A shard whose Lease is missing has no owner, and nobody takes it before all replicas know that. */
   async #read(signal: AbortSignal): Promise<void> {
-    const before = new Map(this.#shards.map((shard) => [shard, shard.view.lease]));
+    const before = this.#shards.map(({ view }) => view.lease);
     const all = await this.#options.leases.list(signal);
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
     const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
     this.#isNewFleet ??= missing.length === this.#shards.length && !this.#replicas.anyRenewed;
-    // What was written since is not missing, nor what was never written.
-    const lost = missing.filter((shard) => shard.view.lease === before.get(shard) && !shard.isNew);
-    await Promise.all(lost.map((shard) => shard.repair(signal)));
-    const sessions = this.#sessions;
-    // The Lease of a replica may only have lost its labels.
-    for (const session of sessions) if (this.#replicas.isUnseen(session)) await this.#lookUp(session, signal);
-    await this.#deleteDead(sessions, signal).catch((error: unknown) => this.#report.failed('replica', error));
+    for (const shard of this.#isNewFleet && !this.#own.isValid ? [] : missing) {
+      // What was written since is not missing.
+      if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.look();
+    }
+    await this.#deleteDead(signal).catch((error: unknown) => this.#report.failed('replica', error));
   }
 
   /** The first of the replicas that live deletes the Leases of those that are dead, when no shard is theirs any more. */
-  async #deleteDead(sessions: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+  async #deleteDead(signal: AbortSignal): Promise<void> {
     const { name, identity, leases } = this.#options;
     if (!this.#own.isValid || this.#replicas.candidates.some((other) => other < identity)) return;
-    const needed = new Set([...sessions].map((session) => replicaLeaseName(name, identityOf(session))));
+    const needed = new Set([...this.#sessions].map((session) => replicaLeaseName(name, identityOf(session))));
     for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await leases.delete(lease, signal);
   }
 
   /** All that the Leases of shards name. */
   get #sessions(): ReadonlySet<string> {
     return new Set(this.#shards.flatMap(({ view: { holder } }) => holder ?? []));
-  }
-
-  /**
-   * Makes sure that a session is over. Its replica's Lease has not changed for its duration, and is written with this version as
-   * the condition: from then on the replica cannot renew it any more. Nothing is written where it names another session.
-   */
-  #fence(session: string): Promise<boolean> {
-    const underWay = this.#fencing.get(session);
-    if (underWay) return underWay;
-    const { requestTimeoutMs } = this.#timing;
-    const message = `Lease of ${identityOf(session)}: no answer for ${requestTimeoutMs / 1_000} s`;
-    const fencing = within(this.#options.clock, requestTimeoutMs, message, (signal) =>
-      this.#endSession(session, signal),
-    ).finally(() => this.#fencing.delete(session));
-    this.#fencing.set(session, fencing);
-    return fencing;
-  }
-
-  async #endSession(session: string, signal: AbortSignal): Promise<boolean> {
-    const { leases, clock, name } = this.#options;
-    const view = this.#replicas.viewOfSession(session);
-    const lease = await this.#lookUp(session, signal);
-    if (lease && holderOf(lease) !== session) return true;
-    if (view.isLive || !this.#own.isValid) return false;
-    if (!lease) return true;
-    const labels = { ...lease.metadata.labels, ...labelsOf(name, 'replica') };
-    const object = { ...leaseKind, metadata: { ...lease.metadata, labels }, spec: releasedSpec(lease, clock) };
-    const written = await leases.update(object, signal);
-    if (written) view.observe(written);
-    return written !== undefined;
-  }
-
-  /** Asks the server for the Lease of a session's replica. */
-  async #lookUp(session: string, signal: AbortSignal): Promise<Lease | undefined> {
-    const { leases, name } = this.#options;
-    const view = this.#replicas.viewOfSession(session);
-    const lease = await leases.get(replicaLeaseName(name, identityOf(session)), signal);
-    if (lease) view.accept(lease);
-    else view.acceptAbsence();
-    return lease;
   }
 
   /** Computes who should own each shard, and lets every shard look again. */

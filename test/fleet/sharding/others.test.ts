@@ -198,55 +198,24 @@ describe('replicas that share a fleet beside others that are dead, or not like t
   });
 });
 
-describe('replicas whose Leases are edited by hand', () => {
+describe('replicas whose Leases are deleted by hand', () => {
   const leases = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
-  test('write removed labels and deleted Leases of shards again, and go on with their work', async (t) => {
-    const { hub, start } = await startReplicas(t, clusters);
-    const [one, two] = [start('one'), start('two')];
+  test('let go of a shard whose Lease is deleted, and take it again when all of them know that', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const [one, two] = [start('one', { shards: 1 }), start('two', { shards: 1 })];
     one.run();
     two.run();
-    await shared(t, clusters, one, two);
-    const signals = [one, two].flatMap(({ fleet }) => engagedIn(fleet).map((name) => fleet.get(name).signal));
-    const isComplete = () => {
-      const all = hub.list(leases);
-      return all.length === 10 && all.every(({ metadata }) => Object.keys(metadata.labels ?? {}).length === 2);
-    };
-    assert.ok(isComplete());
-    for (const lease of hub.list(leases)) {
-      const { name, namespace = '', annotations = {} } = lease.metadata;
-      if (name.startsWith('shared-shard-') && Number(name.slice(-1)) % 2 === 0) hub.delete(lease);
-      else hub.set({ ...lease, metadata: { name, namespace, annotations } });
-    }
-    await until(t, isComplete);
-    for (const { clock } of [one, two]) clock.advance(7_000);
-    await shared(t, clusters, one, two);
-    assert.deepEqual(new Set(signals.map(({ aborted }) => aborted)), new Set([false]));
-  });
-
-  test('take the shards of one that died when the labels of its Leases had been removed, after one duration', async (t) => {
-    const { hub, start } = await startReplicas(t, 1);
-    const session = sessionName('dead', '0', 1);
-    const lease = (name: string, annotations: Readonly<Record<string, string>>) => ({
-      ...leases,
-      metadata: { namespace: 'default', name, annotations },
-      spec: { holderIdentity: session, leaseDurationSeconds: 30 },
-    });
-    hub.add([
-      lease(replicaLeaseName('shared', 'dead'), replicaAnnotations({ identity: 'dead', shards: 2, weight: 1 })),
-      lease(shardLeaseName('shared', 0), {}),
-      {
-        ...lease(shardLeaseName('shared', 1), {}),
-        metadata: { namespace: 'default', name: shardLeaseName('shared', 1), labels: labelsOf('shared', 'shard') },
-      },
-    ]);
-    const one = start('one', { shards: 2 });
-    const began = one.clock.uptime();
-    one.run();
-    const holders = () => hub.list(leases).map(({ spec }) => String(Object(spec).holderIdentity));
-    await one.passUntil(() => holders().every((holder) => holder.startsWith('one_')));
-    const waited = one.clock.uptime() - began;
-    assert.ok(waited >= 30_000 && waited < 45_000, `${waited} ms`);
+    await shared(t, 1, one, two);
+    const [owner, other] = engagedIn(one.fleet).length > 0 ? [one, two] : [two, one];
+    const { signal } = owner.fleet.get('fleet/c0');
+    const [shard] = hub.list(leases).filter(({ metadata: { name } }) => name === 'shared-shard-0');
+    hub.delete(shard ?? assert.fail('it has none'));
+    await until(t, () => signal.aborted);
+    const began = owner.clock.uptime();
+    await owner.passUntil(() => engagedIn(owner.fleet).length === 1, other);
+    const waited = owner.clock.uptime() - began;
+    assert.ok(waited >= 29_000 && waited < 45_000, `${waited} ms`);
   });
 
   test('begin a new session where their own Lease is deleted, and have their shards again at once', async (t) => {

@@ -1,0 +1,64 @@
+/** Ends the sessions of replicas that seem to be dead. Only then may others take their shards. */
+import { within } from '../api-server.ts';
+import type { Clock } from '../clock.ts';
+import { holderOf, leaseKind, releasedSpec } from '../lease/lease.ts';
+import type { Leases } from '../lease/leases.ts';
+import { identityOf, replicaLeaseName } from './names.ts';
+import type { ReplicaLease } from './replica-lease.ts';
+import type { Replicas } from './replicas.ts';
+import type { Timing } from './timing.ts';
+
+export interface FencingContext {
+  readonly leases: Leases;
+  /** Of the fleet. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly timing: Timing;
+  readonly replicas: Replicas;
+  /** This replica's. */
+  readonly own: ReplicaLease;
+}
+
+export class Fencing {
+  readonly #context: FencingContext;
+  /** By session: all of its shards wait for the same request. */
+  readonly #underWay = new Map<string, Promise<boolean>>();
+
+  constructor(context: FencingContext) {
+    this.#context = context;
+  }
+
+  /** Makes sure that a session is over, and can never be valid again. Resolves with `false` where it lives. */
+  fence(session: string): Promise<boolean> {
+    const underWay = this.#underWay.get(session);
+    if (underWay) return underWay;
+    const { clock, timing } = this.#context;
+    const message = `Lease of ${identityOf(session)}: no answer for ${timing.requestTimeoutMs / 1_000} s`;
+    const fencing = within(clock, timing.requestTimeoutMs, message, (signal) => this.#end(session, signal)).finally(
+      () => this.#underWay.delete(session),
+    );
+    this.#underWay.set(session, fencing);
+    return fencing;
+  }
+
+  /**
+   * Its replica's Lease has not changed for its duration, and is written with this version as the condition: from then on the
+   * replica cannot renew it any more. Nothing is written where it names another session.
+   */
+  async #end(session: string, signal: AbortSignal): Promise<boolean> {
+    const { leases, name, clock, replicas, own } = this.#context;
+    const view = replicas.viewOfSession(session);
+    const lease = await leases.get(replicaLeaseName(name, identityOf(session)), signal);
+    if (lease) view.accept(lease);
+    else view.acceptAbsence();
+    if (lease && holderOf(lease) !== session) return true;
+    if (view.isLive || !own.isValid) return false;
+    if (!lease) return true;
+    const written = await leases.update(
+      { ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) },
+      signal,
+    );
+    if (written) view.observe(written);
+    return written !== undefined;
+  }
+}
