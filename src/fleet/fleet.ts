@@ -4,6 +4,7 @@ import { nearest } from '../access/nearest.ts';
 import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError, FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
+import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
@@ -104,6 +105,7 @@ export class Fleet {
         await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, drain)));
       },
       troubles: (cluster) => this.#controllers.flatMap((controller) => controller.trouble(cluster) ?? []),
+      warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
       changed: () => {
         for (const wake of this.#watchers) wake();
       },

@@ -2,6 +2,7 @@
 
 import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
+import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { ApiServer } from './api-server.ts';
@@ -37,6 +38,7 @@ export class LeaderElection {
   readonly #settings: ElectionSettings;
   readonly #lock: LeaseLock;
   readonly #wait: Wait;
+  readonly #warnings: WarningLimiter;
   #isRunning = false;
   #leads = false;
   /** The last leader that `onNewLeader` was called with. */
@@ -51,6 +53,7 @@ export class LeaderElection {
       this.#settings;
     this.identity = identity ?? uniqueIdentity();
     this.#wait = new Wait(clock);
+    this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
     this.#lock = new LeaseLock({
       leases: new ApiLeases(new ApiServer(restConfigOf(hub, logger)), { namespace, verbs: 'get, create and update' }),
       name,
@@ -176,22 +179,18 @@ export class LeaderElection {
     }
   }
 
-  /** Warns of the first of several failures in a row. */
   async #try(attempt: () => Promise<boolean> | false, { onNewLeader }: ElectionCallbacks): Promise<boolean> {
-    const { logger } = this.#settings;
+    const { logger, name } = this.#settings;
+    const subject = { name, fields: this.#fields };
     try {
       const held = await attempt();
       this.#problem = undefined;
+      this.#warnings.clear(subject, 'lease', 'the Lease can be acquired and renewed again');
       return held;
     } catch (error) {
-      const reason = reasonOf(error);
-      const say = this.#problem === undefined ? warn : debug;
-      say(
-        logger,
-        { ...this.#fields, ...codeFieldOf(error) },
-        `the Lease cannot be acquired or renewed at the moment: ${reason}`,
-      );
-      this.#problem = reason;
+      this.#problem = reasonOf(error);
+      const message = `the Lease cannot be acquired or renewed at the moment: ${this.#problem}`;
+      this.#warnings.add({ name, fields: { ...this.#fields, ...codeFieldOf(error) } }, 'lease', { message });
       return false;
     } finally {
       const { leader } = this;

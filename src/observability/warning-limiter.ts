@@ -22,6 +22,12 @@ export type WarningKind =
   | 'authority'
   /** A watch could not start. Cleared by the next one that does. */
   | 'watch'
+  /** A cluster of a fleet cannot be engaged. Cleared when it is. */
+  | 'engagement'
+  /** A Lease cannot be read or written. Cleared by the next request that succeeds. */
+  | 'lease'
+  /** Another process has the identity of this one. */
+  | 'identity'
   /** The profile asks for something that it does not get. Cleared when it no longer does. */
   | 'ignored'
   /** The same, where only the plugin's run shows it. */

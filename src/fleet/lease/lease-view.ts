@@ -6,14 +6,6 @@ import type { Clock } from '../clock.ts';
 import { isOlder } from '../reflect/events.ts';
 import { durationOf, holderOf, type Lease } from './lease.ts';
 
-/**
- * For how long others wait for the holder of a Lease, which says a number of milliseconds or none. Processes may have different
- * durations, and the longer one counts. More than twice the own duration is not believed: anyone can write that number.
- */
-export function believedMs(saidMs: number | undefined, ownMs: number): number {
-  return Math.min(Math.max(saidMs ?? ownMs, ownMs), 2 * ownMs);
-}
-
 /** The Lease as it was seen last. */
 interface Observation {
   /** `undefined` where it is gone; its last holder may go on for a while. */
@@ -23,6 +15,7 @@ interface Observation {
   readonly version: string | undefined;
   /** The clock's uptime in which it was first seen like this. */
   readonly at: number;
+  /** Processes may have different durations: the longer of the holder's and the own one. */
   readonly durationMs: number;
 }
 
@@ -31,6 +24,7 @@ export class LeaseView {
   readonly #durationMs: number;
   #observation: Observation | undefined;
   #wasSeen = false;
+  #wasRenewed = false;
 
   /** `durationMs`: for how long this process holds its own Leases. */
   constructor(clock: Clock, durationMs: number) {
@@ -46,6 +40,11 @@ export class LeaseView {
   /** Whether there ever was one. */
   get wasSeen(): boolean {
     return this.#wasSeen;
+  }
+
+  /** It was seen to change: its holder lives, or did a moment ago. */
+  get wasRenewed(): boolean {
+    return this.#wasRenewed;
   }
 
   /** `undefined` where there is none, or nothing is known. */
@@ -90,8 +89,9 @@ export class LeaseView {
     const { uid, resourceVersion } = lease.metadata;
     const known = this.lease?.metadata;
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return false;
+    this.#wasRenewed = this.#wasSeen;
     this.#wasSeen = true;
-    const durationMs = believedMs(durationOf(lease), this.#durationMs);
+    const durationMs = Math.max(durationOf(lease) ?? 0, this.#durationMs);
     const at = this.#clock.uptime();
     this.#observation = { lease, holder: holderOf(lease), version: resourceVersion, at, durationMs };
     return true;
@@ -113,6 +113,7 @@ export class LeaseView {
   /** The duration counts from now: this process could not see changes for a while. */
   startAgain(): void {
     if (this.#observation) this.#observation = { ...this.#observation, at: this.#clock.uptime() };
+    this.#wasRenewed = false;
   }
 
   /** What is gone does not come back as it was. */

@@ -5,6 +5,7 @@
 
 import { CredentialsError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
+import type { WarningLimiter } from '../../observability/warning-limiter.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Cluster } from '../cluster.ts';
@@ -30,6 +31,7 @@ export interface LifecycleContext extends EngagementContext {
   release(key: string, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
+  readonly warnings: WarningLimiter;
 }
 
 /** The next step. */
@@ -150,9 +152,15 @@ export class ClusterLifecycle {
   #startAgain(): void {
     const { clock, unhealthyGraceMs } = this.#context;
     this.#health = new Health(clock, unhealthyGraceMs);
+    this.#forgetFailures();
+    this.#tryAtOnce();
+  }
+
+  #forgetFailures(message?: string): void {
     this.#failures = 0;
     this.#failure = undefined;
-    this.#tryAtOnce();
+    const subject = { name: this.name, fields: { cluster: this.name } };
+    this.#context.warnings.clear(subject, 'engagement', message);
   }
 
   /** It may have been leaving the fleet. The earlier engagement may still be ending. */
@@ -189,6 +197,7 @@ export class ClusterLifecycle {
           break;
         case 'end': {
           this.#stopWatching();
+          this.#forgetFailures();
           this.#isOver = true;
           const { reason = 'GONE', message = '' } = this.#gone ?? {};
           emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
@@ -254,8 +263,7 @@ export class ClusterLifecycle {
       entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
       engaged: (cluster) => {
         this.#context.begin(cluster);
-        this.#failures = 0;
-        this.#failure = undefined;
+        this.#forgetFailures(`${this.name} is engaged now`);
         this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
       },
       providerChanged: (message) => this.#breakUp(message),
@@ -274,16 +282,15 @@ export class ClusterLifecycle {
   }
 
   #fail(failure: Failure, error: unknown, { command }: Engagement): void {
-    const { clock, logger } = this.#context;
+    const { clock, warnings } = this.#context;
     this.#failures += 1;
     const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
     const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
     this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
     const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
     const message = `${this.name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
-    const fields = { cluster: this.name, ...codeFieldOf(error) };
-    if (this.#failure?.reason === failure.reason) debug(logger, fields, message);
-    else warn(logger, fields, message);
+    const subject = { name: this.name, fields: { cluster: this.name, ...codeFieldOf(error) } };
+    warnings.set(subject, 'engagement', [{ key: failure.reason, message }]);
     this.#failure = failure;
     this.#setStatus({ state: 'Backoff', ...failure });
     // Another plugin file may help against any failure: a 401 may be about the plugin's answer.

@@ -48,12 +48,11 @@ export function replicaAnnotations({ identity, shards, weight }: ReplicaFacts): 
   return { [identityAnnotation]: identity, [shardsAnnotation]: String(shards), [weightAnnotation]: String(weight) };
 }
 
-/** Looks at the name too: the label of a shard's Lease may have been edited. */
-export function isReplica({ metadata: { name, labels } }: Lease): boolean {
-  return labels?.[roleLabel] === 'replica' && /-replica-[0-9a-z]+$/.test(name);
+export function isReplica({ metadata: { labels } }: Lease): boolean {
+  return labels?.[roleLabel] === 'replica';
 }
 
-/** `undefined` where an annotation is missing or makes no sense, after an edit by hand. */
+/** `undefined` where an annotation is missing or makes no sense. */
 export function replicaFacts({ metadata: { annotations = {} } }: Lease): ReplicaFacts | undefined {
   const {
     [identityAnnotation]: identity,

@@ -126,6 +126,7 @@ export class ReplicaLease {
       if (isRenewed) {
         this.#heldUntil = start + timing.deadlineMs;
         this.#watchDeadline();
+        report.succeeded('replica');
       }
     } catch (error) {
       if (error instanceof FleetError && error.code === 'SHARDS_DIFFER') throw error;

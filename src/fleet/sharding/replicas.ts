@@ -4,12 +4,6 @@ import type { Lease } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';
 import { identityOf, type ReplicaFacts, replicaFacts, replicaLeaseName } from './names.ts';
 
-interface Replica {
-  readonly view: LeaseView;
-  /** Its Lease was seen to change: it lives, or did a moment ago. */
-  wasRenewed: boolean;
-}
-
 export interface ReplicasOptions {
   readonly clock: Clock;
   /** Of the fleet. */
@@ -24,7 +18,7 @@ export interface ReplicasOptions {
 export class Replicas {
   readonly #options: ReplicasOptions;
   /** By the name of the Lease. */
-  readonly #replicas = new Map<string, Replica>();
+  readonly #views = new Map<string, LeaseView>();
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -32,19 +26,18 @@ export class Replicas {
 
   /** Returns whether that is news. */
   applied(lease: Lease): boolean {
-    const replica = this.#replicaOf(lease.metadata.name);
-    const { wasSeen } = replica.view;
-    if (!replica.view.observe(lease)) return false;
-    replica.wasRenewed = wasSeen;
-    return true;
+    return this.viewOf(lease.metadata.name).observe(lease);
   }
 
   deleted(last: Lease): void {
-    this.#replicas.get(last.metadata.name)?.view.observeDeleted(last);
+    this.viewOf(last.metadata.name).observeDeleted(last);
   }
 
   viewOf(leaseName: string): LeaseView {
-    return this.#replicaOf(leaseName).view;
+    const { clock, durationMs } = this.#options;
+    const view = this.#views.get(leaseName) ?? new LeaseView(clock, durationMs);
+    this.#views.set(leaseName, view);
+    return view;
   }
 
   /** The Lease of the replica of a session. Where it was never seen, its whole duration counts from now. */
@@ -84,8 +77,8 @@ export class Replicas {
   /** A replica that lives, and is configured with another number of shards. */
   get differing(): (ReplicaFacts & { readonly wasRenewed: boolean }) | undefined {
     const others = this.#others.filter(({ facts }) => facts.shards !== this.#options.shards);
-    const found = others.find(({ wasRenewed }) => wasRenewed) ?? others[0];
-    return found && { ...found.facts, wasRenewed: found.wasRenewed };
+    const found = others.find(({ view }) => view.wasRenewed) ?? others[0];
+    return found && { ...found.facts, wasRenewed: found.view.wasRenewed };
   }
 
   /** A replica has renewed its Lease: the fleet did not start just now. */
@@ -95,30 +88,18 @@ export class Replicas {
 
   /** Leases that no process renews any more. */
   get dead(): readonly Lease[] {
-    return [...this.#replicas.values()].flatMap(({ view }) => (view.lease && !view.isLive ? [view.lease] : []));
+    return [...this.#views.values()].flatMap(({ lease, isLive }) => (lease && !isLive ? [lease] : []));
   }
 
   /** Replicas that lived at a moment get their whole time again: since then this process could not see them. */
   startAgain(lived: number): void {
-    for (const replica of this.#replicas.values()) {
-      if (replica.view.expiresAt <= lived) continue;
-      replica.view.startAgain();
-      replica.wasRenewed = false;
-    }
+    for (const view of this.#views.values()) if (view.expiresAt > lived) view.startAgain();
   }
 
-  get #others(): readonly (Replica & { readonly facts: ReplicaFacts })[] {
-    return [...this.#replicas].flatMap(([name, { view, wasRenewed }]) => {
+  get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {
+    return [...this.#views].flatMap(([name, view]) => {
       const facts = view.lease && view.isLive && name !== this.#options.own ? replicaFacts(view.lease) : undefined;
-      return facts ? [{ view, wasRenewed, facts }] : [];
+      return facts ? [{ view, facts }] : [];
     });
-  }
-
-  #replicaOf(leaseName: string): Replica {
-    const known = this.#replicas.get(leaseName);
-    if (known) return known;
-    const replica = { view: new LeaseView(this.#options.clock, this.#options.durationMs), wasRenewed: false };
-    this.#replicas.set(leaseName, replica);
-    return replica;
   }
 }

@@ -1,6 +1,7 @@
 /** What a shared fleet reports of its shards and Leases: events, and lines of a log. */
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { Clock } from '../clock.ts';
 import { debug, warn } from '../guard.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
@@ -19,15 +20,17 @@ export interface ReportOptions {
   readonly observer: FleetObserver | undefined;
 }
 
+/** Whose Lease a request was for; each kind is warned about by itself. */
+export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
+
 export class ShardingReport {
   readonly #options: ReportOptions;
-  /** The clock's uptime in which a request for a Lease failed last. */
-  #failedAt = Number.NEGATIVE_INFINITY;
-  /** Another process with this identity. */
-  #namesake: string | undefined;
+  readonly #warnings: WarningLimiter;
 
   constructor(options: ReportOptions) {
+    const { logger, clock } = options;
     this.#options = options;
+    this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
   }
 
   /** A shard has become this replica's. */
@@ -59,30 +62,39 @@ export class ShardingReport {
       );
   }
 
-  /** A request for a Lease failed. Warns of the first one, and again after a whole duration without failures. */
-  failed(lease: LeaseFailed['lease'], error: unknown): void {
-    const { clock, name, observer } = this.#options;
-    const { durationMs, deadlineMs } = timingOf(this.#options.leaseDurationMs);
-    const now = clock.uptime();
-    const isNew = now - this.#failedAt > durationMs;
-    this.#failedAt = now;
-    const message = reasonOf(error);
-    emit(observer, 'lease-failure', { fleet: name, lease, message });
+  /** A request for a Lease failed. */
+  failed(lease: LeaseFailed['lease'], error: unknown, of: LeaseKind = lease): void {
+    const { leaseDurationMs, name, observer } = this.#options;
+    const { deadlineMs } = timingOf(leaseDurationMs);
+    const reason = reasonOf(error);
+    emit(observer, 'lease-failure', { fleet: name, lease, message: reason });
     const consequence = `a replica stops its work when it could not renew its own for ${deadlineMs / 1_000} s`;
-    const line = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${message}`;
-    this.#say(isNew ? warn : debug, line);
+    const message = `a Lease of fleet ${name} cannot be written or read at the moment (${consequence}): ${reason}`;
+    this.#warnings.add(this.#subject(of), 'lease', { message });
+  }
+
+  /** A request for a Lease has succeeded. */
+  succeeded(lease: LeaseKind): void {
+    this.#warnings.clear(this.#subject(lease), 'lease', `Leases of fleet ${this.#options.name} can be written again`);
   }
 
   /** Another process has the same identity. */
   duplicated(holder: string): void {
-    if (this.#namesake === holder) return;
-    this.#namesake = holder;
     const advice = 'give each replica its own, or wait until it has ended';
-    this.#say(warn, `another process (${holder}) has the identity ${identityOf(holder)} and lives: ${advice}`);
+    const message = `another process (${holder}) has the identity ${identityOf(holder)} and lives: ${advice}`;
+    this.#warnings.add(this.#subject('replica'), 'identity', { key: holder, message });
+  }
+
+  #subject(name: string): Subject {
+    return { name, fields: this.#fields };
   }
 
   #say(say: typeof warn, message: string): void {
-    const { name, identity, logger } = this.#options;
-    say(logger, { fleet: name, identity }, message);
+    say(this.#options.logger, this.#fields, message);
+  }
+
+  get #fields(): { readonly fleet: string; readonly identity: string } {
+    const { name, identity } = this.#options;
+    return { fleet: name, identity };
   }
 }

@@ -189,6 +189,7 @@ export class Shard {
       isDone = await within(clock, timing.requestTimeoutMs, message, (signal) =>
         what === 'take' ? this.#take(signal) : this.#release(signal),
       );
+      report.succeeded('shard');
     } catch (error) {
       report.failed('shard', error);
     }

@@ -216,7 +216,12 @@ export class Sharding implements Ownership {
       // What was written since is not missing.
       if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.look();
     }
-    await this.#deleteDead(signal).catch((error: unknown) => this.#report.failed('replica', error));
+    try {
+      await this.#deleteDead(signal);
+      this.#report.succeeded('dead replica');
+    } catch (error) {
+      this.#report.failed('replica', error, 'dead replica');
+    }
   }
 
   /** The first of the replicas that live deletes the Leases of those that are dead, when no shard is theirs any more. */
