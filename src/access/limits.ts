@@ -33,16 +33,11 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
   for (const [field, limit] of texts) {
     if (Buffer.byteLength(cluster[field] ?? '') > limit) tooLong(field, limit);
   }
+  checkCount(cluster.extensions.length, 'extensions', `${at}.extensions`, refuse);
   if (jsonBytes(cluster.extensions) > maxExtensionBytes) {
     const message = `are more than ${maxExtensionBytes} bytes of JSON together: publish less, or a reference to it`;
     refuse('PROFILE_TOO_LARGE', `${at}.extensions`, message);
   }
-}
-
-/** Refuses too many extensions, before they are parsed. */
-export function checkExtensionCount(cluster: unknown, at: string, refuse: Refuse): void {
-  const extensions: unknown = Object(cluster).extensions;
-  if (Array.isArray(extensions)) checkCount(extensions.length, 'extensions', `${at}.extensions`, refuse);
 }
 
 /** Refuses more arguments or variables than any plugin needs. */

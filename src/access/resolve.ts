@@ -11,7 +11,7 @@ import { type ClusterProfile, clusterFields, clusterSchema } from './cluster-pro
 import { applyExtensions } from './extensions.ts';
 import { fieldPath } from './field-path.ts';
 import type { Json } from './json.ts';
-import { checkExtensionCount, checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
+import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { checkProfile, matchProvider } from './match-provider.ts';
 import { readCluster } from './profile-cluster.ts';
 import type { ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
@@ -74,7 +74,6 @@ export function resolve(profile: ClusterProfile, providers: readonly ConfiguredP
     return refuse('CLUSTER_INVALID', `${path}.cluster`, 'is missing: without it there is no server to talk to');
   }
   const at = `${path}.cluster`;
-  checkExtensionCount(entry.cluster, at, refuse);
   const parsed = clusterSchema.safeParse(entry.cluster);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

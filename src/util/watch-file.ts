@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { errnoOf } from './errno.ts';
 
 /** Milliseconds between two reads of a file. If both are identical, the file has been stable for that long. */
@@ -32,55 +33,33 @@ export function watchFile(path: string, before: string, changed: (reading: Readi
   };
 }
 
-/**
- * Accepts the content of a file after two identical reads with no write in between, so that a file is not used while it is being
- * written.
- */
+/** Accepts the content of a file after two identical reads, so that a file is not used while it is being written. */
 export class SettledFile {
   readonly #path: string;
-  #taken: Reading;
-  #last: Look | undefined;
+  #accepted: Reading;
+  #last: Reading | undefined;
 
   /** `before` is the content that was accepted last. */
   constructor(path: string, before: string) {
     this.#path = path;
-    this.#taken = { text: before };
+    this.#accepted = { text: before };
   }
 
   /** Returns the content if it is stable and differs from what was accepted last. */
   async look(): Promise<Reading | undefined> {
-    const now = await lookAt(this.#path);
-    const last = this.#last;
+    const now = await read(this.#path);
+    const isStable = isDeepStrictEqual(this.#last, now);
     this.#last = now;
-    if (last?.stamp !== now.stamp || !isSame(last.reading, now.reading)) return undefined;
-    if (isSame(this.#taken, now.reading)) return undefined;
-    this.#taken = now.reading;
-    return now.reading;
+    if (!isStable || isDeepStrictEqual(this.#accepted, now)) return undefined;
+    this.#accepted = now;
+    return now;
   }
 }
 
-interface Look {
-  readonly reading: Reading;
-  /** Differs when the file has been written or replaced. */
-  readonly stamp: string;
-}
-
-async function lookAt(path: string): Promise<Look> {
+async function read(path: string): Promise<Reading> {
   try {
-    const file = await open(path);
-    try {
-      const text = await file.readFile('utf8');
-      const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-      return { reading: { text }, stamp: [dev, ino, size, mtimeNs, ctimeNs].join() };
-    } finally {
-      await file.close();
-    }
+    return { text: await readFile(path, 'utf8') };
   } catch (error) {
-    const code = errnoOf(error);
-    return { reading: { code }, stamp: '' };
+    return { code: errnoOf(error) };
   }
-}
-
-function isSame(one: Reading, other: Reading): boolean {
-  return 'text' in one ? 'text' in other && one.text === other.text : 'code' in other && one.code === other.code;
 }

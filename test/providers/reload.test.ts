@@ -122,14 +122,19 @@ describe('a watched provider file', { concurrency: true }, () => {
     assert.deepEqual(providers.accessTypes, ['fake']);
   });
 
-  test('that is invalid, or gone, is reported, and the previous providers stay in use', async (t) => {
-    const { path, provider, providers, profile, next, warned, list } = await startWatched(t);
+  test('that is invalid is reported, and the previous providers stay in use', async (t) => {
+    const { path, providers, profile, warned, list } = await startWatched(t);
     const config = providers.getConfig(profile);
-    let warning = warned();
+    const warning = warned();
     await writeFile(path, '{"providers": [{"name": 5}]}');
     assert.match(await warning, /providers\[0\]\.name: must be .*; the previous providers stay in use$/s);
     await list(config);
-    warning = warned();
+  });
+
+  test('that is gone is reported, and taken again when it is back', async (t) => {
+    const { path, provider, providers, profile, next, warned, list } = await startWatched(t);
+    const config = providers.getConfig(profile);
+    const warning = warned();
     await rm(path);
     assert.match(await warning, /does not exist: .*; the previous providers stay in use$/s);
     await list(providers.getConfig(profile));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { SettledFile } from '../../src/util/watch-file.ts';
@@ -67,22 +67,6 @@ describe('a watched file', () => {
         [write('two'), undefined],
         [write('one'), undefined],
         [still, 'one'],
-      ],
-    ],
-    [
-      'is not taken where it reads the same and has been touched',
-      [
-        [write('new'), undefined],
-        [(path) => utimes(path, 1, 1), undefined],
-        [still, 'new'],
-      ],
-    ],
-    [
-      'is not taken where it has been replaced by the same',
-      [
-        [write('new'), undefined],
-        [replace('new'), undefined],
-        [still, 'new'],
       ],
     ],
     [
