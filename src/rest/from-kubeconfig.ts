@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
 import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
-import { checkArgument, isObject } from '../errors/check-argument.ts';
+import { checkArgument, isObject, isString, isText, isTexts } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import { StaticCredentialSource } from '../exec/static-credential-source.ts';
@@ -106,25 +106,26 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
   };
 }
 
-const sourceFields = ['path', 'paths', 'text', 'directory'];
+/** The fields of a source, for callers without types, or with an environment variable that is empty. */
+const sourceFields: Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, message: string]>> = {
+  path: [isText, "must be a file's path, not empty"],
+  paths: [isTexts, 'must be a list of paths'],
+  text: [isString, 'must be text'],
+  directory: [(value) => value === undefined || isString(value), 'must be a path'],
+};
 
 function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
-  checkArgument('fromKubeConfig', 'source', source, isObject, '{ path }, { paths } or { text, directory }');
-  const fields: readonly string[] = Object.keys(source);
-  const problems = fields
-    .filter((field) => !sourceFields.includes(field))
-    .map((field) => {
-      const meant = nearest(field, sourceFields);
-      const hint = meant ? ` (did you mean ${meant}?)` : '';
-      return {
-        path: field,
-        message: `is not a field of the source${hint}; context and options are the second argument`,
-      };
-    });
-  if (fields.filter((field) => field !== 'directory' && sourceFields.includes(field)).length !== 1) {
-    problems.push({ path: '', message: 'must be { path }, { paths } or { text, directory }' });
-  }
-  problems.push(...Object.entries(source).flatMap(([path, value]) => sourceProblem(path, value) ?? []));
+  const what = '{ path }, { paths } or { text, directory }';
+  checkArgument('fromKubeConfig', 'source', source, isObject, what);
+  const problems: Problem[] = Object.entries(source).flatMap(([path, value]) => {
+    const [isRight, message] = sourceFields[path] ?? [];
+    if (isRight && message) return isRight(value) ? [] : [{ path, message }];
+    const meant = nearest(path, Object.keys(sourceFields));
+    const hint = meant ? ` (did you mean ${meant}?)` : '';
+    return [{ path, message: `is not a field of the source${hint}; context and options are the second argument` }];
+  });
+  if (['path', 'paths', 'text'].filter((field) => field in source).length !== 1)
+    problems.push({ path: '', message: `must be ${what}` });
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'fromKubeConfig', problems);
   if ('text' in source) {
     return [{ text: source.text, directory: source.directory && resolve(source.directory), path: undefined }];
@@ -132,17 +133,6 @@ function readSource(source: KubeconfigSource): readonly KubeconfigText[] {
   const paths = 'paths' in source ? source.paths : [source.path];
   const texts = readFiles(paths);
   return texts.length > 0 ? texts : unreadable(paths, missing(paths));
-}
-
-/** What is wrong with a field of the source, for callers without types, or with an environment variable that is empty. */
-function sourceProblem(path: string, value: unknown): { readonly path: string; readonly message: string } | undefined {
-  const isText = (one: unknown) => typeof one === 'string';
-  if (path === 'path' && !(isText(value) && value !== '')) return { path, message: "must be a file's path, not empty" };
-  if (path === 'paths' && !(Array.isArray(value) && value.every(isText)))
-    return { path, message: 'must be a list of paths' };
-  if (path === 'text' && !isText(value)) return { path, message: 'must be text' };
-  if (path === 'directory' && !(value === undefined || isText(value))) return { path, message: 'must be a path' };
-  return undefined;
 }
 
 /** @internal The files that are there. As kubectl does it, those that are not are passed over, and none is read twice. */

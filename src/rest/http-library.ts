@@ -42,7 +42,6 @@ async function send(
   };
   const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster);
   if (isForeignPage(answer, options.path)) {
-    answer.discard();
     const message = `${method} ${url.pathname} was answered with a page of HTML: it is no Kubernetes API that answers there; see server, and what stands between`;
     throw new RequestError('RESPONSE_INVALID', message, { statusCode: answer.statusCode }, log.cluster);
   }
@@ -52,7 +51,10 @@ async function send(
   // client-node quotes one that it does not know in an error, and the server may have said the token back in it.
   const type = joined['content-type'];
   if (type !== undefined && !knownType.test(type)) joined['content-type'] = 'application/octet-stream';
-  return new ResponseContext(statusCode, { ...joined, ...more }, answer);
+  const text = async () => answer.body.toString('utf8');
+  const binary = async () => answer.body;
+  const stream = () => new Blob([new Uint8Array(answer.body)]).stream();
+  return new ResponseContext(statusCode, { ...joined, ...more }, { text, binary, stream });
 }
 
 /** What API servers answer with. */

@@ -7,13 +7,10 @@ import {
   type ApiConstructor,
   type ApiType,
   type Cluster,
-  type ConfigOptions,
-  type Context,
   createConfiguration,
   KubeConfig,
   type RequestContext,
   ServerConfiguration,
-  type User,
 } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { printedWithoutValues } from '../access/printed-access.ts';
@@ -33,6 +30,23 @@ import { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
+
+/** What changes a `KubeConfig`. */
+const mutators: readonly (keyof KubeConfig)[] = [
+  'setCurrentContext',
+  'loadFromFile',
+  'loadFromString',
+  'loadFromOptions',
+  'loadFromClusterAndUser',
+  'loadFromCluster',
+  'loadFromDefault',
+  'mergeConfig',
+  'addCluster',
+  'addUser',
+  'addContext',
+  'addAuthenticator',
+  'makePathsAbsolute',
+];
 
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
@@ -198,7 +212,7 @@ export class RestConfig extends KubeConfig {
     const credential = await this.#credential(undefined);
     const { server } = this.access.cluster;
     const parts = { dispatcher: this.#dispatcher, connection, credential, server, impersonation: this.#impersonation };
-    Object.assign(options, await webSocketOptions(parts, options.headers));
+    Object.assign(options, webSocketOptions(parts, options.headers));
   }
 
   /**
@@ -232,56 +246,19 @@ export class RestConfig extends KubeConfig {
     }, signal);
   }
 
-  override setCurrentContext(_context: string): never {
-    return immutable('setCurrentContext');
-  }
-  override loadFromFile(_file: string, _options?: Partial<ConfigOptions>): never {
-    return immutable('loadFromFile');
-  }
-  override loadFromString(_config: string, _options?: Partial<ConfigOptions>): never {
-    return immutable('loadFromString');
-  }
-  override loadFromOptions(_options: unknown): never {
-    return immutable('loadFromOptions');
-  }
-  override loadFromClusterAndUser(_cluster: Cluster, _user: User): never {
-    return immutable('loadFromClusterAndUser');
-  }
-  override loadFromCluster(_pathPrefix?: string): never {
-    return immutable('loadFromCluster');
-  }
-  override loadFromDefault(_options?: Partial<ConfigOptions>): never {
-    return immutable('loadFromDefault');
-  }
-  override mergeConfig(_config: KubeConfig): never {
-    return immutable('mergeConfig');
-  }
-  override addCluster(_cluster: Cluster): never {
-    return immutable('addCluster');
-  }
-  override addUser(_user: User): never {
-    return immutable('addUser');
-  }
-  override addContext(_context: Context): never {
-    return immutable('addContext');
-  }
-  override addAuthenticator(_authenticator: unknown): never {
-    return immutable('addAuthenticator');
-  }
-  override makePathsAbsolute(_rootDirectory: string): never {
-    return immutable('makePathsAbsolute');
+  static {
+    for (const method of mutators) {
+      const value = () => {
+        const message = `${method}: a RestConfig cannot be changed; call getConfig for another one`;
+        throw new RequestError('CONFIG_IMMUTABLE', message);
+      };
+      Object.defineProperty(RestConfig.prototype, method, { value });
+    }
   }
 }
 
 const howToMake =
   'cannot be made like this: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
-
-function immutable(method: string): never {
-  throw new RequestError(
-    'CONFIG_IMMUTABLE',
-    `${method}: a RestConfig cannot be changed; call getConfig for another one`,
-  );
-}
 
 function toCluster(name: string, { cluster }: ConfigAccess): Cluster {
   return Object.freeze({

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
-import { CoreV1Api, Observable, type ObservableMiddleware } from '@kubernetes/client-node';
 import { type Dispatcher, interceptors, request, stream } from 'undici';
-import { startDeadServer } from '../fixtures/dead-server.ts';
-import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 const thrown = new Error('the handler has thrown');
@@ -131,27 +129,3 @@ describe('the dispatcher', () => {
     });
   }
 });
-
-describe('an abort', () => {
-  test("in the middle of a body gives the signal's own reason, through a generated client too", async (t) => {
-    const [dead, plugin] = [await startDeadServer(t, 'the body'), await startPlugin(t)];
-    const core = startProviders(t, plugin).getConfig(dead.profile).makeApiClient(CoreV1Api);
-    const controller = new AbortController();
-    const reason = new Error('enough');
-    const middleware: ObservableMiddleware = {
-      pre(context) {
-        context.setSignal(controller.signal);
-        return new Observable(Promise.resolve(context));
-      },
-      post(response) {
-        // Its headers are there, and the body never ends.
-        setImmediate(() => controller.abort(reason));
-        return new Observable(Promise.resolve(response));
-      },
-    };
-    const listed = core.listNamespace({}, { middleware: [middleware], middlewareMergeStrategy: 'append' });
-    await assert.rejects(listed, reason);
-  });
-});
-
-describe('an answer of a generated client', () => {});

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { sendRequest } from '../../src/rest/answer.ts';
 import { startRawH1 } from '../fixtures/raw-h1.ts';
-import { until } from '../fixtures/until.ts';
-
-const ok = 'HTTP/1.1 200 OK\r\n';
 
 describe('a generated client', () => {
   const pod = JSON.stringify({ kind: 'Pod', apiVersion: 'v1', metadata: { name: 'a' } });
@@ -37,23 +32,6 @@ describe('a generated client', () => {
       assert.equal(outcome, expected);
     });
   }
-
-  test('reads the same as a stream, which is empty where nothing came', async (t) => {
-    for (const body of [gzipSync(pod), empty]) {
-      const head = `${ok}content-encoding: x-gzip\r\ncontent-length: ${body.length}\r\n\r\n`;
-      const { config, url } = await startRawH1(t, (_, socket) => {
-        socket.write(head);
-        socket.write(body);
-      });
-      const { origin, pathname: path } = new URL(url);
-      for (const early of [true, false]) {
-        const answer = await sendRequest(config.dispatcher, { origin, path, method: 'GET' }, undefined, 1_000);
-        // Before the body has come, and after.
-        if (!early) await until(t, () => answer.size === body.length);
-        assert.equal(await text(answer.stream()), body.length === 0 ? '' : pod);
-      }
-    }
-  });
 
   test('takes a 204 that says it is packed for one that does not', async (t) => {
     const outcomes: string[] = [];

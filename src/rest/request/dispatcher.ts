@@ -72,7 +72,8 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       this,
       layers.filter((layer) => layer !== retry),
     );
-    this.withoutRetries = new Unretried((options, handler) => this.#dispatch(options, handler, once));
+    const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, once);
+    this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -203,19 +204,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-  }
-}
-
-class Unretried extends Dispatcher {
-  readonly #dispatch: Dispatcher['dispatch'];
-
-  constructor(dispatch: Dispatcher['dispatch']) {
-    super();
-    this.#dispatch = dispatch;
-  }
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#dispatch(options, handler);
   }
 }
 
