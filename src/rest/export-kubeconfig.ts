@@ -1,13 +1,12 @@
 import { headerText } from '../access/header-value.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
-import type { ConfigAccess, ResolvedExec } from '../access/resolve.ts';
+import type { ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
 import type { Impersonation } from './transport/destination.ts';
 
 /** The paths of a credential that needs no plugin, named as in a kubeconfig. */
-export type CredentialFiles = Readonly<Record<string, string>>;
-
-export function credentialFiles({ tokenFile, certificate, key }: StaticUser): CredentialFiles {
+export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Readonly<Record<string, string>> {
   return {
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(certificate && 'file' in certificate ? { 'client-certificate': certificate.file } : {}),
@@ -15,25 +14,16 @@ export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Cr
   };
 }
 
-/** What goes into a kubeconfig. */
-export interface Exported {
-  readonly name: string;
-  readonly user: string;
-  readonly namespace: string | undefined;
-  readonly access: ConfigAccess;
-  readonly impersonation: Impersonation;
-  readonly credentialFiles: CredentialFiles;
-}
-
 /** A kubeconfig for kubectl, as JSON. */
 export function exportKubeconfig({
   name,
   user,
   namespace,
-  access: { cluster, exec },
-  impersonation,
+  access,
+  destination,
   credentialFiles,
-}: Exported): string {
+}: RestConfigParts): string {
+  const { cluster, exec } = access;
   const { config, ...fields } = toExecCluster(cluster, exec?.config);
   const extensions =
     exec?.config === undefined
@@ -49,7 +39,7 @@ export function exportKubeconfig({
         user: {
           ...(exec ? { exec: execFields(exec) } : {}),
           ...credentialFiles,
-          ...impersonationFields(impersonation),
+          ...impersonationFields(destination.impersonation),
         },
       },
     ],
@@ -71,7 +61,7 @@ function execFields({
 }
 
 /** The headers as a kubeconfig has them. */
-function impersonationFields(impersonation: Impersonation): object {
+function impersonationFields(impersonation: Impersonation = {}): object {
   const headers: Impersonation = Object.fromEntries(
     Object.entries(impersonation).map(([name, values]) => [name, values.map(headerText)]),
   );

@@ -87,6 +87,8 @@ interface RequestLike {
   readonly body?: unknown;
   readonly bodyUsed?: unknown;
   readonly signal?: unknown;
+  readonly integrity?: unknown;
+  readonly redirect?: unknown;
 }
 
 function isRequest(value: unknown): value is RequestLike {
@@ -104,24 +106,17 @@ function readTarget(target: unknown): { readonly text: string; readonly init: ob
   throw new RequestError('REQUEST_INVALID', `the request cannot be sent: ${takes}, and was given ${kindOf(target)}`);
 }
 
-/** What else a Request says of how it is sent. `keepalive` is of pages only, and undici takes no stream beside it. */
-const manners = ['cache', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const;
-
 function fieldsOf(request: RequestLike): object {
-  const { method, headers, body, bodyUsed, signal } = request;
+  const { method, headers, body, bodyUsed, signal, integrity, redirect } = request;
   if (bodyUsed === true) throw new RequestError('REQUEST_INVALID', 'the body of the Request has been used already');
   return {
     method,
     headers: [...headers],
     ...(body ? { body, duplex: 'half' } : {}),
     ...(signal ? { signal } : {}),
-    ...Object.fromEntries(
-      manners.flatMap((name) => {
-        const value: unknown = Reflect.get(request, name);
-        // The default of a Request; as a URL it would be sent.
-        return value === undefined || value === 'about:client' ? [] : [[name, value]];
-      }),
-    ),
+    // The rest of a Request, such as `cache` and `referrer`, is for pages.
+    ...(integrity ? { integrity } : {}),
+    ...(redirect ? { redirect } : {}),
   };
 }
 

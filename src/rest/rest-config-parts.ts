@@ -1,5 +1,4 @@
 import type { ConfigAccess } from '../access/resolve.ts';
-import type { CredentialFiles } from './export-kubeconfig.ts';
 import type { Connections } from './transport/connections.ts';
 import type { Destination } from './transport/destination.ts';
 
@@ -14,6 +13,6 @@ export interface RestConfigParts {
   readonly connections: Connections;
   /** Where the connections are this config's alone: stops the runs of its plugin. */
   readonly stop?: AbortController;
-  /** Of a kubeconfig. */
-  readonly credentialFiles?: CredentialFiles;
+  /** Of a kubeconfig: the paths of a credential that needs no plugin, named as there. */
+  readonly credentialFiles?: Readonly<Record<string, string>>;
 }

@@ -19,7 +19,7 @@ import { checkArgument, isClass, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/exec-credential.ts';
 import { abortable } from '../util/abortable.ts';
-import { type CredentialFiles, exportKubeconfig } from './export-kubeconfig.ts';
+import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
@@ -27,7 +27,6 @@ import { createHttpLibrary } from './http-library.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
-import type { Destination } from './transport/destination.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
 
@@ -61,25 +60,18 @@ export class RestConfig extends KubeConfig {
   readonly #dispatcher: AuthenticatedDispatcher;
 
   readonly #watchDispatcher: Dispatcher;
-  readonly #maxResponseBytes: number;
-  readonly #impersonation: Destination['impersonation'];
-  readonly #credentialFiles: CredentialFiles;
-  /** Where the connections are this config's alone: they end with it, and then the runs of its plugin. */
-  readonly #own: { readonly connections: Connections; readonly stop: AbortController } | undefined;
+  readonly #parts: RestConfigParts;
 
   private constructor(parts: RestConfigParts) {
     super();
     // For callers without types.
     if (!(parts?.connections instanceof Connections))
       throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
-    const { name, user, namespace, access, destination, connections, stop, credentialFiles = {} } = parts;
+    const { name, user, namespace, access, destination, connections } = parts;
+    this.#parts = parts;
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
-    this.#maxResponseBytes = connections.maxResponseBytes;
     this.#watchDispatcher = new WatchDispatcher(this.#dispatcher);
-    this.#impersonation = destination.impersonation;
-    this.#credentialFiles = credentialFiles;
-    this.#own = stop && { connections, stop };
     this.clusters = [toCluster(name, access)];
     // Without `exec`: client-node's own authenticator must stay asleep.
     this.users = [{ name: user }];
@@ -177,8 +169,9 @@ export class RestConfig extends KubeConfig {
   /** Gives this reference back. Open streams go on; new requests reject with `CONFIG_CLOSED`. */
   async close(): Promise<void> {
     await this.#dispatcher.close();
-    const { connections, stop } = this.#own ?? {};
-    connections?.retire(() => stop?.abort());
+    const { connections, stop } = this.#parts;
+    // Where the connections are this config's alone, they end with it, and then the runs of its plugin.
+    if (stop) connections.retire(() => stop.abort());
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -196,7 +189,7 @@ export class RestConfig extends KubeConfig {
     );
     const baseServer = new ServerConfiguration(this.access.cluster.server, {});
     const { log } = this.#dispatcher;
-    const httpApi = createHttpLibrary(this.#dispatcher, this.#maxResponseBytes, log);
+    const httpApi = createHttpLibrary(this.#dispatcher, this.#parts.connections.maxResponseBytes, log);
     return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
   }
 
@@ -211,7 +204,8 @@ export class RestConfig extends KubeConfig {
     await connection.refreshing;
     const credential = await this.#credential(undefined);
     const { server } = this.access.cluster;
-    const parts = { dispatcher: this.#dispatcher, connection, credential, server, impersonation: this.#impersonation };
+    const { impersonation } = this.#parts.destination;
+    const parts = { dispatcher: this.#dispatcher, connection, credential, server, impersonation };
     Object.assign(options, webSocketOptions(parts, options.headers));
   }
 
@@ -220,14 +214,7 @@ export class RestConfig extends KubeConfig {
    * It holds no credential: a token, a password, a key and the login of a proxy are left out.
    */
   override exportConfig(): string {
-    return exportKubeconfig({
-      name: this.currentContext,
-      user: this.users[0]?.name ?? '',
-      namespace: this.contexts[0]?.namespace,
-      access: this.access,
-      impersonation: this.#impersonation ?? {},
-      credentialFiles: this.#credentialFiles,
-    });
+    return exportKubeconfig(this.#parts);
   }
 
   #credential(signal: AbortSignal | undefined): Promise<Credential> {

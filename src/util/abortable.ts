@@ -18,3 +18,17 @@ export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSign
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/** Resolves after `ms` milliseconds. Rejects with the signal's reason if that comes first, and leaves no timer. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const passed = () =>
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+  try {
+    await abortable(passed, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -20,14 +20,6 @@ describe('config.fetch', () => {
     [{ redirect: 'error' }, undefined],
     [{ redirect: 'manual' }, 307],
     [{ redirect: 'follow' }, 404],
-    [{ cache: 'no-store' }, 200],
-    [{ cache: 'reload' }, 200],
-    [{ cache: 'only-if-cached', mode: 'same-origin' }, 200],
-    [{ mode: 'no-cors', headers: { 'x-a': 'b' } }, 200],
-    [{ credentials: 'omit' }, 200],
-    [{ referrer: 'https://a.example.dev/page?a', referrerPolicy: 'unsafe-url' }, 200],
-    [{ referrer: 'https://a.example.dev/page?a', referrerPolicy: 'origin' }, 200],
-    [{ referrer: '' }, 200],
     [{ keepalive: true, method: 'PUT', body: '{}' }, 405],
   ];
   for (const [init, status] of table) {

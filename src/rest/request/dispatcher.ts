@@ -4,6 +4,7 @@ import { Dispatcher } from 'undici';
 import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
+import { pause } from '../../util/abortable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
@@ -14,7 +15,6 @@ import { bounds } from './bounds.ts';
 import { ConnectionRef } from './connection-ref.ts';
 import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
-import { pause } from './pause.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
@@ -188,12 +188,9 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return this.#closed.signal.aborted || this.#ref.taken?.ended.aborted === true;
   }
 
-  /**
-   * Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal, this dispatcher, or the connection
-   * behind it ends: the next try could go nowhere.
-   */
-  pause(ms: number, signal?: AbortSignal): Promise<void> {
-    return pause(ms, [signal, this.#closed.signal, this.#ref.taken?.ended]);
+  /** Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal aborts, or this dispatcher ends. */
+  pause(ms: number, signal: AbortSignal): Promise<void> {
+    return pause(ms, AbortSignal.any([signal, this.#closed.signal]));
   }
 
   /** A socket of this config that is no request's: it ends with `destroy`. */
