@@ -2,13 +2,12 @@ import { isIP, isIPv6, Socket } from 'node:net';
 import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import { RequestError } from '../../errors/index.ts';
 import type { KeyPair } from '../../exec/exec-credential.ts';
 import { markConnecting } from './connection-errors.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
-import { openTunnel } from './tunnel.ts';
+import { connectionGivenUp, openTunnel } from './tunnel.ts';
 
 export type Connector = buildConnector.connector;
 
@@ -37,12 +36,12 @@ export function createConnector(
   const connect: Connector = (options, callback) => {
     if (signal?.aborted) {
       options.httpSocket?.destroy();
-      callback(closed(), null);
+      callback(connectionGivenUp(), null);
       return;
     }
     let opened: unknown;
     const giveUp = () => {
-      if (opened instanceof Socket) opened.destroy(closed());
+      if (opened instanceof Socket) opened.destroy(connectionGivenUp());
     };
     try {
       direct ??= createDirect(cluster, allowH2, timeoutMs, () => clusterContext(certificateAuthority, keyPair));
@@ -99,8 +98,4 @@ function createDirect(
   });
   const asked = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
   return (options, callback) => connect({ ...options, ...asked, hostname: unbracket(options.hostname) }, callback);
-}
-
-function closed(): RequestError {
-  return new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
 }

@@ -5,9 +5,8 @@ type HeaderRecord = Record<string, string | string[]>;
 
 /** Whether a header (its name in lower case) has a value, in any case and any form of headers. */
 export function hasHeader(headers: RequestHeaders, wanted: string): boolean {
-  if (!headers) return false;
-  const record = toRecord(headers);
-  for (const name in record) if (isNamed(name, wanted) && record[name]) return true;
+  for (const [name, value] of entriesOf(headers))
+    if (name.length === wanted.length && name.toLowerCase() === wanted && value) return true;
   return false;
 }
 
@@ -20,16 +19,16 @@ export function withHeaders(
   headers: RequestHeaders,
   ours: Readonly<Record<string, string | readonly string[]>>,
 ): HeaderRecord {
-  const result: HeaderRecord = {};
-  const given = headers ? toRecord(headers) : {};
-  for (const name in given) {
-    const lowered = name.toLowerCase();
-    const value = given[name];
-    if (value === undefined || singleHop.has(lowered) || (lowered === 'te' && value !== 'trailers')) continue;
-    // A later value of a header that may stand once wins, as it does in an object.
-    result[lowered] = Array.isArray(value) && onlyOnce.has(lowered) ? (value.at(-1) ?? '') : value;
+  const result = new Map<string, string | string[]>();
+  for (const [given, value] of entriesOf(headers)) {
+    const name = given.toLowerCase();
+    if (value === undefined || singleHop.has(name) || (name === 'te' && value !== 'trailers')) continue;
+    const all = [result.get(name) ?? [], value].flat().map(String);
+    // The last value of a header that may stand once wins, as it does in an object.
+    result.set(name, all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all);
   }
-  return Object.assign(result, ours);
+  // Object.fromEntries takes a name like __proto__ for plain data.
+  return Object.assign(Object.fromEntries(result), ours);
 }
 
 const singleHop: ReadonlySet<string> = new Set([
@@ -49,35 +48,10 @@ const onlyOnce: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-function isNamed(name: string, lowered: string): boolean {
-  return name.length === lowered.length && name.toLowerCase() === lowered;
-}
-
-/** Reads headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
-function toRecord(headers: NonNullable<RequestHeaders>): HeaderRecord {
-  if (!Array.isArray(headers) && !(Symbol.iterator in headers)) {
-    return headers as HeaderRecord; // undefined values are passed over by undici
-  }
-  const record: HeaderRecord = {};
-  for (const [name, value] of Array.isArray(headers) ? pairsOf(headers) : headers) {
-    if (value === undefined) continue;
-    const values = Array.isArray(value) ? value.map(String) : [String(value)];
-    const before = Object.hasOwn(record, name) ? record[name] : undefined;
-    const all = before === undefined ? values : [before].flat().concat(values);
-    // Defined, not assigned: a name like __proto__ is plain data.
-    const property = {
-      value: all.length === 1 ? all.join() : all,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    };
-    Object.defineProperty(record, name, property);
-  }
-  return record;
-}
-
-function pairsOf(flat: readonly unknown[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) pairs.push([String(flat[i]), String(flat[i + 1])]);
-  return pairs;
+/** The headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
+function* entriesOf(headers: RequestHeaders): Generator<readonly [string, unknown]> {
+  if (Array.isArray(headers))
+    for (let i = 0; i + 1 < headers.length; i += 2) yield [String(headers[i]), headers[i + 1]];
+  else if (headers && Symbol.iterator in headers) yield* headers;
+  else if (headers) yield* Object.entries(headers);
 }

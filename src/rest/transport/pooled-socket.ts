@@ -92,18 +92,12 @@ export class PooledSocket implements Carrier {
       end();
       events.closed();
     });
-    if (this.protocol === 'h2') {
-      watchForSilence(socket, options, () => this.#ping());
-      queueMicrotask(() => this.#attach());
-    } else {
-      const unused = () => this.#client.stats.connected || this.close();
-      const timer = setTimeout(unused, options.keepAliveTimeoutMs).unref();
-      socket.once('close', () => clearTimeout(timer));
-    }
+    if (this.protocol === 'h2') watchForSilence(socket, options, () => this.#ping());
+    queueMicrotask(() => this.#attach());
   }
 
   /**
-   * Gives an HTTP/2 socket to undici though nobody has a request for it now: who asked for it may have given up. Unread, its end
+   * Gives the socket to undici though nobody has a request for it now: who asked for it may have given up. Unread, its end
    * would not be noticed, and the next request would be lost on it; nor would it be closed when it has been idle for long. undici
    * connects for a request only: this one is never written.
    */

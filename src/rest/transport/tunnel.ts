@@ -21,15 +21,14 @@ export async function openTunnel(
   port: number,
   { timeoutMs, secureContext, signal }: TunnelOptions,
 ): Promise<Socket> {
-  const closed = () => new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
-  if (signal?.aborted) throw closed();
+  if (signal?.aborted) throw connectionGivenUp();
   const socket = connectTo(proxy, secureContext);
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
   // Stays for good: there is no other listener until the caller has the socket.
   socket.on('error', (error) => reject(unreachable(proxy, error)));
   const timer = setTimeout(() => reject(silent(proxy, timeoutMs)), timeoutMs);
-  const onAbort = () => reject(closed());
+  const onAbort = () => reject(connectionGivenUp());
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     // Nothing is said before an https proxy has proved who it is: a login least of all.
@@ -120,6 +119,10 @@ async function askSocks(
       `proxy ${proxy}: gave no connection (${why ?? 'SOCKS failure'}): see whether it lets this host and port through`,
     );
   }
+}
+
+export function connectionGivenUp(): RequestError {
+  return new RequestError('CONFIG_CLOSED', 'the connection was given up: its config has been closed');
 }
 
 function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
