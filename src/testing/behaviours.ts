@@ -1,6 +1,8 @@
 /** Failures that a test asks for. */
+
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError, reasons } from './api/status.ts';
+import type { SeenRequest } from './fake-cluster-options.ts';
 
 /** How a request fails: with a status, no answer, a broken connection, or a redirect. */
 export type Behaviour =
@@ -25,24 +27,24 @@ export type Behaviour =
     };
 
 /** Selects the requests of a behaviour. */
-export type RequestFilter<Seen> = (request: Seen) => boolean;
+export type RequestFilter = (request: SeenRequest) => boolean;
 
-interface Entry<Seen> {
+interface Entry {
   readonly behaviour: Behaviour;
-  readonly matches: RequestFilter<Seen>;
+  readonly matches: RequestFilter;
   left: number;
 }
 
 /** Behaviours in the order in which the test asked for them. */
-export class Behaviours<Seen> {
-  #entries: Entry<Seen>[] = [];
+export class Behaviours {
+  #entries: Entry[] = [];
 
-  add(behaviour: Behaviour, count: number, matches: RequestFilter<Seen> = () => true): void {
+  add(behaviour: Behaviour, count: number, matches: RequestFilter = () => true): void {
     this.#entries.push({ behaviour, matches, left: count });
   }
 
   /** Takes the next behaviour for a request. */
-  take(request: Seen): Behaviour | undefined {
+  take(request: SeenRequest): Behaviour | undefined {
     const entry = this.#entries.find(({ matches }) => matches(request));
     if (!entry) return undefined;
     entry.left -= 1;

@@ -30,8 +30,6 @@ export interface FakeClusterOptions {
    * @default false
    */
   readonly insecureHttp?: boolean;
-  /** @default `default`, `kube-system` */
-  readonly namespaces?: readonly string[];
   /** CustomResourceDefinitions from the start, besides those of ClusterProfile and PlacementDecision, or instead of them. */
   readonly customResourceDefinitions?: readonly TestObject[];
   /**

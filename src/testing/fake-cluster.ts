@@ -41,12 +41,12 @@ export class FakeCluster {
   readonly #listener: Listener;
   readonly #api: ApiServer;
   readonly #objects: Objects;
-  readonly #behaviours = new Behaviours<SeenRequest>();
+  readonly #behaviours = new Behaviours();
   #bookmarks: NodeJS.Timeout | undefined;
   #tokens: ReadonlyMap<string, User>;
   #requests = 0;
   #unauthorized = 0;
-  #byIdentity = new Map<string, number>();
+  readonly #byIdentity = new Map<string, number>();
 
   private constructor(options: FakeClusterOptions) {
     const { name = 'fake', history = 32_768, clock = Date.now, http2 = true, serverNames = [] } = options;
@@ -54,7 +54,7 @@ export class FakeCluster {
     this.#tokens = usersOf(options.tokens ?? {});
     this.#api = new ApiServer({ name, history, clock, userOf: (token) => this.#tokens.get(token) });
     this.#objects = new Objects(this.#api.state);
-    for (const namespace of options.namespaces ?? ['default', 'kube-system']) this.#objects.addNamespace(namespace);
+    for (const namespace of ['default', 'kube-system']) this.#objects.addNamespace(namespace);
     for (const definition of options.customResourceDefinitions ?? []) this.#objects.set(definition);
     this.#listener = new Listener({
       http2,
@@ -93,21 +93,13 @@ export class FakeCluster {
     };
   }
 
-  /** Resets the counts. Open connections stay open. */
-  resetStats(): void {
-    this.#listener.connections = 0;
-    this.#requests = 0;
-    this.#unauthorized = 0;
-    this.#byIdentity = new Map();
-  }
-
   /** Replaces the accepted tokens. Tokens that the cluster has minted itself stay valid. */
   setTokens(tokens: Tokens): void {
     this.#tokens = usersOf(tokens);
   }
 
   /** Makes the next `count` requests fail; with a filter, the next ones that match. */
-  failNext(behaviour: Behaviour, count = 1, matches?: RequestFilter<SeenRequest>): void {
+  failNext(behaviour: Behaviour, count = 1, matches?: RequestFilter): void {
     this.#behaviours.add(behaviour, count, matches);
   }
 

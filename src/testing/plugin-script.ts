@@ -23,11 +23,6 @@ export interface PluginAnswer {
   readonly cacheDuration?: string;
   /** @default `client.authentication.k8s.io/v1`, with `auth` `credentialprovider.kubelet.k8s.io/v1` */
   readonly apiVersion?: string;
-  /**
-   * Read stdin to its end before answering.
-   * @default true with `auth`, else false
-   */
-  readonly readStdin?: boolean;
   /** Printed instead of an ExecCredential or a CredentialProviderResponse. */
   readonly stdout?: string;
   readonly stderr?: string;
@@ -89,15 +84,13 @@ exit "$exit_code"
 `;
 
 /** Sourced by the script, in the answer's folder: the file `input` is there where the run has read its stdin. */
-const behaviour = ({ exitCode = 0, delayMs = 0, ...answer }: PluginAnswer) =>
+const behaviour = ({ exitCode = 0, delayMs = 0, auth }: PluginAnswer) =>
   [
     `exit_code=${exitCode}`,
-    readsStdin(answer) ? 'cat > "../input.$$" && mv "../input.$$" ../input' : '[ ! -e ../input ] || rm -f ../input',
+    auth !== undefined ? 'cat > "../input.$$" && mv "../input.$$" ../input' : '[ ! -e ../input ] || rm -f ../input',
     ...(delayMs > 0 ? [`sleep ${(delayMs / 1_000).toFixed(3)}`] : []),
     '',
   ].join('\n');
-
-const readsStdin = ({ auth, readStdin = auth !== undefined }: PluginAnswer) => readStdin;
 
 /**
  * Writes a throw-away plugin (a shell script). Rejects if the name is taken.

@@ -21,7 +21,7 @@ import {
 import { CredentialMetrics, CredentialProviders, CredentialsError, RestConfig } from '../../src/index.ts';
 import { loadExecCredential } from '../../src/plugin/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
-import { type Kind, type Row, secret, tryWrong, untyped } from '../fixtures/wrong-arguments.ts';
+import { type Kind, type Row, secret, tryWrong, untyped } from './wrong-arguments.ts';
 
 const command = '/bin/true';
 const provider = { name: 'fake', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } };

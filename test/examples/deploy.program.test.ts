@@ -8,8 +8,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { parse, parseAllDocuments } from 'yaml';
 import { CredentialProviders } from '../../src/index.ts';
-import { build, folder, type Manifest, read } from '../fixtures/kustomized.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
+import { build, folder, type Manifest, read } from './kustomized.ts';
 
 const projectedTokens = '/var/run/secrets';
 const platforms = {

@@ -5,7 +5,7 @@ import { until } from '../fixtures/until.ts';
 
 test('an informer reads what it was asked for, whatever becomes of the options afterwards', async (t) => {
   const { publish, spoke, run } = await startHub(t);
-  const server = await spoke({ namespaces: ['a', 'b'] });
+  const server = await spoke();
   const add = (namespace: string, name: string) =>
     server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name } });
   add('a', 'in-a');

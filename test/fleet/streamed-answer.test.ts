@@ -8,7 +8,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Agent, type Dispatcher, getGlobalDispatcher } from 'undici';
 import { type StreamedBody, stream } from '../../src/fleet/streamed-answer.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 /** Headers have been sent, and `end` cuts the request off. */
@@ -39,7 +40,8 @@ async function startServer(t: TestContext, protocol: 'HTTP/1.1' | 'HTTP/2') {
   t.after(() => {
     for (const socket of sockets) socket.destroy();
   });
-  return { port: await listen(t, server), answers };
+  const { port } = await listen(t, server);
+  return { port, answers };
 }
 
 const clients: Readonly<Record<string, (t: TestContext, port: number) => Promise<Dispatcher>>> = {
@@ -142,7 +144,7 @@ for (const [client, connect] of Object.entries(clients)) {
       connected += 1;
       t.after(() => socket.destroy());
     });
-    const port = await listen(t, silent);
+    const { port } = await listen(t, silent);
     const controller = new AbortController();
     const options = { method: 'GET' as const, dispatcher: await connect(t, port) };
     const asked = stream(`https://127.0.0.1:${port}/`, options, controller.signal);

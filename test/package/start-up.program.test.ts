@@ -5,8 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { assertRatio, cheapestStarts } from '../fixtures/cpu.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
+import { assertRatio, cheapestStarts } from './start-cost.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
 const KUBERNETES_EXEC_INFO = JSON.stringify({

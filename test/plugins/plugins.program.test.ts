@@ -147,7 +147,10 @@ describe('secretreader', () => {
       give('admin', '--label', 'fleet=yes'),
       give('admin', '--name', 'spoke-*'),
     ]);
-    assert.deepEqual(given.slice(0, 2), ['minted for spoke', 'minted for spoke']);
+    for (const token of given.slice(0, 2)) {
+      const { aud, sub } = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());
+      assert.deepEqual([aud, sub], [['spoke'], 'system:serviceaccount:fleet:spoke-1']);
+    }
     assert.match(given[2] ?? '', /^service account fleet\/admin does not have the label fleet=yes/);
     assert.match(given[3] ?? '', /^the profile names admin/);
     assert.ok(!requests.includes('POST fleet/serviceaccounts/admin/token'), requests.join());

@@ -12,7 +12,8 @@ import { ApiLeases } from '../../src/fleet/lease/leases.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 
 /** It has no known shape: only who has sent it knows that it is a secret. */
 const token = 'sekret-token-abcdefghijklmnop-0123456789';
@@ -39,7 +40,7 @@ async function startEcho(t: TestContext, say: Answer) {
       socket.end(say(`${token} ${authorization}`));
     });
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const tell = (...line: unknown[]) => heard.push(line);
   const events = ['access-refused', 'request-end', 'rejection'].map((name) => `clusterprofile-credentials:${name}`);
   for (const name of events) subscribe(name, tell);

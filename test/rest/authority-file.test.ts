@@ -8,7 +8,7 @@ import { request } from 'undici';
 import { type KubeconfigOptions, RestConfig } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { kubeconfig, namespaces } from '../fixtures/kubeconfigs.ts';
-import { listen } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -35,7 +35,7 @@ async function start(t: TestContext) {
     if (headers[':path']?.includes('watch')) stream.write('begins\n');
     else stream.end('{"items":[]}');
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   t.after(() => {
     for (const session of sessions) session.destroy();
   });

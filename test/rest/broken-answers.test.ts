@@ -9,8 +9,9 @@ import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { ConnectionError, RequestError } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { listen } from '../fixtures/listen.ts';
 import { startRawH1 as startServer } from '../fixtures/raw-h1.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 const token = 'secret-token-1234567890';
@@ -56,7 +57,7 @@ describe('an answer that cannot be read is told as such, once', () => {
       stream.on('error', () => undefined).respond({ ':status': 200, 'content-length': 100 });
       stream.end('{}');
     });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
     const sent = request(`https://127.0.0.1:${port}/x`, { dispatcher });
     await assert.rejects(
@@ -119,7 +120,7 @@ describe('an informer goes on after a watch that ends with', () => {
           if (watches === 1) socket.write(bytes);
         });
       });
-      const port = await listen(t, server);
+      const { port } = await listen(t, server);
       t.after(() => server.closeAllConnections());
       const config = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
       const core = config.makeApiClient(CoreV1Api);

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 
 const answers = {
   'Connection: close': 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}',
@@ -27,7 +28,7 @@ describe('a server that answers one request on each connection', () => {
             if (!answer.includes('content-length')) socket.end();
           });
         });
-        const port = await listen(t, server);
+        const { port } = await listen(t, server);
         const lines: string[] = [];
         const logger = { warn: () => {}, debug: (_fields: object, message: string) => void lines.push(message) };
         const providers = startProviders(t, await startPlugin(t), { logger });

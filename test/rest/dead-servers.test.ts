@@ -9,7 +9,8 @@ import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { type Silence, startDeadServer } from '../fixtures/dead-server.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 const ended = (error: unknown) => (error instanceof CredentialsError ? Reflect.get(error, 'code') : error);
@@ -75,7 +76,7 @@ describe('a server that is dead', { concurrency: true }, () => {
         else stream.end('{}');
       });
       const inner = before === 'HTTP/1.1' ? h1 : h2;
-      const port = await listen(
+      const { port } = await listen(
         t,
         createServer((socket) => {
           t.after(() => socket.destroy());

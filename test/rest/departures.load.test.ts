@@ -6,10 +6,10 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
-import { type Departure, type Moment, type Protocol, startDeparting } from '../fixtures/departing-server.ts';
 import { startProviders } from '../fixtures/fleet.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
+import { type Departure, type Moment, type Protocol, startDeparting } from './departing-server.ts';
 
 type Manner = Departure | 'kill';
 
@@ -30,7 +30,7 @@ async function start(t: TestContext, protocol: Protocol, moment: Moment, warm: b
     t.after(() => server.close());
     return { ...server, depart: () => server.depart(manner) };
   }
-  const child = fork(new URL('../fixtures/departing-process.ts', import.meta.url));
+  const child = fork(new URL('./departing-process.ts', import.meta.url));
   t.after(() => child.kill('SIGKILL'));
   child.send({ protocol, moment, warm, tls: tlsOptions });
   const [port] = await once(child, 'message');

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { Watch } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 
 async function startHinting(t: TestContext, answer: (response: ServerResponse, count: number) => void) {
   let count = 0;
@@ -14,7 +15,7 @@ async function startHinting(t: TestContext, answer: (response: ServerResponse, c
     count += 1;
     response.writeEarlyHints({ link: '</x>; rel=preload' }, () => answer(response, count));
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   t.after(() => server.closeAllConnections());
   const plugin = await startPlugin(t);
   const lines: string[] = [];

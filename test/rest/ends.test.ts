@@ -9,7 +9,8 @@ import { upgrade, WebSocket } from 'undici';
 import { type CredentialProvidersOptions, RestConfig } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -22,7 +23,7 @@ async function startBusy(t: TestContext, seconds: number, options: CredentialPro
     requests += 1;
     response.writeHead(503, { 'retry-after': String(seconds) }).end('{}');
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   t.after(() => server.closeAllConnections());
   const messages: string[] = [];
   const debug = (_fields: object, message: string) => messages.push(message);
@@ -83,7 +84,7 @@ describe('a socket that an upgrade has left', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n');
       socket.pipe(socket);
     });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const providers = startProviders(t, await startPlugin(t), { idleTimeoutMs: 0 });
     const config = providers.getConfig(profileAt(port));
     const open = async () => {

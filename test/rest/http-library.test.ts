@@ -9,7 +9,7 @@ import {
   type ObservableMiddleware,
 } from '@kubernetes/client-node';
 import { PluginError, type RestConfig } from '../../src/index.ts';
-import { startFleet } from '../fixtures/fleet.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 
 /** The same config on client-node's own library. */
 function onFetch(config: RestConfig): CoreV1Api {
@@ -34,8 +34,8 @@ async function compare(
   call: (core: CoreV1Api) => Promise<unknown>,
   prepare: (fleet: Awaited<ReturnType<typeof startFleet>>) => void | Promise<void> = () => {},
 ): Promise<void> {
-  const namespaces = Array.from({ length: 2_000 }, (_, index) => `namespace-${index}`);
-  const fleet = await startFleet(t, { cluster: { namespaces } });
+  const fleet = await startFleet(t);
+  fleet.cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
   await prepare(fleet);
   const theirs = await outcome(() => call(onFetch(fleet.config)));
   await prepare(fleet);

@@ -6,7 +6,8 @@ import { describe, test } from 'node:test';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
 import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
@@ -60,7 +61,7 @@ describe('a server that speaks HTTP/2 alone', () => {
       stream.on('error', () => undefined).respond({ ':status': 200 });
       stream.end('{}');
     });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const providers = startProviders(t, await startPlugin(t));
     const { dispatcher } = providers.getConfig(profileAt(port));
     const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.dump();

@@ -5,7 +5,8 @@ import { constants, createSecureServer, type ServerHttp2Stream } from 'node:http
 import { describe, test } from 'node:test';
 import { type Dispatcher, request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 const long = 'x'.repeat(600_000);
@@ -39,7 +40,7 @@ describe('a server that has answered before it has read the body', () => {
         if (streams.length === 1) stream.once('data', answer);
         else answer();
       });
-      const port = await listen(t, server);
+      const { port } = await listen(t, server);
       const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
       const sent = body() as NonNullable<Dispatcher.DispatchOptions['body']>; // undici takes more than its types name
       const answer = await request(`https://127.0.0.1:${port}/x`, { dispatcher, method: 'POST', body: sent });
@@ -71,7 +72,7 @@ test('a tunnel (CONNECT) whose other end has nothing more to say stays open for 
     stream.respond({ ':status': 200 });
     stream.end();
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
   const origin = `https://127.0.0.1:${port}`;
   const { socket } = await dispatcher.connect({ origin, path: `127.0.0.1:${port}` });

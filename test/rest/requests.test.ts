@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import { RequestError } from '../../src/index.ts';
-import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { newNamespace, profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { print, shellPlugin, waitForGo } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -96,14 +96,13 @@ describe('TLS', () => {
 });
 
 describe('compression', () => {
-  const namespaces = Array.from({ length: 2_000 }, (_, index) => `namespace-${index}`);
-
   test('is asked for by default, and not with disable-compression', async (t) => {
-    const { cluster, providers, config } = await startFleet(t, { cluster: { namespaces } });
+    const { cluster, providers, config } = await startFleet(t);
+    cluster.add(Array.from({ length: 2_000 }, (_, index) => newNamespace(`namespace-${index}`)));
     const asked: (string | undefined)[] = [];
     cluster.onRequest = ({ headers }) => asked.push(String(headers['accept-encoding']));
     for (const each of [config, providers.getConfig(profileFor(cluster, { 'disable-compression': true }))]) {
-      assert.equal((await each.makeApiClient(CoreV1Api).listNamespace()).items.length, 2_000);
+      assert.equal((await each.makeApiClient(CoreV1Api).listNamespace()).items.length, 2_002);
     }
     assert.match(asked[0] ?? '', /gzip/);
     assert.equal(asked[1], 'identity');

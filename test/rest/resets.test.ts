@@ -6,7 +6,8 @@ import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { frames, listen, profileAt, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { frames, profileAt, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a stream that the server refuses', () => {
@@ -72,7 +73,7 @@ describe('a stream that the server refuses', () => {
       if (hold) held.push(answer);
       else answer();
     });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     t.after(() => session?.destroy());
     const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
     const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.text();
@@ -162,7 +163,7 @@ test('requests with long bodies that are given up end, and their process goes on
   const server = createSecureServer(tlsOptions);
   server.on('session', (session) => session.on('error', () => undefined));
   server.on('stream', (stream) => stream.on('error', () => undefined).resume());
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const providers = startProviders(t, await startPlugin(t));
   const { dispatcher } = providers.getConfig(profileAt(port));
   const body = 'x'.repeat(600_000);

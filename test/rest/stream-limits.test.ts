@@ -6,7 +6,8 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { frames, listen, profileAt, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { frames, profileAt, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 /** An HTTP/2 server that answers at once, unless `hold` is set, and watches without end. `limitOf` is asked for each connection, from 1. */
@@ -33,7 +34,7 @@ async function startServer(t: TestContext, limitOf: (connection: number) => numb
     if (control.hold) held.push(answer);
     else answer();
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   t.after(() => sessions.map((session) => session.destroy()));
   const providers = startProviders(t, await startPlugin(t), { connectTimeoutMs });
   const config = providers.getConfig(profileAt(port));

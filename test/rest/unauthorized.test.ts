@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a 401', () => {
@@ -89,7 +90,7 @@ describe('a 401', () => {
           response.end(Buffer.alloc(part));
         };
       });
-      const port = await listen(t, server);
+      const { port } = await listen(t, server);
       t.after(() => server.closeAllConnections());
       const config = providers.getConfig(profileAt(port));
       await config.ready();
@@ -246,7 +247,7 @@ test('a 401 with a long body is replayed as any other, and comes whole where the
     else response.writeHead(401).end(body);
   });
   const plugin = await startPlugin(t);
-  const config = startProviders(t, plugin).getConfig(profileAt(await listen(t, server)));
+  const config = startProviders(t, plugin).getConfig(profileAt((await listen(t, server)).port));
   await config.ready();
   await plugin.answer({ token: 'token-2' });
   assert.equal((await config.fetch('/')).status, 200);

@@ -4,7 +4,8 @@ import { createServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { connect, upgrade } from 'undici';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 test('a token that is rotated again and again is refreshed for upgrades, too', async (t) => {
@@ -16,7 +17,7 @@ test('a token that is rotated again and again is refreshed for upgrades, too', a
     const upgraded = '101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade';
     socket.end(`HTTP/1.1 ${known ? upgraded : '401 Unauthorized\r\ncontent-length: 0'}\r\n\r\n`);
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const plugin = await startPlugin(t);
   const ends: unknown[] = [];
   const observer = (event: unknown) => ends.push(event);
@@ -46,7 +47,7 @@ describe('a CONNECT that is answered with', () => {
       const taken = headers.authorization === 'Bearer token-2';
       socket.end(`HTTP/1.1 ${taken ? '200 OK' : `${status} No`}\r\n\r\n`);
     });
-    const port = await listen(t, server);
+    const { port } = await listen(t, server);
     const plugin = await startPlugin(t);
     const { dispatcher } = startProviders(t, plugin, options).getConfig(profileAt(port));
     const open = async () => {

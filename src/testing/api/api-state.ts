@@ -53,6 +53,10 @@ export class ApiState {
     return this.#builtIn('', 'namespaces');
   }
 
+  get serviceAccounts(): ResourceType {
+    return this.#builtIn('', 'serviceaccounts');
+  }
+
   get definitions(): ResourceType {
     return this.#builtIn('apiextensions.k8s.io', 'customresourcedefinitions');
   }

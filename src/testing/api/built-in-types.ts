@@ -87,7 +87,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
       status,
       returned,
       created,
-      { names: 'service' },
+      { names: 'label' },
       balanced,
       fields(selectable('spec.clusterIP'), selectable('spec.type', 'ClusterIP')),
       notDone('proxy'),

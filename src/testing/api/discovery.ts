@@ -12,10 +12,6 @@ const readAndWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'pa
 export const version = (name: string): JsonObject => ({
   major: '1',
   minor: '36',
-  emulationMajor: '1',
-  emulationMinor: '36',
-  minCompatibilityMajor: '1',
-  minCompatibilityMinor: '35',
   gitVersion: `v1.36.0+${name}`,
   gitCommit: '',
   gitTreeState: '',

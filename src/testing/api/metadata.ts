@@ -182,13 +182,7 @@ function changeProblems(meta: GivenMeta, before: GivenMeta): readonly Cause[] {
   return causes;
 }
 
-let lastTime = { second: Number.NaN, text: '' };
-
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export function timestamp(ms: number): string {
-  const second = Math.floor(ms / 1_000);
-  // Many objects are made within a second.
-  if (second !== lastTime.second)
-    lastTime = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
-  return lastTime.text;
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -17,7 +17,6 @@ export function nameProblem(name: string, rule: NameRule, prefix = false): strin
     case 'subdomain':
       return pathProblem(name) ?? check(text, subdomain, 253, 'an RFC 1123 subdomain: a-z, 0-9, - and .');
     case 'label':
-    case 'service':
       return pathProblem(name) ?? check(text, label, 63, 'an RFC 1123 label: a-z, 0-9 and -');
   }
 }

@@ -7,8 +7,6 @@ export interface ListOptions {
   readonly watch: boolean;
   readonly labels: Matches;
   readonly fields: readonly FieldTerm[];
-  /** No selector was given. */
-  readonly everything: boolean;
   readonly resourceVersion: string;
   readonly resourceVersionMatch: string;
   readonly limit: number;
@@ -50,7 +48,6 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
     watch: flagOf(query, 'watch') ?? false,
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldTerms(query.get('fieldSelector') ?? ''),
-    everything: !query.get('labelSelector') && !query.get('fieldSelector'),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
     limit: numberOf(query, 'limit') ?? 0,
@@ -59,52 +56,35 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: flagOf(query, 'sendInitialEvents'),
   };
-  const causes = options.watch ? watchProblems(options) : listProblems(options);
+  const causes = problemsOf(options);
   if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
   return options;
 }
 
-const matchField = 'resourceVersionMatch';
-
-function listProblems(options: ListOptions): readonly Cause[] {
-  const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
+function problemsOf(options: ListOptions): readonly Cause[] {
+  const { watch, resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
+  const field = 'resourceVersionMatch';
   const causes: Cause[] = [];
-  if (match !== '') {
-    if (resourceVersion === '') {
-      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
-    }
-    if (options.continue !== '') {
-      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden when continue is provided'));
-    }
-    if (match !== 'Exact' && match !== 'NotOlderThan') {
-      causes.push(cause.notSupported(matchField, match, ['Exact', 'NotOlderThan', '']));
-    }
-    if (match === 'Exact' && resourceVersion === '0') {
-      causes.push(cause.forbidden(matchField, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
-    }
-  }
-  if (sendInitialEvents !== undefined) {
-    causes.push(cause.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  }
-  return causes;
-}
-
-function watchProblems(options: ListOptions): readonly Cause[] {
-  const { resourceVersionMatch: match, sendInitialEvents } = options;
-  const causes: Cause[] = [];
-  if (sendInitialEvents !== undefined && match !== 'NotOlderThan') {
-    causes.push(cause.forbidden(matchField, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
-  }
-  if (match !== '') {
-    if (sendInitialEvents === undefined) {
-      causes.push(
-        cause.forbidden(matchField, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
-      );
-    }
-    if (match !== 'NotOlderThan') causes.push(cause.notSupported(matchField, match, ['NotOlderThan']));
-    if (options.continue !== '') {
-      causes.push(cause.forbidden(matchField, 'resourceVersionMatch is forbidden when continue is provided'));
-    }
+  const forbid = (isWrong: boolean, detail: string, at = field) => {
+    if (isWrong) causes.push(cause.forbidden(at, detail));
+  };
+  const given = match !== '';
+  const accepted = watch ? ['NotOlderThan'] : ['Exact', 'NotOlderThan', ''];
+  if (given && !accepted.includes(match)) causes.push(cause.notSupported(field, match, accepted));
+  forbid(given && options.continue !== '', `${field} is forbidden when continue is provided`);
+  if (watch) {
+    forbid(
+      given && sendInitialEvents === undefined,
+      `${field} is forbidden for watch unless sendInitialEvents is provided`,
+    );
+    forbid(
+      sendInitialEvents !== undefined && match !== 'NotOlderThan',
+      `sendInitialEvents requires setting ${field} to NotOlderThan`,
+    );
+  } else {
+    forbid(given && resourceVersion === '', `${field} is forbidden unless resourceVersion is provided`);
+    forbid(match === 'Exact' && resourceVersion === '0', `${field} "exact" is forbidden for resourceVersion "0"`);
+    forbid(sendInitialEvents !== undefined, 'sendInitialEvents is forbidden for list', 'sendInitialEvents');
   }
   return causes;
 }

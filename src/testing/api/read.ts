@@ -13,27 +13,23 @@ export interface Scope {
   /** Keys begin with it. */
   readonly prefix: string;
   readonly selects: (key: string, object: StoredObject) => boolean;
-  /** No selector was given. */
-  readonly everything: boolean;
   /** It can be one object only. */
   readonly single: boolean;
 }
 
 /** Where a list goes on. */
 interface Continuation {
-  /** The version of the first page, or -1: the newest, because that one is gone. */
+  /** The version of the first page. */
   readonly version: number;
   /** The first key that is wanted, without the list's prefix. */
   readonly start: string;
 }
 
 export function scopeOf(type: ResourceType, namespace: string | undefined, options: ListOptions): Scope {
-  const { labels, everything } = options;
   const fields = fieldSelector(options.fields, type);
   return {
     prefix: namespace === undefined ? '' : `${namespace}/`,
-    selects: (_key, object) => fields.matches(object) && labels(object),
-    everything,
+    selects: (_key, object) => fields.matches(object) && options.labels(object),
     single: fields.name !== undefined && (!type.namespaced || (namespace ?? fields.namespace) !== undefined),
   };
 }
@@ -83,7 +79,6 @@ export function listObjects(
     metadata: {
       resourceVersion: String(version),
       ...(token === undefined ? {} : { continue: token }),
-      ...(more && scope.everything ? { remainingItemCount: end - index } : {}),
     },
     items,
   };
@@ -97,8 +92,7 @@ function whereToRead(store: Store, type: ResourceType, scope: Scope, options: Li
       throw badRequest('specifying resource version is not allowed when using continue');
     }
     const asked = decodeContinuation(options.continue);
-    if (asked.version < 0) return { ...asked, version: store.version };
-    if (asked.version < oldest) throw continueExpired(asked.start);
+    if (asked.version < oldest) throw expired('The provided continue parameter is too old: start the list again.');
     return checkedAgainst(store, asked);
   }
   const asked = versionOf(options.resourceVersion) ?? 0;
@@ -117,13 +111,6 @@ function checkedAgainst(store: Store, asked: Continuation): Continuation {
   return asked;
 }
 
-function continueExpired(start: string) {
-  const message =
-    'The provided continue parameter is too old to display a consistent list result. Start a new list, or use the continue ' +
-    'token of this answer for the rest, which may then miss changes that were made since the first page.';
-  return expired(message, encodeContinuation({ version: -1, start }));
-}
-
 function encodeContinuation({ version, start }: Continuation): string {
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: version, start })).toString('base64url');
 }
@@ -136,7 +123,7 @@ function decodeContinuation(token: string): Continuation {
     // Checked below, with what is JSON and no token.
   }
   const { v, rv, start } = Object(content); // any value: each field is checked
-  if (v !== 'meta.k8s.io/v1' || typeof rv !== 'number' || rv === 0 || typeof start !== 'string' || start === '') {
+  if (v !== 'meta.k8s.io/v1' || typeof rv !== 'number' || rv <= 0 || typeof start !== 'string' || start === '') {
     throw badRequest('continue key is not valid');
   }
   return { version: rv, start };

@@ -3,7 +3,7 @@
 import type { ApiState } from './api-state.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
 import { servesGroup } from './discovery.ts';
-import { parseBody, type Response, writeTo } from './http.ts';
+import { parseBody, type Response } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
 import { notDoneTypes } from './not-done-types.ts';
@@ -11,7 +11,7 @@ import { present } from './objects.ts';
 import { patched, readPatch } from './patch-object.ts';
 import { listOptionsOf, writeOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
-import { type ResourceType, storageKeyOf } from './resource-type.ts';
+import type { ResourceType } from './resource-type.ts';
 import { review, reviewType } from './reviews.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
@@ -121,14 +121,6 @@ export class ResourceRequests {
   }
 
   #watch(type: ResourceType, { query, target, response }: Call): undefined {
-    const stream = {
-      write: (text: string) => writeTo(response, text),
-      onDrain: (drained: () => void) => response.on('drain', drained),
-      onClose: (closed: () => void) => response.on('close', closed),
-      end: () => {
-        response.end();
-      },
-    };
     const watch = new Watch(this.#state.store, {
       type,
       namespace: target.namespace,
@@ -141,7 +133,7 @@ export class ResourceRequests {
     if ('flushHeaders' in response) response.flushHeaders();
     this.#watches.add(watch);
     response.on('close', () => this.#watches.delete(watch));
-    watch.start(stream);
+    watch.start(response);
     return undefined;
   }
 
@@ -177,7 +169,7 @@ export class ResourceRequests {
     if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
-    if (subresource === 'token' && storageKeyOf(type) === 'serviceaccounts.') {
+    if (subresource === 'token' && type === this.#state.serviceAccounts) {
       if (method !== 'POST') throw methodNotAllowed();
       const body = parseBody(call.body, call.mediaType);
       return { code: 201, body: this.#tokens.request(target.namespace ?? '', name, body) };

@@ -3,7 +3,7 @@
 import type { JsonObject } from './json.ts';
 
 /** Which names are allowed: the rules of DNS, or anything that fits into a path. */
-export type NameRule = 'subdomain' | 'label' | 'service' | 'path';
+export type NameRule = 'subdomain' | 'label' | 'path';
 
 /** A field that can be asked for in a field selector. */
 export interface SelectableField {

@@ -20,10 +20,10 @@ type Requirement = (labels: Labels) => boolean;
 const word = '[^\\s=!,()<>]+';
 const requirementPattern = new RegExp(
   `^\\s*(?:!\\s*(?<absent>${word})|(?<key>${word})` +
-    `(?:\\s*(?<operator>==?|!=|[<>])\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
+    `(?:\\s*(?<operator>==?|!=)\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
 );
 
-/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`. Throws a 400 where it is something else. */
+/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Throws a 400 where it is something else. */
 export function parseLabelSelector(text: string): Matches {
   // Commas within parentheses separate values.
   const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
@@ -43,19 +43,12 @@ function parseRequirement(text: string): Requirement {
   const has = (labels: Labels) => Object.hasOwn(labels, key);
   const { absent, operator, value = '', set, values = '' } = groups;
   if (absent !== undefined) return (labels) => !has(labels);
-  if (operator === '<' || operator === '>') {
-    if (!isInteger(value)) throw badRequest(`unable to parse requirement: found '${value}', expected: an integer`);
-    const [sign, limit] = [operator === '>' ? 1 : -1, Number(value)];
-    return (labels) => has(labels) && isInteger(String(labels[key])) && sign * (Number(labels[key]) - limit) > 0;
-  }
   if (operator === undefined && set === undefined) return has;
   const given = set === undefined ? [value] : values.split(',').map((one) => one.trim());
   checkValues(key, given);
   const isIn = (labels: Labels) => has(labels) && given.includes(String(labels[key]));
   return operator === '!=' || set === 'notin' ? (labels) => !isIn(labels) : isIn;
 }
-
-const isInteger = (text: string) => /^[+-]?\d+$/.test(text);
 
 function checkValues(key: string, values: readonly string[]): void {
   for (const value of values) {

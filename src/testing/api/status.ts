@@ -39,15 +39,12 @@ export class ApiError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: Details | undefined;
-  /** Where a list whose version is gone can go on. */
-  readonly continue: string | undefined;
 
-  constructor(code: number, reason: string, message: string, details?: Details, token?: string) {
+  constructor(code: number, reason: string, message: string, details?: Details) {
     super(message);
     this.code = code;
     this.reason = reason;
     this.details = details;
-    this.continue = token;
   }
 
   /** The body that is sent. */
@@ -55,7 +52,7 @@ export class ApiError extends Error {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: this.continue === undefined ? {} : { continue: this.continue },
+      metadata: {},
       status: 'Failure',
       message: this.message,
       ...(this.reason === '' ? {} : { reason: this.reason }),
@@ -147,7 +144,7 @@ export function invalid({ group, kind }: GroupKind, name: string, causes: readon
   });
 }
 
-export const expired = (message: string, token?: string) => new ApiError(410, 'Expired', message, undefined, token);
+export const expired = (message: string) => new ApiError(410, 'Expired', message);
 
 /** A version that this server has not reached. */
 export const tooLargeVersion = (asked: number, current: number) =>

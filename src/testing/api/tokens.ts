@@ -47,7 +47,7 @@ export class ServiceAccountTokens {
 
   /** Answers a TokenRequest. Throws a 404 if the account does not exist, a 422 for a duration that Kubernetes refuses. */
   request(namespace: string, name: string, body: Json): JsonObject {
-    const type = this.#accounts();
+    const type = this.#state.serviceAccounts;
     const account = this.#state.find(type, namespace, name);
     if (!account) throw notFound(type, name);
     const { spec: given, metadata } = readObject(requestType, body);
@@ -90,19 +90,13 @@ export class ServiceAccountTokens {
     const minted = this.#minted.get(token);
     if (!minted) return undefined;
     const { namespace, name, uid, expires, id } = minted;
-    const account = this.#state.find(this.#accounts(), namespace, name);
+    const account = this.#state.find(this.#state.serviceAccounts, namespace, name);
     if (account?.metadata.uid !== uid || expires * 1_000 <= this.#state.clock()) return undefined;
     return {
       username: `system:serviceaccount:${namespace}:${name}`,
       uid,
       extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${id}`] },
     };
-  }
-
-  #accounts() {
-    const type = this.#state.type('', 'v1', 'serviceaccounts');
-    if (!type) throw new Error('service accounts are always served');
-    return type;
   }
 }
 

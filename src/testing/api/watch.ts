@@ -3,21 +3,13 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
+import { type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type Scope, scopeOf } from './read.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
-import { type ApiError, expired, tooLargeVersion, unexplained } from './status.ts';
+import { type ApiError, expired, tooLargeVersion } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
-
-/** Where the events go. */
-export interface WatchStream {
-  /** Says whether there is room for more; if not, `drained` is called once there is. */
-  write(text: string): boolean;
-  onDrain(drained: () => void): void;
-  onClose(closed: () => void): void;
-  end(): void;
-}
 
 export interface WatchSettings {
   readonly type: ResourceType;
@@ -38,15 +30,6 @@ const bookmarkBeforeEndMs = 2_000;
 
 const line = (type: EventType, object: object) => `${JSON.stringify({ type, object })}\n`;
 
-/** A list refuses an invalid version with a 400, a watch with a 500. */
-function sinceOf(resourceVersion: string): number {
-  try {
-    return versionOf(resourceVersion) ?? 0;
-  } catch (error) {
-    throw unexplained(error instanceof Error ? error.message : String(error));
-  }
-}
-
 export class Watch {
   readonly #store: Store;
   readonly #settings: WatchSettings;
@@ -55,7 +38,7 @@ export class Watch {
   /** The version that it begins after; 0 is any. */
   readonly #since: number;
   readonly #timers: NodeJS.Timeout[] = [];
-  #stream: WatchStream | undefined;
+  #stream: Response | undefined;
   #stopListening: () => void = () => {};
   /** Objects that are still to be sent before the first change. */
   #initial: Iterator<StoredObject> | undefined;
@@ -63,14 +46,14 @@ export class Watch {
   #position: number;
   #blocked = false;
 
-  /** Throws for invalid options. An invalid version is reported in the first event of the stream. */
+  /** Throws for invalid options. A version that is gone is reported in the first event of the stream. */
   constructor(store: Store, settings: WatchSettings) {
     const { type, namespace, options } = settings;
     this.#store = store;
     this.#settings = settings;
     this.#collection = store.collection(storageKeyOf(type));
     this.#scope = scopeOf(type, namespace, options);
-    this.#since = sinceOf(options.resourceVersion);
+    this.#since = versionOf(options.resourceVersion) ?? 0;
     this.#position = this.#collection.end;
   }
 
@@ -78,7 +61,7 @@ export class Watch {
     return this.#settings.type;
   }
 
-  start(stream: WatchStream): void {
+  start(stream: Response): void {
     const { sendInitialEvents, allowWatchBookmarks, timeoutSeconds = 0 } = this.#settings.options;
     const since = this.#since;
     const initial = sendInitialEvents ?? since === 0;
@@ -95,11 +78,11 @@ export class Watch {
       this.#position = this.#collection.positionAfter(since);
     }
     this.#stopListening = this.#collection.listen(() => this.#pump());
-    stream.onDrain(() => {
+    stream.on('drain', () => {
       this.#blocked = false;
       this.#pump();
     });
-    stream.onClose(() => this.#stop());
+    stream.on('close', () => this.#stop());
     const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 : this.#settings.timeoutMs;
     this.#after(timeoutMs - bookmarkBeforeEndMs, () => this.bookmark());
     this.#after(timeoutMs, () => this.end());
@@ -136,7 +119,7 @@ export class Watch {
       if (next !== undefined) chunk += next;
       if (chunk === '') return;
       if (next !== undefined && chunk.length < chunkLength) continue;
-      this.#blocked = !this.#stream.write(chunk);
+      this.#blocked = !writeTo(this.#stream, chunk);
       chunk = '';
     }
   }
@@ -189,7 +172,7 @@ export class Watch {
   }
 
   #fail(error: ApiError): void {
-    this.#stream?.write(line('ERROR', error.toStatus()));
+    if (this.#stream) writeTo(this.#stream, line('ERROR', error.toStatus()));
     this.end();
   }
 

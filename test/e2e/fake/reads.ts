@@ -23,7 +23,6 @@ const selectors = [
   'tier=web,env=prod',
   'a b',
   'tier=-',
-  'x>1',
 ];
 const fields = [
   'metadata.name=a',
@@ -80,7 +79,7 @@ export function watch({ random, kind, namespace, earlier }: Choice): Step {
   });
   const lists = earlier.filter((one) => one.list && one.kind === kind);
   const from = lists.length > 0 && random.chance(0.7) ? random.pick(lists).index : undefined;
-  const version = random.pick(['', '0', 'x']);
+  const version = random.pick(['', '0']);
   const make = (side: Side) => {
     const mine = new URLSearchParams(query);
     const { resourceVersion } = from === undefined ? { resourceVersion: version } : metaOf(side.answers[from]);

@@ -101,16 +101,17 @@ export class Side {
       ...(typeof metadata.continue === 'string' && metadata.continue !== ''
         ? { continue: continuation(metadata.continue) }
         : {}),
-      ...(metadata.remainingItemCount === undefined ? {} : { remainingItemCount: metadata.remainingItemCount }),
       ...(annotations === undefined ? {} : { annotations }),
     };
   }
 
   /** What is wrong is for people, and in words of our own, where a field or a request is invalid; the reason is for programs. */
-  #refusal(field: string, value: Json, { code, metadata }: JsonObject): Json {
-    const isContinued = isObject(metadata) && typeof metadata.continue === 'string';
-    if (field === 'message') return ownWords.has(Number(code)) || isContinued ? '<words>' : masked(String(value));
-    if (field === 'metadata') return this.#listMeta(value);
+  #refusal(field: string, value: Json, { code }: JsonObject): Json {
+    const message = String(value);
+    // A real server also says how the rest of an expired list can be had.
+    const isExpiredPage = message.startsWith('The provided continue parameter is too old');
+    if (field === 'message') return ownWords.has(Number(code)) || isExpiredPage ? '<words>' : masked(message);
+    if (field === 'metadata') return {};
     if (field !== 'details' || !isObject(value)) return value;
     const causes = isList(value.causes)
       ? value.causes.filter(isObject).filter(({ field: at }) => at !== '<nil>')

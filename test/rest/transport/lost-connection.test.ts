@@ -6,7 +6,8 @@ import { request } from 'undici';
 import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
 import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
-import { listen, profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { listen } from '../../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
 
 const rounds = 6;
 const requestsPerRound = 30;
@@ -93,7 +94,7 @@ test('an answer of a known length whose HTTP/2 connection is lost in the middle 
     stream.respond({ ':status': 200, 'content-length': '100' });
     stream.write('{"kind":');
   });
-  const port = await listen(t, server);
+  const { port } = await listen(t, server);
   const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
   const { body } = await request(`https://127.0.0.1:${port}/x`, { dispatcher });
   // Once something of it has come.

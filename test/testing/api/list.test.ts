@@ -21,8 +21,6 @@ describe('a label selector', () => {
     ['tier in (web),!size', 'a'],
     ['env', 'a b'],
     [' ! env ', 'c d'],
-    ['size>6', 'b'],
-    ['size<7', ''],
     ['example.com/x=', 'c'],
     ['example.com/x in ()', 'c'],
     ['in in (in)', ''],
@@ -38,7 +36,7 @@ describe('a label selector', () => {
     'a=b c',
     'a/b/c=d',
     'a=-',
-    'a>b',
+    'a>1',
     'a in ((b))',
   ];
 
@@ -97,7 +95,7 @@ describe('pages', () => {
     const add = (...names: string[]) => cluster.add(names.map((name) => configMap(name)));
     add('a', 'b', 'c', 'd', 'e');
     const { body: first } = await send('GET', `${configMaps}?limit=2`);
-    assert.deepEqual([namesOf(first), first.metadata.remainingItemCount], [['a', 'b'], 3]);
+    assert.deepEqual(namesOf(first), ['a', 'b']);
     cluster.delete(configMap('c'));
     add('bb', 'z');
     cluster.set(configMap('d', { data: { new: 'x' } }));
@@ -126,7 +124,6 @@ describe('pages', () => {
       for (let token = ''; ; ) {
         const { body } = await send('GET', `${path}limit=1&continue=${token}`);
         seen.push(...body.items.map(({ metadata }: Body) => `${metadata.namespace}/${metadata.name}`));
-        assert.equal(body.metadata.remainingItemCount === undefined || !path.includes('label'), true);
         token = body.metadata.continue ?? '';
         if (token === '') return seen.join(' ');
       }
@@ -136,7 +133,7 @@ describe('pages', () => {
     assert.equal(await collect('/api/v1/namespaces/x/secrets?'), 'x/a x/b');
   });
 
-  test('whose version is forgotten are a 410 that says where to go on', async (t) => {
+  test('whose version is forgotten are a 410', async (t) => {
     const { cluster, send } = await startApi(t);
     cluster.add(['a', 'b', 'c'].map((name) => configMap(name)));
     const { body: first } = await send('GET', `${configMaps}?limit=1`);
@@ -144,8 +141,6 @@ describe('pages', () => {
     cluster.compact();
     const { code, body } = await send('GET', `${configMaps}?limit=1&continue=${first.metadata.continue}`);
     assert.deepEqual([code, body.reason], [410, 'Expired']);
-    const { body: rest } = await send('GET', `${configMaps}?continue=${body.metadata.continue}`);
-    assert.deepEqual(namesOf(rest), ['b', 'c', 'd']);
   });
 
   test('with a broken token, or a version beside it, are a 400', async (t) => {
