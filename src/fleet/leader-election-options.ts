@@ -23,23 +23,21 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: number;
   /** Milliseconds between two attempts. Default: 2_000. */
   readonly retryPeriodMs?: number;
-  /** Release the Lease when `signal` has aborted and the work has ended, so that the next leader begins at once. Default: true. */
-  readonly releaseOnCancel?: boolean;
   /** Default: warnings go to stderr. */
   readonly logger?: Logger;
   /** `leader_election_master_status`. */
   readonly metrics?: FleetMetrics;
-  /** @internal For tests. For tests. */
+  /** @internal For tests. */
   readonly clock?: Clock;
 }
 
 /** Options of `LeaderElection.run`. */
 export interface LeaderElectionRun {
-  /** Ends it: the work's signal aborts, and when the work has ended the Lease is released. */
+  /** Ends it: the work's signal aborts, and when the work has ended the Lease is released. The next leader begins at once. */
   readonly signal?: AbortSignal;
   /**
    * The work of a leader. Its signal aborts when the work has to end, because `signal` aborted or the Lease is lost. May return
-   * before. Reading `aborted` looks at the clock, so a process that was stopped sees at once that it has lost the Lease.
+   * before. A process that was stopped for a while asks `isLeader`, which looks at the clock.
    */
   readonly onStartedLeading: (signal: AbortSignal) => unknown;
   /** Called when this process no longer leads. */
@@ -62,7 +60,6 @@ export const electionSchema = z
     leaseDurationMs: milliseconds(1_000).multipleOf(1_000, { error: seconds }).default(15_000),
     renewDeadlineMs: milliseconds(1).default(10_000),
     retryPeriodMs: milliseconds(1).default(2_000),
-    releaseOnCancel: z.boolean({ error: 'must be true or false' }).default(true),
   })
   .check(({ value: { leaseDurationMs, renewDeadlineMs, retryPeriodMs }, issues }) => {
     const refuse = (path: string, message: string) =>

@@ -105,7 +105,7 @@ export class LeaderElection {
       }, callbacks);
       if (held && signal.aborted) {
         // The signal aborted while the Lease was being taken.
-        if (this.#settings.releaseOnCancel) await this.#release();
+        await this.#release();
         return false;
       }
       if (held) return true;
@@ -115,18 +115,12 @@ export class LeaderElection {
   }
 
   async #lead(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
-    const { logger, releaseOnCancel } = this.#settings;
+    const { logger } = this.#settings;
     const leading = new AbortController();
     const cancel = () => leading.abort(signal.reason);
     if (signal.aborted) cancel();
     signal.addEventListener('abort', cancel, { once: true });
-    let isLeading = true;
-    const look = () => {
-      if (!isLeading || this.#lock.isHeld) return;
-      isLeading = false;
-      leading.abort(this.#lossOf());
-    };
-    const work = new Work(() => callbacks.onStartedLeading(withLook(leading.signal, look)));
+    const work = new Work(() => callbacks.onStartedLeading(leading.signal));
     this.#report(true);
     const renewal = new AbortController();
     const stopRenewing = () => {
@@ -135,15 +129,14 @@ export class LeaderElection {
     work.ended.then(stopRenewing);
     signal.addEventListener('abort', stopRenewing, { once: true });
     const attempts = this.#renew(renewal.signal, callbacks);
-    if (await this.#isLost(renewal.signal)) look();
-    isLeading = false;
+    if (await this.#isLost(renewal.signal)) leading.abort(this.#lossOf());
     this.#report(false);
     if (callbacks.onStoppedLeading) guard(logger, this.#fields, 'onStoppedLeading', callbacks.onStoppedLeading);
     renewal.abort();
     signal.removeEventListener('abort', cancel);
     signal.removeEventListener('abort', stopRenewing);
     await Promise.all([work.ended, attempts]);
-    if (releaseOnCancel) await this.#release();
+    await this.#release();
     if (work.failure) throw work.failure.error;
   }
 
@@ -222,23 +215,6 @@ export class LeaderElection {
   get #fields(): { readonly lease: string } {
     return { lease: `${this.#settings.namespace}/${this.#settings.name}` };
   }
-}
-
-/**
- * The signal that the work gets: reading it looks at the clock. A process that was stopped goes on with whatever is due, and
- * the timer of the deadline may run last.
- */
-function withLook(signal: AbortSignal, look: () => void): AbortSignal {
-  const { prototype } = AbortSignal;
-  const aborted = () => {
-    look();
-    return Reflect.get(prototype, 'aborted', signal);
-  };
-  const throwIfAborted = () => {
-    look();
-    prototype.throwIfAborted.call(signal);
-  };
-  return Object.defineProperties(signal, { aborted: { get: aborted }, throwIfAborted: { value: throwIfAborted } });
 }
 
 /** What a leader does. It may return early, fail, or go on after its signal aborted. */

@@ -59,7 +59,6 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     leaseDurationMs: ['undefined'],
     renewDeadlineMs: ['undefined', 'number'],
     retryPeriodMs: ['undefined', 'number'],
-    releaseOnCancel: ['undefined', 'true'],
     logger: ['undefined'],
     metrics: ['undefined'],
     clock: ['undefined'],

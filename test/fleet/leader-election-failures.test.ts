@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { FleetError } from '../../src/fleet/index.ts';
 import { isRetry, leaseName, renew, startElection } from '../fixtures/election.ts';
@@ -138,27 +137,6 @@ describe('a leader election, where something goes wrong,', () => {
     await one.clock.waiting(isRetry);
     one.clock.advance(2_200);
     await until(t, () => one.election.isLeader);
-  });
-
-  test('aborts the signal of the work before that looks at it, also where the process was stopped', async (t) => {
-    const { contend } = await startElection(t);
-    const one = contend('one');
-    let stopped = 0;
-    const uptime = one.clock.uptime.bind(one.clock);
-    one.clock.uptime = () => uptime() + stopped;
-    one.run(one.work.promise);
-    await until(t, () => one.events.includes('started'));
-    assert.equal(one.signal().aborted, false);
-    one.signal().throwIfAborted();
-    const heard = once(one.signal(), 'abort');
-    // No timer has run.
-    stopped = 10_000;
-    assert.equal(one.election.isLeader, false);
-    assert.throws(() => one.signal().throwIfAborted(), { code: 'LEASE_LOST' });
-    assert.equal(one.signal().aborted, true);
-    assert.equal(AbortSignal.any([one.signal()]).aborted, true);
-    await heard;
-    assert.equal(one.warnings.filter((line) => line.includes('no longer leads')).length, 1);
   });
 
   test('says which permission it lacks', async (t) => {

@@ -85,16 +85,6 @@ describe('a leader election', () => {
     assert.equal(spec().leaseTransitions, 1);
   });
 
-  test('keeps the Lease after a cancel where releaseOnCancel is false', async (t) => {
-    const { contend, spec } = await startElection(t);
-    const one = contend('one', { releaseOnCancel: false });
-    const running = one.run();
-    await until(t, () => one.events.includes('started'));
-    one.stop.abort();
-    await running;
-    assert.equal(spec().holderIdentity, 'one');
-  });
-
   test('gives the Lease away when the work fails, and rejects with its error', async (t) => {
     const { contend, spec } = await startElection(t);
     const one = contend('one');

@@ -45,9 +45,6 @@ export function transitionsOf(lease: Lease): number {
   return typeof transitions === 'number' && transitions >= 0 ? transitions : 0;
 }
 
-/** The field is an int32. */
-const maxTransitions = 2 ** 31 - 1;
-
 /** `lease` as `holder` writes it to take it or to renew it. */
 export function heldSpec(
   lease: Lease | undefined,
@@ -61,7 +58,7 @@ export function heldSpec(
     leaseDurationSeconds: durationMs / 1_000,
     acquireTime: (isOwn && lease.spec?.acquireTime) || now,
     renewTime: now,
-    leaseTransitions: lease ? Math.min(transitionsOf(lease) + (isOwn ? 0 : 1), maxTransitions) : 0,
+    leaseTransitions: lease ? transitionsOf(lease) + (isOwn ? 0 : 1) : 0,
   };
 }
 

@@ -3,10 +3,7 @@
  * looks at the desired state again after each. Waits for no other lifecycle.
  */
 
-import { CredentialsError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
-import type { WarningLimiter } from '../../observability/warning-limiter.ts';
-import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Cluster } from '../cluster.ts';
 import { debug, warn } from '../guard.ts';
@@ -14,16 +11,16 @@ import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
 import { Wait } from '../wait.ts';
 import { accessOf, forgetFailure } from './access.ts';
+import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import { type Fence, shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
 import { again, disengaged, isGivenUp, type Status, shown, troublesOf } from './status.ts';
-import { watchCommand } from './watch-command.ts';
 
 /** What all lifecycles of a fleet share. */
-export interface LifecycleContext extends EngagementContext {
+export interface LifecycleContext extends EngagementContext, AttemptsContext {
   readonly unhealthyGraceMs: number;
   readinessOf(profile: FleetProfile): Readiness;
   /** Claims the cluster with this key. False while another lifecycle has it. */
@@ -31,7 +28,6 @@ export interface LifecycleContext extends EngagementContext {
   release(key: string, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
-  readonly warnings: WarningLimiter;
 }
 
 /** The next step. */
@@ -42,7 +38,6 @@ type Step =
   | { readonly do: 'end' };
 
 const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
-const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
 
 export class ClusterLifecycle {
   readonly name: string;
@@ -63,15 +58,9 @@ export class ClusterLifecycle {
   #engagement: Engagement | undefined;
   /** Why the engagement has to end; with an error if that counts as a failure. */
   #broken: { readonly why: Status; readonly error?: unknown } | undefined;
-  #failures = 0;
-  #retryAt = 0;
-  /** Why the last attempt failed. */
-  #failure: Failure | undefined;
+  readonly #attempts: Attempts;
   /** What the profile resolved to at the last attempt. */
   #tried: string | undefined;
-  /** Something has changed since the last attempt began: retry without a pause. */
-  #isWorthTrying = false;
-  #stopWatching = () => {};
 
   constructor(name: string, profile: FleetProfile, context: LifecycleContext) {
     this.name = name;
@@ -79,6 +68,7 @@ export class ClusterLifecycle {
     this.#context = context;
     this.#since = context.clock.now();
     this.#wait = new Wait(context.clock);
+    this.#attempts = new Attempts(name, context);
     this.#health = new Health(context.clock, context.unhealthyGraceMs);
     this.#health.report(context.readinessOf(profile));
     this.ended = this.#drive().catch((error: unknown) => {
@@ -121,7 +111,7 @@ export class ClusterLifecycle {
     this.#stay();
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
-    if (this.#tried !== undefined && this.#tried !== this.#access()) this.#tryAtOnce();
+    if (this.#tried !== undefined && this.#tried !== this.#access()) this.#attempts.skipPause();
     this.poke();
   }
 
@@ -136,14 +126,14 @@ export class ClusterLifecycle {
   providersChanged(types: ReadonlySet<string>): void {
     const provider = this.#engagement?.provider;
     if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
-    this.#tryAtOnce();
+    this.#attempts.skipPause();
     this.poke();
   }
 
   /** An `onEngage` function that was registered later has failed. */
   handlerFailed(cluster: Cluster, error: unknown): void {
     if (this.cluster !== cluster || this.#broken) return;
-    this.#isWorthTrying = false;
+    this.#attempts.begin();
     this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
     this.poke();
   }
@@ -152,15 +142,8 @@ export class ClusterLifecycle {
   #startAgain(): void {
     const { clock, unhealthyGraceMs } = this.#context;
     this.#health = new Health(clock, unhealthyGraceMs);
-    this.#forgetFailures();
-    this.#tryAtOnce();
-  }
-
-  #forgetFailures(message?: string): void {
-    this.#failures = 0;
-    this.#failure = undefined;
-    const subject = { name: this.name, fields: { cluster: this.name } };
-    this.#context.warnings.clear(subject, 'engagement', message);
+    this.#attempts.forget();
+    this.#attempts.skipPause();
   }
 
   /** It may have been leaving the fleet. The earlier engagement may still be ending. */
@@ -196,8 +179,7 @@ export class ClusterLifecycle {
           await this.#wait.for(step.ms);
           break;
         case 'end': {
-          this.#stopWatching();
-          this.#forgetFailures();
+          this.#attempts.forget();
           this.#isOver = true;
           const { reason = 'GONE', message = '' } = this.#gone ?? {};
           emit(this.#context.observer, 'cluster', { cluster: this.name, state: undefined, reason, message });
@@ -224,8 +206,8 @@ export class ClusterLifecycle {
     }
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
     if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
-    const left = this.#retryAt - this.#context.clock.uptime();
-    if (this.#failure && left > 0) return { do: 'wait', status: { state: 'Backoff', ...this.#failure }, ms: left };
+    const { pause } = this.#attempts;
+    if (pause) return { do: 'wait', status: { state: 'Backoff', ...pause.failure }, ms: pause.ms };
     return { do: 'engage', key: verdict.key, fence: verdict.fence };
   }
 
@@ -253,9 +235,8 @@ export class ClusterLifecycle {
       await this.#wait.for();
       return;
     }
-    this.#stopWatching();
+    this.#attempts.begin();
     this.#broken = undefined;
-    this.#isWorthTrying = false;
     const basis = { key, uid: this.#profile.metadata.uid, access: this.#access(), fence };
     this.#tried = basis.access;
     const engagement = new Engagement(this.name, basis, this.#context, {
@@ -263,7 +244,7 @@ export class ClusterLifecycle {
       entered: (stage, message) => this.#setStatus({ state: 'Engaging', reason: stage, message }),
       engaged: (cluster) => {
         this.#context.begin(cluster);
-        this.#forgetFailures(`${this.name} is engaged now`);
+        this.#attempts.forget(`${this.name} is engaged now`);
         this.#setStatus({ state: 'Engaged', reason: 'ENGAGED', message: engagement.server });
       },
       providerChanged: (message) => this.#breakUp(message),
@@ -282,30 +263,11 @@ export class ClusterLifecycle {
   }
 
   #fail(failure: Failure, error: unknown, { command }: Engagement): void {
-    const { clock, warnings } = this.#context;
-    this.#failures += 1;
-    const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
-    const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
-    this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
-    const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
-    const message = `${this.name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
-    const subject = { name: this.name, fields: { cluster: this.name, ...codeFieldOf(error) } };
-    warnings.set(subject, 'engagement', [{ key: failure.reason, message }]);
-    this.#failure = failure;
-    this.#setStatus({ state: 'Backoff', ...failure });
-    // Another plugin file may help against any failure: a 401 may be about the plugin's answer.
-    if (command === undefined) return;
-    this.#stopWatching = watchCommand(command, () => {
+    this.#attempts.failed(failure, error, command, () => {
       forgetFailure(this.#context.providers, this.#profile);
-      this.#tryAtOnce();
       this.poke();
     });
-  }
-
-  /** Skips the pause of a failure, also of one that is about to happen. */
-  #tryAtOnce(): void {
-    this.#isWorthTrying = true;
-    this.#retryAt = 0;
+    this.#setStatus({ state: 'Backoff', ...failure });
   }
 
   async #disengage(engagement: Engagement, why: Status): Promise<void> {

@@ -224,7 +224,7 @@ export class Shard {
     const { lease } = this.view;
     if (await this.#write(lease, releasedSpec(lease, this.#context.clock), signal)) return true;
     await this.#read(signal);
-    throw new Error(`Lease ${this.leaseName}: another process changed it at the same time`);
+    return false;
   }
 
   async #read(signal: AbortSignal): Promise<void> {

@@ -58,27 +58,6 @@ describe('an onEngage function', () => {
     await until(t, () => stateOf(fleet, 'two') === 'Backoff HANDLERS/HANDLER_FAILED');
   });
 
-  test('that comes or goes while others are told is told, or is not', async (t) => {
-    const { publish, spoke, run } = await startHub(t);
-    publish('one', await spoke());
-    const fleet = run();
-    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
-    const told: string[] = [];
-    fleet.onEngage(() => opened);
-    const gone = fleet.onEngage(() => told.push('gone'));
-    await until(t, () => stateOf(fleet, 'one') === 'Engaging HANDLERS');
-    gone[Symbol.dispose]();
-    fleet.onEngage(() => {
-      told.push('new');
-      // It comes when the last one has been told, in the very turn.
-      fleet.onEngage(() => told.push('last'));
-    });
-    open();
-    await until(t, () => isEngaged(fleet, 'one'));
-    fleet.onEngage(() => told.push('late'));
-    assert.deepEqual(told, ['new', 'last', 'late']);
-  });
-
   test('is told of every cluster, whenever it comes, and once for each time that it was given', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     publish('one', await spoke());

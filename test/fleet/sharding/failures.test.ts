@@ -75,28 +75,6 @@ describe('replicas that share a fleet, where something fails', () => {
     await until(t, () => fleet.list().every(({ state }) => state === 'NotOwned'));
   });
 
-  test('change nothing while the hub is away for less than a third of the duration', async (t) => {
-    const { hub, start } = await startReplicas(t, clusters);
-    const one = start('one');
-    one.run();
-    await shared(t, clusters, one);
-    const signals = one.fleet.list().map(({ name }) => one.fleet.get(name).signal);
-    let isAway = false;
-    hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
-    const { clock } = one;
-    // A renewal is due after 6.75 s at the earliest.
-    clock.advance(6_500);
-    isAway = true;
-    const since = clock.uptime();
-    await one.passUntil(() => clock.uptime() - since >= 9_500);
-    isAway = false;
-    await one.passUntil(() => clock.uptime() - since >= 40_000);
-    assert.deepEqual(
-      signals.map(({ aborted }) => aborted),
-      signals.map(() => false),
-    );
-  });
-
   test('count what they own, what moves, and what fails', async (t) => {
     const { hub, start, warnings } = await startReplicas(t, 1);
     const registry = new Registry();

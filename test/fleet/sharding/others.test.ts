@@ -80,18 +80,6 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await shared(t, 2, one);
   });
 
-  test('wait before they release a shard again whose Lease others write each time, and say so', async (t) => {
-    const { hub, start } = await startReplicas(t, 2);
-    const warnings: string[] = [];
-    const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-    const one = start('one', {}, { logger });
-    one.run();
-    await shared(t, 2, one);
-    hub.failNext(409, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
-    start('two').run();
-    await until(t, () => warnings.some((line) => /another process changed it at the same time/.test(line)));
-  });
-
   test('wait for a dead one that has another number of shards, without asking the hub all the time', async (t) => {
     const { hub, start } = await startReplicas(t, 2);
     const one = start('one');

@@ -1,0 +1,83 @@
+/** The attempts to engage a cluster: when the next one is due, after those that failed. */
+import { CredentialsError } from '../../errors/index.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { WarningLimiter } from '../../observability/warning-limiter.ts';
+import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
+import { codeFieldOf } from '../../util/errno.ts';
+import type { Clock } from '../clock.ts';
+import type { Failure } from './failure.ts';
+import { watchCommand } from './watch-command.ts';
+
+const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
+
+export interface AttemptsContext {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly warnings: WarningLimiter;
+}
+
+export class Attempts {
+  /** Of the cluster. */
+  readonly #name: string;
+  readonly #context: AttemptsContext;
+  #failures = 0;
+  #retryAt = 0;
+  /** Why the last one failed. */
+  #failure: Failure | undefined;
+  /** Something has changed since the last one began: retry without a pause. */
+  #isWorthTrying = false;
+  #stopWatching = () => {};
+
+  constructor(name: string, context: AttemptsContext) {
+    this.#name = name;
+    this.#context = context;
+  }
+
+  /** Why the last one failed, and the milliseconds until the next; `undefined` if that may begin. */
+  get pause(): { readonly failure: Failure; readonly ms: number } | undefined {
+    const ms = this.#retryAt - this.#context.clock.uptime();
+    return this.#failure && ms > 0 ? { failure: this.#failure, ms } : undefined;
+  }
+
+  /** One begins. What changed before does not count. */
+  begin(): void {
+    this.#stopWatching();
+    this.#isWorthTrying = false;
+  }
+
+  /** One has failed. Watches the file of its plugin, and calls `replaced` when the next attempt is worth while. */
+  failed(failure: Failure, error: unknown, command: string | undefined, replaced: () => void): void {
+    const { clock, logger, warnings } = this.#context;
+    this.#failures += 1;
+    const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
+    const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
+    this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
+    const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
+    const message = `${this.#name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
+    const fields = { cluster: this.#name, ...codeFieldOf(error) };
+    warnings.set({ name: this.#name, fields }, 'engagement', [{ key: failure.reason, message }]);
+    if (this.#failure?.reason === failure.reason) logger.debug?.(fields, message);
+    this.#failure = failure;
+    // Another plugin file may help against any failure: a 401 may be about the plugin's answer.
+    if (command === undefined) return;
+    this.#stopWatching = watchCommand(command, () => {
+      this.skipPause();
+      replaced();
+    });
+  }
+
+  /** Skips the pause of a failure, also of one that is about to happen. */
+  skipPause(): void {
+    this.#isWorthTrying = true;
+    this.#retryAt = 0;
+  }
+
+  /** Earlier failures no longer count. `message` says so, where one was warned about. */
+  forget(message?: string): void {
+    this.#stopWatching();
+    this.#failures = 0;
+    this.#failure = undefined;
+    const subject = { name: this.#name, fields: { cluster: this.#name } };
+    this.#context.warnings.clear(subject, 'engagement', message);
+  }
+}
