@@ -22,8 +22,6 @@ export interface SourceOptions extends PluginOptions {
 
 /** Refreshes after 401s that one credential may have at once; then it may have one a second, however many connections ask. */
 const mostAfterRejections = 10;
-/** How many of these connections whose refreshes do not help may use. The rest are reserved for the others. */
-const mostUnhelped = 5;
 
 /** Milliseconds. A credential that is valid for less may come once, but not twice in a row. */
 const minLifeMs = 1_000;
@@ -112,8 +110,7 @@ export class ExecCredentialSource implements CredentialSource {
     try {
       if (this.#running) return await this.#running;
       const now = this.#options.clock();
-      const most = rejections.isUnhelped(now) ? mostUnhelped : mostAfterRejections;
-      const tooMany = this.#afterRejections.level(now) > most - 1;
+      const tooMany = this.#afterRejections.level(now) > mostAfterRejections - 1;
       if (tooMany || rejections.isCoolingDown(now) || this.#cooldown.left(now) > 0) return undefined;
       rejections.add(now);
       this.#afterRejections.add(now, mostAfterRejections);

@@ -16,8 +16,6 @@ export class Rejections {
   readonly #recent = new LeakyBucket(30_000);
   readonly #cooldown = new Cooldown();
   #lastAt = 0;
-  /** No replay has been accepted since the last refresh. */
-  #unhelped = false;
 
   /** Whether the next refresh has to wait. */
   isCoolingDown(now: number): boolean {
@@ -28,18 +26,11 @@ export class Rejections {
   add(now: number): void {
     this.#recent.add(now, maxCounted);
     this.#lastAt = now;
-    this.#unhelped = true;
     this.#cooldown.set(now, backoffMs(Math.ceil(this.#recent.level(now))));
-  }
-
-  /** Whether the last refresh was recent and did not help. Refreshes for other connections go first then. */
-  isUnhelped(now: number): boolean {
-    return this.#unhelped && this.#recent.level(now) > 0;
   }
 
   /** The server accepted a replay with the refreshed credential, so the next rotation is followed at once. */
   accepted(): void {
-    this.#unhelped = false;
     const beyond = Math.ceil(this.#recent.level(this.#lastAt)) - freeRefreshes;
     this.#cooldown.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
   }

@@ -60,27 +60,6 @@ describe('after a 401', () => {
     assert.equal(await plugin.runs(), 17, 'a clock that is set back stops nothing');
   });
 
-  test('connections whose refreshes never help leave room for those of others, which go first', async (t) => {
-    const { plugin, clock, source } = await startSource(t, { token: 'a' });
-    const reject = async (rejections: Rejections) => source.afterRejection(await source.get(), rejections);
-    const broken = Array.from({ length: 12 }, () => new Rejections());
-    const good = new Rejections();
-    let lost = 0;
-    const seconds = 10;
-    for (let tenth = 1; tenth <= 10 * seconds; tenth++) {
-      clock.now += 100;
-      for (const rejections of broken) await reject(rejections);
-      // Rotated every five seconds, so that a replay is accepted then.
-      if (tenth % 50 !== 0) continue;
-      if (await reject(good)) good.accepted();
-      else lost += 1;
-      clock.now += 30_000;
-    }
-    assert.equal(lost, 0);
-    const runs = await plugin.runs();
-    assert.ok(runs <= 1 + 10 + seconds + 12 * 24, `${runs} runs`);
-  });
-
   test('a refresh that fails leaves the old credential in place, and says why', async (t) => {
     const { plugin, source, token, warnings } = await startSource(t, { token: 'a' });
     const old = await source.get();

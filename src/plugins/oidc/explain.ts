@@ -1,5 +1,6 @@
 /** Turns errors of openid-client into messages that say what to do. They contain nothing that was sent to the issuer. */
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+import { codeFieldOf } from '../../util/errno.ts';
 import { printable } from '../../util/printable.ts';
 
 /** Error codes of a token endpoint, by RFC 6749, RFC 8693 and RFC 8707. */
@@ -24,7 +25,7 @@ export async function explain(error: unknown, issuer: string): Promise<Error> {
   if (!(error instanceof ClientError || error instanceof TypeError)) {
     return error instanceof Error ? error : new Error('no reason given');
   }
-  const code = codeOf(error);
+  const { code = error.message } = codeFieldOf(error);
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
     return new Error(`the metadata of ${issuer} name another issuer: write --issuer exactly as it names itself`);
   }
@@ -54,12 +55,6 @@ async function bodyOf(response: Response): Promise<{ readonly error?: unknown; r
 function isTimeout(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error.name === 'TimeoutError' || isTimeout(error.cause);
-}
-
-/** The innermost code or message, since the error of fetch itself says nothing. */
-function codeOf(error: Error): string {
-  if (error.cause instanceof Error) return codeOf(error.cause);
-  return 'code' in error && error.code !== undefined ? String(error.code) : error.message;
 }
 
 function notConform({ cause }: Error, issuer: string): Error {
