@@ -126,7 +126,10 @@ describe('the plugin allowlist (K.94, K.95)', () => {
       ready(list('other')),
       /does nothing with AllowAll: set policyType \(--clusterprofile-plugin-policy\) to Allowlist/,
     );
-    await assert.rejects(ready('--clusterprofile-plugin-policy=AllowList'), /"AllowList": must be AllowAll, DenyAll, Allowlist/);
+    await assert.rejects(
+      ready('--clusterprofile-plugin-policy=AllowList'),
+      /"AllowList": must be AllowAll, DenyAll, Allowlist/,
+    );
     await assert.rejects(ready(policy), /--clusterprofile-plugin-allowlist: is missing or empty: /);
     const both = () =>
       CredentialProviders.fromArgs([...provider, policy, list('x')], { pluginPolicy: { policyType: 'DenyAll' } });
