@@ -87,11 +87,11 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
   throw faults[0];
 }
 
-/** The same, with everything that is wrong: what a client says first stands first. `answer` is what was printed, as it is. */
+/** The same, with everything that is wrong: what a client says first stands first. */
 export function checkAnswer(
   stdout: string,
   acceptedVersions: readonly ApiVersion[],
-): { readonly credential?: Credential; readonly faults: readonly AnswerFault[]; readonly answer?: unknown } {
+): { readonly credential?: Credential; readonly faults: readonly AnswerFault[] } {
   let printed: unknown;
   try {
     printed = parseAnswer(stdout);
@@ -100,7 +100,7 @@ export function checkAnswer(
     throw fault;
   }
   const answer = answerSchema.safeParse(printed);
-  if (!answer.success) return { answer: printed, faults: answer.error.issues.map(typeFault) };
+  if (!answer.success) return { faults: answer.error.issues.map(typeFault) };
   const { apiVersion, kind, status } = answer.data;
   const faults: AnswerFault[] = [];
   if (kind && kind !== 'ExecCredential') {
@@ -115,8 +115,8 @@ export function checkAnswer(
   const credential = status
     ? checkStatus(status)
     : [new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered without status')];
-  if (!(credential instanceof Credential)) return { answer: printed, faults: [...faults, ...credential] };
-  return faults.length > 0 ? { answer: printed, faults } : { answer: printed, faults, credential };
+  if (!(credential instanceof Credential)) return { faults: [...faults, ...credential] };
+  return faults.length > 0 ? { faults } : { faults, credential };
 }
 
 function typeFault({ path }: z.core.$ZodIssue): AnswerFault {

@@ -6,8 +6,7 @@
 import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readStatus } from '../fleet/api-status.ts';
 import { fetchThrough } from '../rest/fetch.ts';
-import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import type { Connections } from '../rest/transport/connections.ts';
+import type { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { Destination } from '../rest/transport/destination.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 
@@ -30,10 +29,10 @@ export class ClusterClient {
   readonly server: string;
   readonly #dispatcher: AuthenticatedDispatcher;
 
-  constructor(connections: Connections, destination: Destination) {
+  constructor(dispatcher: AuthenticatedDispatcher, destination: Destination) {
     this.name = destination.name;
     this.server = destination.cluster.server;
-    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#dispatcher = dispatcher;
   }
 
   /** Rejects with an error of this package if no answer comes, and with the signal's reason. */
@@ -58,10 +57,6 @@ export class ClusterClient {
   /** For the reflector. */
   get config(): ApiServerConfig {
     return { dispatcher: this.#dispatcher, getCurrentCluster: () => ({ server: this.server }) };
-  }
-
-  async close(): Promise<void> {
-    await this.#dispatcher.close();
   }
 }
 

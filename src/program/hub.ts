@@ -2,15 +2,16 @@
 import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors/index.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
+import { listPath } from '../fleet/discovery.ts';
 import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { RestConfigParts } from '../rest/rest-config-parts.ts';
 import { type Answer, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
-import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
@@ -28,21 +29,11 @@ export class Hub {
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
 
-  private constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal) {
+  constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal) {
     this.#client = client;
     this.namespace = namespace;
     this.context = name;
     this.#signal = signal;
-  }
-
-  /** By `--kubeconfig` and `--context`; else what kubectl would use. Rejects with a `ConfigurationError`. */
-  static async open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
-    const [path, context] = [options.text('kubeconfig'), options.text('context')];
-    const settings: KubeconfigOptions = { context, logger: silent };
-    const source = path === undefined ? undefined : await sourceOf(path, signal);
-    const read = () => (source ? readKubeconfig(source, settings) : readDefault(settings));
-    const parts = await endedBySignals(signal, read);
-    return new Hub(new ClusterClient(parts.connections, parts.destination), parts, signal);
   }
 
   get server(): string {
@@ -51,25 +42,21 @@ export class Hub {
 
   /** One object, or `undefined` where there is none. */
   async find(resource: Resource, namespace: string, name: string): Promise<unknown> {
-    const path = `${pathOf(resource, namespace)}/${encodeURIComponent(name)}`;
+    const path = `${listPath(resource, resource, namespace)}/${encodeURIComponent(name)}`;
     const answer = await this.#get(path);
     if (answer.isNotFound) return undefined;
     return this.#checked(answer, 'get', resource, namespace);
   }
 
   /** The objects of a namespace, or of all. */
-  async list(
-    resource: Resource,
-    namespace: string | undefined,
-    selector: { readonly labelSelector?: string | undefined } = {},
-  ): Promise<readonly unknown[]> {
+  async list(resource: Resource, namespace: string | undefined, labelSelector?: string): Promise<readonly unknown[]> {
     const items: unknown[] = [];
     let next = '';
     do {
       const query = new URLSearchParams({ limit: String(pageSize) });
-      if (selector.labelSelector !== undefined) query.set('labelSelector', selector.labelSelector);
+      if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
       if (next !== '') query.set('continue', next);
-      const answer = await this.#get(`${pathOf(resource, namespace)}?${query}`);
+      const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
       const list = this.#checked(answer, 'list', resource, namespace);
       const page: unknown = Object(list).items;
       if (!Array.isArray(page)) throw this.#notAnApiServer();
@@ -82,10 +69,6 @@ export class Hub {
   /** For the reflector. */
   get config(): ApiServerConfig {
     return this.#client.config;
-  }
-
-  close(): Promise<void> {
-    return this.#client.close();
   }
 
   async #get(path: string): Promise<Answer> {
@@ -105,8 +88,8 @@ export class Hub {
 
   #checked(answer: Answer, verb: string, resource: Resource, namespace: string | undefined): unknown {
     const { statusCode, isNotFound, body, message } = answer;
-    const { plural, group } = resource;
-    const full = group === '' ? plural : `${plural}.${group}`;
+    const [group = '', version = group] = resource.apiVersion.split('/');
+    const full = version === group ? resource.plural : `${resource.plural}.${group}`;
     if (statusCode === 200 && body !== undefined) return body;
     const said = message === undefined ? '' : `: ${message}`;
     if (statusCode === 401) {
@@ -128,7 +111,7 @@ export class Hub {
     if (isNotFound) {
       throw new Failure(
         exitCodes.hub,
-        `the hub ${this.server} does not know ${full} ${resource.version}`,
+        `the hub ${this.server} does not know ${full} ${version}`,
         resource === clusterProfiles
           ? `is it the hub? If so, install the CRD: kubectl apply -f ${crdPath}`
           : 'see whether this is the hub that you mean',
@@ -151,12 +134,26 @@ export class Hub {
 // Of the built program: dist/chunks/program-clusterprofile/x.js.
 const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clusterprofiles.yaml', import.meta.url));
 
-function pathOf({ group, version, plural }: Resource, namespace: string | undefined): string {
-  const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  return `${base}${namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${plural}`;
+let opened: Promise<Hub> | undefined;
+
+/**
+ * The hub of this process's call: by `--kubeconfig` and `--context`; else what kubectl would use. It stays open until the process
+ * ends. Rejects with a `ConfigurationError`.
+ */
+export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
+  opened ??= open(call);
+  return opened;
 }
 
-/** A verb may open the hub twice, and the second time a pipe would be empty. */
+async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
+  const [path, context] = [options.text('kubeconfig'), options.text('context')];
+  const settings: KubeconfigOptions = { context, logger: silent };
+  const parts = path === undefined ? readDefault(settings) : readKubeconfig(await sourceOf(path, signal), settings);
+  const dispatcher = new AuthenticatedDispatcher(parts.connections, parts.destination);
+  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, signal);
+}
+
+/** A read of a pipe has to end with Ctrl-C. */
 async function sourceOf(path: string, signal: AbortSignal): Promise<KubeconfigSource> {
   return isReadOnce(path) ? { text: await readSource(path, signal), directory: '.' } : { path };
 }

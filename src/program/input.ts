@@ -1,5 +1,6 @@
 /** Reads input that the user names: files, pipes and stdin. */
-import { readFileSync, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { abortable } from '../util/abortable.ts';
@@ -7,7 +8,6 @@ import { errnoOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
-import { endedBySignals } from './signals.ts';
 
 /** Of stdin and pipes, by their paths. */
 const texts = new Map<string, Promise<string>>();
@@ -26,15 +26,15 @@ export async function readSource(file: string, signal: AbortSignal): Promise<str
 
 /** What a file or a pipe holds. `what` stands before the reason in the message. Rejects with a `Failure`. */
 export async function readInput(what: string, file: string, exitCode: ExitCode, signal: AbortSignal): Promise<Buffer> {
-  return endedBySignals(signal, () => {
-    try {
-      return readFileSync(file);
-    } catch (error) {
-      const code = errnoOf(error);
-      const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-      throw new Failure(exitCode, `${what} ${why}`, 'correct the path');
-    }
-  });
+  try {
+    // A read of a pipe may wait for ever, and cannot be aborted.
+    return await abortable(() => readFile(file), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = errnoOf(error);
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    throw new Failure(exitCode, `${what} ${why}`, 'correct the path');
+  }
 }
 
 /** Where the hub's kubeconfig is read from: `--kubeconfig`, else the files that kubectl would read. They may be missing. */

@@ -11,17 +11,26 @@ import { podSpecs } from './pod-specs.ts';
 /** A container, as far as this reads it. */
 export interface Container {
   readonly name: string;
-  /** All arguments, its command's too, with the variables of its own that it refers to. */
-  readonly args: readonly string[];
+  /** All arguments, its command's too. */
+  readonly args: readonly Argument[];
   readonly mounts: readonly Mount[];
 }
+
+export interface Argument {
+  /** With the container's own variables that it refers to. */
+  readonly text: string;
+  /** Of the list in the container, and of its entry. */
+  readonly keys: readonly ['command' | 'args', number];
+}
+
+/** The texts of the arguments. */
+export const textsOf = ({ args }: Container): readonly string[] => args.map(({ text }) => text);
 
 /** A file or folder in the container, and where it comes from. */
 export interface Mount {
   readonly path: string;
   /** A key of the source, where only that is mounted. */
   readonly subPath: string | undefined;
-  readonly isReadOnly: boolean;
   /** Of the pod; `undefined` if it has no such volume. */
   readonly volume: unknown;
 }
@@ -55,7 +64,7 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
     if (found) return found;
     throw new Failure(exitCodes.notFound, `${what} has no container ${wanted}`, `its containers are ${names}`);
   }
-  const flagged = containers.filter(({ args }) => pickFlags(args).given.length > 0);
+  const flagged = containers.filter((container) => pickFlags(textsOf(container)).given.length > 0);
   const [first, second] = flagged;
   if (first && !second) return first;
   if (second) {
@@ -66,7 +75,7 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
       `give --container: ${both}`,
     );
   }
-  const inShell = containers.some(({ args }) => args.some((argument) => argument.includes('--clusterprofile-')));
+  const inShell = containers.some((container) => textsOf(container).join(' ').includes('--clusterprofile-'));
   throw new Failure(
     exitCodes.configuration,
     `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
@@ -107,23 +116,22 @@ export function textOf(object: object, key: string): string | undefined {
 const kindOf = (object: object): string => textAt(object, 'kind') ?? '';
 const nameOf = (object: object): string => textAt(object, 'metadata', 'name') ?? '';
 
-function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {
+/** `volumes` are those of the pod. */
+export function readContainer(container: unknown, volumes: ReadonlyMap<string, unknown>): Container {
   const env = new Map(
     listAt(container, 'env').map((variable) => [textAt(variable, 'name') ?? '', textAt(variable, 'value')]),
   );
-  const [, ...command] = textsAt(container, 'command');
-  const args = [...command, ...textsAt(container, 'args')].map((argument) => expand(argument, env));
-  return { name: textAt(container, 'name') ?? '', args, mounts: mountsOf(container, volumes) };
-}
-
-/** In the order of the container's `volumeMounts`. */
-export function mountsOf(container: unknown, volumes: ReadonlyMap<string, unknown>): readonly Mount[] {
-  return listAt(container, 'volumeMounts').map((mount) => ({
+  const args = (['command', 'args'] as const).flatMap((list) =>
+    listAt(container, list).flatMap((text, index) =>
+      typeof text === 'string' ? [{ text: expand(text, env), keys: [list, index] as const }] : [],
+    ),
+  );
+  const mounts = listAt(container, 'volumeMounts').map((mount) => ({
     path: textAt(mount, 'mountPath') ?? '',
     subPath: textAt(mount, 'subPath'),
-    isReadOnly: at(mount, 'readOnly') === true,
     volume: volumes.get(textAt(mount, 'name') ?? ''),
   }));
+  return { name: textAt(container, 'name') ?? '', args, mounts };
 }
 
 /** The volumes of a pod by their names. */
@@ -155,5 +163,3 @@ function expand(argument: string, env: ReadonlyMap<string, string | undefined>):
     one === '$' ? '$' : (env.get(name) ?? found),
   );
 }
-
-const textsAt = (value: unknown, key: string) => listAt(value, key).filter((one) => typeof one === 'string');

@@ -1,5 +1,5 @@
 /** Prints the result of a verb as a table, names, JSON or YAML, by `-o`. */
-import { Document, type Node, visit } from 'yaml';
+import { Document, visit } from 'yaml';
 import type { Call } from './verb.ts';
 
 /** JSON or YAML, where `-o` asks for it, else nothing. */
@@ -16,36 +16,22 @@ const active = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** JSON with such characters as `\u202e`: the same data, and nothing that a terminal acts on. */
 export function jsonText(data: object, indent?: number): string {
-  return escapeInJson(JSON.stringify(data, null, indent));
-}
-
-/** Of a text of JSON, or a quoted text in it. */
-export function escapeInJson(text: string): string {
   // Both halves of a character of more than 16 bits.
-  return text.replace(active, (character) => character.split('').map(escaped).join(''));
+  return JSON.stringify(data, null, indent).replace(active, (character) => character.split('').map(escaped).join(''));
 }
 
-/** Of a text of YAML in which such characters stand between double quotes. Not every parser joins halves of characters. */
-export function escapeInYaml(text: string): string {
-  return text.replace(active, (character) => {
-    const code = (character.codePointAt(0) ?? 0).toString(16);
-    return character.length > 1 ? `\\U${code.padStart(8, '0')}` : escaped(character);
-  });
-}
-
-/** Puts texts with such characters between double quotes, since no others have escapes. */
-export function quoteActive<T extends Node | Document>(content: T): T {
-  visit(content, {
+/** YAML with such characters between double quotes, since no other form has escapes. Not every parser joins halves of characters. */
+function yamlText(data: object): string {
+  const document = new Document(data, { aliasDuplicateObjects: false });
+  visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value === 'string' && node.value.search(active) >= 0) node.type = 'QUOTE_DOUBLE';
     },
   });
-  return content;
-}
-
-function yamlText(data: object): string {
-  const document = quoteActive(new Document(data, { aliasDuplicateObjects: false }));
-  return escapeInYaml(document.toString({ lineWidth: 0 }));
+  return document.toString({ lineWidth: 0 }).replace(active, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    return character.length > 1 ? `\\U${code.padStart(8, '0')}` : escaped(character);
+  });
 }
 
 /** A character of 16 bits. */

@@ -48,31 +48,26 @@ export function namespaceOf({ options }: Call, otherwise: string | undefined): s
 
 async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
   // Files need none of it.
-  const { Hub } = await import('./hub.ts');
-  const hub = await Hub.open(call);
-  try {
-    const namespace = namespaceOf(call, hub.namespace ?? 'default');
-    if (call.args.length === 0) {
-      const labelSelector = call.options.text('selector');
-      return (await hub.list(clusterProfiles, namespace, { labelSelector })).filter(isObject);
-    }
-    const found = await Promise.all(
-      call.args.map(async (argument) => {
-        const asked = readName(argument);
-        const where = asked.namespace ?? namespace;
-        if (where === undefined)
-          return pick(asked, (await hub.list(clusterProfiles, undefined)).filter(isObject), call);
-        const profile = await hub.find(clusterProfiles, where, asked.name);
-        if (isObject(profile)) return [profile];
-        // The CRD or the namespace may be missing: the list shows it.
-        const others = (await hub.list(clusterProfiles, where)).filter(isObject);
-        return pick({ ...asked, namespace: where }, others, call);
-      }),
-    );
-    return unique(found.flat());
-  } finally {
-    await hub.close();
+  const { openHub } = await import('./hub.ts');
+  const hub = await openHub(call);
+  const namespace = namespaceOf(call, hub.namespace ?? 'default');
+  if (call.args.length === 0) {
+    const labelSelector = call.options.text('selector');
+    return (await hub.list(clusterProfiles, namespace, labelSelector)).filter(isObject);
   }
+  const found = await Promise.all(
+    call.args.map(async (argument) => {
+      const asked = readName(argument);
+      const where = asked.namespace ?? namespace;
+      if (where === undefined) return pick(asked, (await hub.list(clusterProfiles, undefined)).filter(isObject), call);
+      const profile = await hub.find(clusterProfiles, where, asked.name);
+      if (isObject(profile)) return [profile];
+      // The CRD or the namespace may be missing: the list shows it.
+      const others = (await hub.list(clusterProfiles, where)).filter(isObject);
+      return pick({ ...asked, namespace: where }, others, call);
+    }),
+  );
+  return unique(found.flat());
 }
 
 async function profilesOfFiles(call: Call, files: readonly string[]): Promise<readonly Profile[]> {

@@ -4,7 +4,8 @@ import type { ConfiguredProvider } from '../access/provider.ts';
 import { checkHardened, joinProviders, readProviderFile } from '../providers/configured-providers.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
-import { endedBySignals } from './signals.ts';
+import { isReadOnce, readSource } from './input.ts';
+import { textsOf } from './pod-args.ts';
 import type { Call } from './verb.ts';
 import type { FoundContainer } from './workload.ts';
 
@@ -22,11 +23,12 @@ export async function providersOf(call: Call): Promise<CallProviders> {
   const own = pickFlags(call.providerFlags);
   const workload = call.options.text('from-pod-args');
   const found = workload === undefined ? undefined : await findIn(call, workload);
-  const pod = found && pickFlags(found.container.args);
+  const pod = found && pickFlags(textsOf(found.container));
   const values = { ...pod?.values, ...own.values };
   const { providers: flagged, providerFile, options } = parseFlags(values, [...(pod?.problems ?? []), ...own.problems]);
   const isOfPod = own.values['clusterprofile-provider-file'] === undefined;
-  const readHere = (path: string) => endedBySignals(call.signal, () => readProviderFile(path));
+  const readHere = async (path: string) =>
+    isReadOnce(path) ? { path, text: await readSource(path, call.signal) } : readProviderFile(path);
   const readFile = (isOfPod && found?.readFile) || readHere;
   const file = providerFile === undefined ? undefined : await readFile(providerFile);
   const providers = joinProviders(flagged, file);

@@ -1,6 +1,5 @@
 /** Ctrl-C and the other termination signals: they ask a verb to stop, or end the process if no verb can react. */
 import { constants } from 'node:os';
-import { setImmediate } from 'node:timers/promises';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 
@@ -61,23 +60,4 @@ function exitBySignal(name: SignalName): never {
     process.kill(process.pid, name);
   }
   process.exit(exitCode);
-}
-
-/**
- * Reads files that may be pipes, synchronously. While a read waits for a writer, no listener is called, so the
- * operating system handles the signals: they end the process at once. Reading in Node's thread pool would not do: the process
- * cannot exit while a thread waits. Call it where there is nothing to clean up. Rejects with the signal's reason where it has
- * aborted.
- */
-export async function endedBySignals<T>(signal: AbortSignal, read: () => T): Promise<T> {
-  // So that a signal that has arrived already is not lost.
-  await setImmediate();
-  signal.throwIfAborted();
-  const listeners = signals.map((name) => ({ name, all: process.listeners(name) }));
-  for (const { name } of listeners) process.removeAllListeners(name);
-  try {
-    return read();
-  } finally {
-    for (const { name, all } of listeners) for (const listener of all) process.on(name, listener);
-  }
 }

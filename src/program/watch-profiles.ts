@@ -5,7 +5,7 @@ import { systemClock } from '../fleet/clock.ts';
 import { Discovery } from '../fleet/discovery.ts';
 import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 import { Reflector } from '../fleet/reflect/reflector.ts';
-import { Hub } from './hub.ts';
+import { openHub } from './hub.ts';
 import { namespaceOf, type Profile, readName } from './profiles.ts';
 import type { Call } from './verb.ts';
 
@@ -18,7 +18,7 @@ export interface ProfileChange {
 /** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { options, signal, terminal, args } = call;
-  const hub = await Hub.open(call);
+  const hub = await openHub(call);
   const home = namespaceOf(call, hub.namespace ?? 'default');
   const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
   // Names may be in several namespaces.
@@ -46,34 +46,28 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
     ...(namespace === undefined ? {} : { namespace }),
     ...(labelSelector === undefined ? {} : { labelSelector }),
   };
-  const versions = new Map(known.map((profile) => [profileName(profile), profile.metadata?.resourceVersion]));
   const last = new Map(known.map((profile) => [profileName(profile), profile]));
   let listed: Set<string> | undefined;
-  try {
-    for await (const events of new Reflector<FleetProfile>(resource, context).run(signal)) {
-      for (const event of events) {
-        if (event.type === 'Init') listed = new Set();
-        else if (event.type === 'InitDone') {
-          // What is missing from a new list was deleted while the watch was interrupted.
-          for (const [name, profile] of last) {
-            if (listed?.has(name)) continue;
-            last.delete(name);
-            yield { profile, isGone: true };
-          }
-          listed = undefined;
-        } else if (isAsked(event.object)) {
-          const name = profileName(event.object);
-          listed?.add(name);
-          const isGone = event.type === 'Delete';
-          if (!isGone && versions.get(name) === event.object.metadata.resourceVersion) continue;
-          versions.set(name, isGone ? undefined : event.object.metadata.resourceVersion);
-          if (isGone) last.delete(name);
-          else last.set(name, event.object);
-          yield { profile: event.object, isGone };
+  for await (const events of new Reflector<FleetProfile>(resource, context).run(signal)) {
+    for (const event of events) {
+      if (event.type === 'Init') listed = new Set();
+      else if (event.type === 'InitDone') {
+        // What is missing from a new list was deleted while the watch was interrupted.
+        for (const [name, profile] of last) {
+          if (listed?.has(name)) continue;
+          last.delete(name);
+          yield { profile, isGone: true };
         }
+        listed = undefined;
+      } else if (isAsked(event.object)) {
+        const name = profileName(event.object);
+        listed?.add(name);
+        const isGone = event.type === 'Delete';
+        const before = last.get(name)?.metadata?.resourceVersion;
+        if (isGone) last.delete(name);
+        else last.set(name, event.object);
+        if (isGone || before !== event.object.metadata.resourceVersion) yield { profile: event.object, isGone };
       }
     }
-  } finally {
-    await hub.close();
   }
 }

@@ -9,7 +9,6 @@ import { type Container, containerOf, mountedAt, textOf } from './pod-args.ts';
 import { isWorkload } from './pod-specs.ts';
 import { parseManifest } from './profiles.ts';
 import { configMaps, secrets, workloads } from './resources.ts';
-import { endedBySignals } from './signals.ts';
 import type { Call } from './verb.ts';
 
 /** A container, and how to read a file that it sees. */
@@ -26,7 +25,7 @@ export async function findContainer(call: Call, workload: string): Promise<Found
   const { object, findObject, where } =
     existsSync(workload) || workload === '-' ? await fromManifest(call, workload) : await fromHub(call, workload);
   const container = containerOf(object, call.options.text('container'));
-  return { container, readFile: (path) => readMounted(call, path, container, findObject, where) };
+  return { container, readFile: (path) => readMounted(path, container, findObject, where) };
 }
 
 interface FoundWorkload {
@@ -64,8 +63,8 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
       'give a manifest file, deployment/NAME or NAMESPACE/deployment/NAME',
     );
   }
-  const { Hub } = await import('./hub.ts');
-  const hub = await Hub.open(call);
+  const { openHub } = await import('./hub.ts');
+  const hub = await openHub(call);
   const namespace = before[0] ?? call.options.text('namespace') ?? hub.namespace ?? 'default';
   const object = await hub.find(resource, namespace, name);
   if (typeof object !== 'object' || object === null) {
@@ -83,7 +82,6 @@ async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
 
 /** A file as the container sees it: from a ConfigMap or a Secret, else from this machine. */
 async function readMounted(
-  { signal }: Call,
   path: string,
   container: Container,
   findObject: FindObject,
@@ -100,7 +98,7 @@ async function readMounted(
     const names = mounted.map(({ kind, name, key }) => `${kind} ${name} with the key ${key}`).join(' or ');
     throw new Failure(exitCodes.configuration, `provider file ${path} is in ${names}, and ${where} has none`, instead);
   }
-  if (existsSync(path)) return endedBySignals(signal, () => readProviderFile(path));
+  if (existsSync(path)) return readProviderFile(path);
   const message = `provider file ${path} is in the image of container ${container.name}, or in a volume that cannot be read here`;
   throw new Failure(exitCodes.configuration, message, instead);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Failure } from '../../src/program/failure.ts';
-import { containerOf, mountedAt, textOf } from '../../src/program/pod-args.ts';
+import { containerOf, mountedAt, textOf, textsOf } from '../../src/program/pod-args.ts';
 
 const flag = '--clusterprofile-provider-file=/etc/c/providers.yaml';
 const deployment = (containers: readonly object[], volumes: readonly object[] = []) => ({
@@ -37,7 +37,14 @@ describe('the container of a workload', () => {
       undefined,
     );
     assert.equal(container.name, 'controller');
-    assert.deepEqual(container.args, ['--clusterprofile-plugin-timeout', '30s', '$(TIMEOUT)', '$(FROM)', '$(NONE)']);
+    assert.deepEqual(textsOf(container), [
+      '/controller',
+      '--clusterprofile-plugin-timeout',
+      '30s',
+      '$(TIMEOUT)',
+      '$(FROM)',
+      '$(NONE)',
+    ]);
   });
 
   test('is found in every kind that has pods', () => {

@@ -49,7 +49,7 @@ export class ClusterProbe {
     this.#cluster = destination.cluster;
     this.#signal = signal;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
-    this.#client = new ClusterClient(connections, destination);
+    this.#client = new ClusterClient(this.#dispatcher, destination);
   }
 
   /** Runs it, unless another cluster's check has the same credential already. */
@@ -170,7 +170,7 @@ export class ClusterProbe {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#dispatcher.close(), this.#client.close()]);
+    await this.#dispatcher.close();
   }
 
   #connection() {

@@ -1,17 +1,14 @@
-/** The progress of `check` on a terminal: how many clusters are done, and which are in progress. */
-import { createLogUpdate } from 'log-update';
+/** The progress of `check` on a terminal, in one line: how many clusters are done, and which are in progress. */
+import { clearLine, cursorTo } from 'node:readline';
+import { printable } from '../../util/printable.ts';
 import type { Terminal } from '../terminal.ts';
-import type { ClusterReport, StageName } from './stages.ts';
-import { failedStage } from './stages.ts';
-
-/** Lines of clusters under way; the rest is counted. */
-const mostShown = 8;
+import { type ClusterReport, failedStage, type StageName } from './stages.ts';
 
 export class Progress {
   readonly #terminal: Terminal;
   readonly #asked: number;
+  readonly #isShown: boolean;
   readonly #underWay = new Map<string, StageName>();
-  readonly #draw: ReturnType<typeof createLogUpdate> | undefined;
   #done = 0;
   #failed = 0;
 
@@ -19,9 +16,7 @@ export class Progress {
   constructor(terminal: Terminal, asked: number, quiet: boolean) {
     this.#terminal = terminal;
     this.#asked = asked;
-    const { stderr } = terminal;
-    // log-update takes a stream of a process; this is one.
-    if (stderr.isTTY && !quiet) this.#draw = createLogUpdate(stderr as NodeJS.WriteStream);
+    this.#isShown = terminal.stderr.isTTY === true && !quiet;
   }
 
   at(profile: string, stage: StageName): void {
@@ -34,26 +29,27 @@ export class Progress {
     this.#underWay.delete(report.profile);
     this.#done += 1;
     if (failedStage(report)) this.#failed += 1;
-    this.#draw?.clear();
+    this.end();
     await this.#terminal.write(text);
     this.#show();
   }
 
-  /** Clears the progress, and shows the cursor again. */
+  /** Clears the line. */
   end(): void {
-    this.#draw?.clear();
-    this.#draw?.done();
+    if (!this.#isShown) return;
+    cursorTo(this.#terminal.stderr, 0);
+    clearLine(this.#terminal.stderr, 0);
   }
 
   #show(): void {
-    if (!this.#draw) return;
+    if (!this.#isShown) return;
+    this.end();
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
-    const lines = [...this.#underWay].slice(0, mostShown).map(([profile, stage]) => `  ${profile}: ${stage}`);
-    const more = this.#underWay.size - lines.length;
-    this.#draw(
-      [`${this.#done} of ${this.#asked} checked${failed}`, ...lines, ...(more > 0 ? [`  and ${more} more`] : [])].join(
-        '\n',
-      ),
+    const underWay = [...this.#underWay].map(([profile, stage]) => `${printable(profile, 256)} (${stage})`).join(', ');
+    const { columns } = this.#terminal.stderr;
+    // A line that is wrapped could not be cleared. Some terminals say that they are 0 wide.
+    this.#terminal.stderr.write(
+      `${this.#done} of ${this.#asked} checked${failed}: ${underWay}`.slice(0, (columns || 80) - 1),
     );
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { listAt, textAt } from '../fields.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import { parseManifest, profilesOf } from '../profiles.ts';
+import { namespaces } from '../resources.ts';
 import { type Call, Options } from '../verb.ts';
 
 /** Milliseconds until completion gives up. */
@@ -49,10 +50,10 @@ async function readProfiles(call: Call, start: string): Promise<readonly string[
 }
 
 async function readNamespaces(call: Call): Promise<readonly string[]> {
-  const { Hub } = await import('../hub.ts');
-  const hub = await Hub.open(call);
-  const namespaces = await hub.list({ group: '', version: 'v1', plural: 'namespaces' }, undefined);
-  return namespaces.flatMap((one) => textAt(one, 'metadata', 'name') ?? []);
+  const { openHub } = await import('../hub.ts');
+  const hub = await openHub(call);
+  const found = await hub.list(namespaces, undefined);
+  return found.flatMap((one) => textAt(one, 'metadata', 'name') ?? []);
 }
 
 /** Of the files that kubectl would read; one that cannot be read has none. */

@@ -1,9 +1,8 @@
 /** How `clusterprofile credential` is called from elsewhere: another folder, another KUBECONFIG, another time. */
-import { existsSync, realpathSync } from 'node:fs';
-import { basename, delimiter, isAbsolute, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, resolve } from 'node:path';
 import { parseFlags, pickFlags } from '../../access/flags.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import { findExecutable } from '../../exec/executable.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import { hideShapes } from '../../redaction/secret-shapes.ts';
 import { exitCodes } from '../exit-codes.ts';
@@ -12,17 +11,9 @@ import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
 
-/** This very file, for processes that end before this one does. */
+/** This very file: a local install is not in `PATH`, and another one may be. */
 export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
   return { command: process.execPath, before: [resolve(process.argv[1] ?? '')] };
-}
-
-/** Its name if `PATH` leads to this program, so that an update takes effect; else this very file. */
-export async function installedProgram(): Promise<Pick<CredentialCommand, 'command' | 'before'>> {
-  const script = process.argv[1] ?? '';
-  const found = await findExecutable(basename(script), process.env.PATH ?? '');
-  const isThis = !('problem' in found) && realpathSync(found.path) === realpathSync(script);
-  return isThis ? { command: basename(script), before: [] } : thisProgram();
 }
 
 /**
@@ -107,10 +98,8 @@ export function readsPodOfHub({ options }: Call): boolean {
 
 /** The context of the hub that is the current one now. */
 export async function contextOf(call: Call): Promise<string> {
-  const { Hub } = await import('../hub.ts');
-  const hub = await Hub.open(call);
-  await hub.close();
-  return hub.context;
+  const { openHub } = await import('../hub.ts');
+  return (await openHub(call)).context;
 }
 
 /** The files that ClusterProfiles are read from, where it is not the hub. */

@@ -13,7 +13,6 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { kubernetesTags, kubernetesYaml } from '../../access/yaml-text.ts';
-import { escapeInJson, escapeInYaml, quoteActive } from '../print.ts';
 import { isEntryOf, type KubeconfigEntry, sourceOf } from './entries.ts';
 
 export interface Merged {
@@ -49,8 +48,7 @@ export function mergeKubeconfig(text: string | undefined, entries: readonly Kube
     (isThere ? updated : added).push(name);
   }
   const [only, second] = entries;
-  if (only && !second && !document.get('current-context'))
-    document.set('current-context', quoteActive(document.createNode(only.name)));
+  if (only && !second && !document.get('current-context')) document.set('current-context', only.name);
   return { text: document.toString(formOf(text ?? '')), added, updated };
 }
 
@@ -103,9 +101,7 @@ function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
     const source = item.type === 'PLAIN' && typeof item.value !== 'string' ? item.source : undefined;
     // Not every parser reads a value of no text in braces: that is written as null.
     if (source === '' && context.inFlow) return 'null';
-    const text = source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
-    if (item.type !== 'QUOTE_DOUBLE') return text;
-    return context.options.doubleQuotedAsJSON ? escapeInJson(text) : escapeInYaml(text);
+    return source ?? tag.stringify?.(item, context, ...rest) ?? String(item.value);
   };
 }
 
@@ -132,8 +128,8 @@ function listOf(document: Document, field: string): NamedList {
 
 function put(document: Document, { items, byName }: NamedList, name: string, field: string, value: object): void {
   const item = byName.get(name);
-  if (item) item.set(field, quoteActive(document.createNode(value)));
-  else items.add(quoteActive(document.createNode({ [field]: value, name })));
+  if (item) item.set(field, document.createNode(value));
+  else items.add(document.createNode({ [field]: value, name }));
 }
 
 /** How the file is written already: JSON, or YAML with lists that are moved in or not; kubectl does not. */

@@ -26,8 +26,6 @@ export const adviceRules = {
   INSECURE_TLS_ALLOWED: 'Profiles may switch TLS verification off.',
   COMMAND_RELATIVE: 'A relative path depends on the working directory.',
   VERSION_OUTDATED: 'client.authentication.k8s.io/v1alpha1 is refused by client-go.',
-  PLUGIN_FILE_UNSAFE: 'Others than root and this user can replace the plugin.',
-  PLUGIN_MOUNT_WRITABLE: 'The container can replace its own plugin.',
   PLUGIN_NOT_IN_ALLOWLIST: 'A plugin that is not in the allowlist is never run.',
   NOT_HARDENED: 'A controller without --clusterprofile-hardened.',
   PROVIDER_FILE_KEY_MISSING: 'The provider file of a controller is not in the ConfigMap that is mounted.',

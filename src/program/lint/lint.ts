@@ -21,14 +21,8 @@ export interface GivenFile {
   readonly text: string;
 }
 
-export interface LintResult {
-  readonly findings: readonly Finding[];
-  /** Providers of files, not of controllers in manifests, whose plugins are in their images. */
-  readonly providers: readonly KnownProvider[];
-}
-
 /** `configured` are providers that profiles are checked with beside those in the files. */
-export function lint(files: readonly GivenFile[], configured: readonly ConfiguredProvider[] = []): LintResult {
+export function lint(files: readonly GivenFile[], configured: readonly ConfiguredProvider[] = []): readonly Finding[] {
   const read = files.map(readFile);
   const manifests = read.flatMap((file) => file.manifests);
   const findings = read.flatMap((file) => file.findings);
@@ -61,7 +55,7 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   const isIdle =
     read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnownKind);
   if (isIdle) findings.push(...names.map(nothingToLint));
-  return { findings: inOrder(findings, names), providers };
+  return inOrder(findings, names);
 }
 
 const knownKinds = ['ClusterProfile', 'ConfigMap', 'CredentialProviderConfig', 'Kustomization'];

@@ -6,7 +6,7 @@ import type { Place, YamlText } from '../../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../../errors/index.ts';
 import { parseOptions } from '../../options/options.ts';
 import { at, listAt, textAt } from '../fields.ts';
-import { type Mount, mountedAt, mountOf, mountsOf, volumesOf } from '../pod-args.ts';
+import { type Container, mountedAt, mountOf, readContainer, textsOf, volumesOf } from '../pod-args.ts';
 import { podSpecs } from '../pod-specs.ts';
 import { type Finding, toFindings } from './finding.ts';
 import { adviceOf, type KnownProvider } from './providers.ts';
@@ -36,7 +36,7 @@ export function lintWorkload(manifest: Manifest, findProviders: FindProviders): 
   const spec = podSpecs[manifest.kind] ?? [];
   const results = ['containers', 'initContainers'].flatMap((list) =>
     listAt(manifest.content, ...spec, list).flatMap((_, index) => {
-      const container = new Container(manifest, spec, [...spec, list, index]);
+      const container = new LintedContainer(manifest, spec, [...spec, list, index]);
       return container.isOurs ? [lintContainer(container, findProviders)] : [];
     }),
   );
@@ -46,8 +46,8 @@ export function lintWorkload(manifest: Manifest, findProviders: FindProviders): 
   };
 }
 
-function lintContainer(container: Container, findProviders: FindProviders): LintedWorkload {
-  const { values, problems: before } = pickFlags(container.args.map(({ text }) => text));
+function lintContainer(container: LintedContainer, findProviders: FindProviders): LintedWorkload {
+  const { values, problems: before } = pickFlags(container.texts);
   let flags: ParsedFlags;
   try {
     flags = parseFlags(values, before);
@@ -101,72 +101,35 @@ function notHardened({ provider, file, placeOf }: KnownProvider): readonly Findi
   return toFindings(hardeningProblems([provider]), 'PROVIDER_INVALID', file, () => placeOf([]));
 }
 
-/** Whether a plugin will run in this container, and who can replace it. */
-function runAdvice(container: Container, known: KnownProvider, { options }: ParsedFlags): readonly Finding[] {
+/** Whether a plugin will run in this container. */
+function runAdvice(container: LintedContainer, known: KnownProvider, { options }: ParsedFlags): readonly Finding[] {
   const { command } = known.provider.execConfig;
   if (!posix.isAbsolute(command)) return [];
   const path = known.pathOf(['execConfig', 'command']);
-  const findings: Finding[] = [];
   const { policyType, allowlist = [] } = options.pluginPolicy ?? {};
   const isListed = allowlist.some(
     (entry) => !entry.command.includes('/') || entry.command === posix.normalize(command),
   );
-  if (policyType === 'Allowlist' && !isListed) {
-    const message = `${command} is not in --clusterprofile-plugin-allowlist of ${container.name}, so it is never run`;
-    findings.push({
-      file: known.file,
-      ...known.placeOf(['execConfig', 'command']),
-      severity: 'warning',
-      rule: 'PLUGIN_NOT_IN_ALLOWLIST',
-      path,
-      message,
-    });
-  }
-  const mount = mountOf(container, command);
-  if (mount && !mount.isReadOnly && isWritableVolume(mount.volume)) {
-    const index = container.mounts.indexOf(mount);
-    const message = `${command} lies in a volume that the container can write to: mount it with readOnly: true`;
-    findings.push({
-      file: container.file,
-      ...container.placeOfMount(index),
-      severity: 'warning',
-      rule: 'PLUGIN_MOUNT_WRITABLE',
-      path: `${container.name}: volumeMounts[${index}]`,
-      message,
-    });
-  }
-  return findings;
-}
-
-/** Volumes of these kinds are read-only whatever the mount says. */
-function isWritableVolume(volume: unknown): boolean {
-  return (
-    volume !== undefined &&
-    !['configMap', 'secret', 'downwardAPI', 'projected', 'image'].some((kind) => at(volume, kind) !== undefined)
-  );
-}
-
-interface Argument {
-  readonly text: string;
-  readonly keys: Keys;
+  if (policyType !== 'Allowlist' || isListed) return [];
+  const message = `${command} is not in --clusterprofile-plugin-allowlist of ${container.name}, so it is never run`;
+  const place = known.placeOf(['execConfig', 'command']);
+  return [{ file: known.file, ...place, severity: 'warning', rule: 'PLUGIN_NOT_IN_ALLOWLIST', path, message }];
 }
 
 /** One container of a pod, and its places in the file. */
-class Container {
-  readonly args: readonly Argument[];
-  readonly mounts: readonly Mount[];
+class LintedContainer {
+  readonly #container: Container;
   readonly #manifest: Manifest;
   readonly #keys: Keys;
 
   constructor(manifest: Manifest, spec: Keys, keys: Keys) {
     this.#manifest = manifest;
     this.#keys = keys;
-    this.mounts = mountsOf(at(manifest.content, ...keys), volumesOf(at(manifest.content, ...spec)));
-    this.args = ['command', 'args'].flatMap((list) =>
-      listAt(manifest.content, ...keys, list).flatMap((value, index) =>
-        typeof value === 'string' ? [{ text: value, keys: [...keys, list, index] }] : [],
-      ),
-    );
+    this.#container = readContainer(at(manifest.content, ...keys), volumesOf(at(manifest.content, ...spec)));
+  }
+
+  get texts(): readonly string[] {
+    return textsOf(this.#container);
   }
 
   get file(): string {
@@ -175,11 +138,11 @@ class Container {
 
   /** For messages. */
   get name(): string {
-    return `container ${textAt(this.#manifest.content, ...this.#keys, 'name') ?? '(without a name)'}`;
+    return `container ${this.#container.name || '(without a name)'}`;
   }
 
   get isOurs(): boolean {
-    return this.args.some(({ text }) => /^--?clusterprofile[-_]/i.test(text));
+    return this.texts.some((text) => /^--?clusterprofile[-_]/i.test(text));
   }
 
   finding(severity: Finding['severity'], rule: Finding['rule'], flag: string, message: string): Finding {
@@ -207,25 +170,21 @@ class Container {
   placeOfFlag(flag: string): Place {
     const [, name, quoted] = /^--?([\w-]+)(?:[= ](.*))?$/s.exec(flag) ?? [];
     const start = (quoted ?? '').replace(/^"|"$/g, '').replace(/\.\.\.$/, '');
-    const named = this.args.flatMap(({ text, keys }, index) => {
+    const { args } = this.#container;
+    const named = args.flatMap(({ text, keys }, index) => {
       const [, given, inline] = /^--?([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
-      return name !== undefined && given === name ? [{ keys, value: inline ?? this.args[index + 1]?.text ?? '' }] : [];
+      return name !== undefined && given === name ? [{ keys, value: inline ?? args[index + 1]?.text ?? '' }] : [];
     });
     const found = named.find(({ value }) => value.startsWith(start)) ?? named[0];
-    const args: Keys = [...this.#keys, 'args'];
-    return this.#manifest.placeOf(found?.keys ?? args);
+    return this.#manifest.placeOf([...this.#keys, ...(found?.keys ?? ['args'])]);
   }
 
   /** The providers of a file that is mounted into the container from a ConfigMap, as far as that is known. */
   mounted(path: string, findProviders: FindProviders): readonly KnownProvider[] | 'no such key' {
-    if (textAt(mountOf(this, path)?.volume, 'configMap', 'name') === undefined) return [];
-    const [source] = mountedAt(this, path);
+    if (textAt(mountOf(this.#container, path)?.volume, 'configMap', 'name') === undefined) return [];
+    const [source] = mountedAt(this.#container, path);
     if (!source) return 'no such key';
     const namespace = textAt(this.#manifest.content, 'metadata', 'namespace') ?? '';
     return findProviders(source.name, namespace, source.key) ?? [];
-  }
-
-  placeOfMount(index: number): Place {
-    return this.#manifest.placeOf([...this.#keys, 'volumeMounts', index]);
   }
 }

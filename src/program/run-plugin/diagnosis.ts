@@ -3,12 +3,10 @@
  * does not contain the credential. Pure.
  */
 import type { ApiVersion } from '../../access/api-versions.ts';
-import { nearest } from '../../access/nearest.ts';
 import { type Credential, checkAnswer } from '../../exec/exec-credential.ts';
 import { expiryOfJwt } from '../../exec/jwt.ts';
 import type { Ended } from '../../exec/process.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
-import { printable } from '../../util/printable.ts';
 
 /** `-o json` has the same names. */
 export interface Diagnosis {
@@ -40,9 +38,8 @@ export function diagnose(
   { stdout, stderr }: Ended,
   { acceptedVersions, durationMs, now }: { acceptedVersions: readonly ApiVersion[]; durationMs: number; now: number },
 ): Diagnosis {
-  const { credential, faults, answer } = checkAnswer(stdout, acceptedVersions);
+  const { credential, faults } = checkAnswer(stdout, acceptedVersions);
   const warnings = [
-    ...unknownFields(answer),
     ...(credential ? adviceFor(credential, now) : []),
     ...(credential?.secrets.some((secret) => stderr.includes(secret))
       ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
@@ -105,33 +102,4 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
     );
   }
   return advice;
-}
-
-const answerFields = ['apiVersion', 'kind', 'spec', 'status'];
-const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];
-
-/** Fields that clients ignore. A name is shown only if it resembles a known field: by mistake it could be a token. */
-function unknownFields(answer: unknown): readonly string[] {
-  if (typeof answer !== 'object' || answer === null) return [];
-  const status: unknown = Reflect.get(answer, 'status');
-  const found = [
-    ...unknownOf(answer, answerFields, ''),
-    ...(typeof status === 'object' && status !== null ? unknownOf(status, statusFields, 'status.') : []),
-  ];
-  return found;
-}
-
-function unknownOf(value: object, known: readonly string[], at: string): readonly string[] {
-  const names = Object.keys(value).filter((name) => !known.includes(name));
-  const meant = names.flatMap((name) => {
-    const like = nearest(name, known);
-    return like === undefined
-      ? []
-      : [`it has the field ${at}${printable(name, 256)}, which clients ignore: did you mean ${at}${like}?`];
-  });
-  const others = names.length - meant.length;
-  const where = at === '' ? 'the answer' : 'its status';
-  return others === 0
-    ? meant
-    : [...meant, `${where} has ${others} more ${others === 1 ? 'field' : 'fields'} that clients ignore`];
 }

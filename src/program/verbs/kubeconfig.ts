@@ -10,10 +10,10 @@ import {
   contextOf,
   fileArguments,
   hubArguments,
-  installedProgram,
   providerArguments,
   readsPodOfHub,
   refuseReadOnce,
+  thisProgram,
 } from '../kubeconfig/credential-command.ts';
 import { type KubeconfigEntry, tryToEnter } from '../kubeconfig/entries.ts';
 import { MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
@@ -56,8 +56,11 @@ async function entriesOf(
   const { providers } = await requiredProvidersOf(call);
   const context = readsHub ? await contextOf(call) : undefined;
   const { after, env } = hubArguments(call, context);
-  const program = await installedProgram();
-  const command = { ...program, after: [...fileArguments(call), ...after, ...providerArguments(call, providers)], env };
+  const command = {
+    ...thisProgram(),
+    after: [...fileArguments(call), ...after, ...providerArguments(call, providers)],
+    env,
+  };
   const entries: KubeconfigEntry[] = [];
   const refused: ProfileError[] = [];
   for (const profile of await profilesOf(call)) {

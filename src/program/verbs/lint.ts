@@ -1,12 +1,9 @@
 /** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { findExecutable, pluginFileProblem } from '../../exec/executable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
-import { type Finding, inOrder, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
+import { type Finding, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
 import { lint } from '../lint/lint.ts';
-import type { KnownProvider } from '../lint/providers.ts';
 import { toSarif } from '../lint/sarif.ts';
 import { jsonText } from '../print.ts';
 import { providersOf } from '../providers.ts';
@@ -26,35 +23,16 @@ export async function run(call: Call): Promise<ExitCode> {
   const files = await Promise.all(
     args.map(async (file) => ({ file: file === '-' ? 'stdin' : file, text: await readSource(file, call.signal) })),
   );
-  const result = lint(files, configured);
-  const unsafe = await Promise.all(result.providers.map(unsafePlugin));
-  const names = files.map(({ file }) => file);
-  const findings = inOrder([...result.findings, ...unsafe.flat()], names);
+  const findings = lint(files, configured);
   const format = options.text('output');
   if (format === 'json') await terminal.write(`${jsonText({ findings }, 2)}\n`);
   else if (format === 'sarif') await terminal.write(`${jsonText(toSarif(findings, version()), 2)}\n`);
   else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
-  await terminal.say(summaryOf(findings, names.length));
+  await terminal.say(summaryOf(findings, files.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
   const worst = severities.find((severity) => findings.some((finding) => finding.severity === severity));
   const isFailing = worst !== undefined && severities.indexOf(worst) <= severities.indexOf(failOn);
   return isFailing ? exitCodes.configuration : exitCodes.ok;
-}
-
-/** Only for plugins on this machine: a plugin in an image cannot be checked. */
-async function unsafePlugin({ provider, file, pathOf, placeOf }: KnownProvider): Promise<readonly Finding[]> {
-  const problem = await replaceableBecause(provider);
-  if (problem === undefined) return [];
-  const field = ['execConfig', 'command'];
-  const message = `can be replaced by another user: ${problem}; let only root and the user of the controller write there`;
-  return [{ file, ...placeOf(field), severity: 'warning', rule: 'PLUGIN_FILE_UNSAFE', path: pathOf(field), message }];
-}
-
-async function replaceableBecause({ execConfig }: ConfiguredProvider): Promise<string | undefined> {
-  const executable = await findExecutable(execConfig.command, process.env.PATH ?? '');
-  if ('problem' in executable) return undefined;
-  // An error of this machine says nothing about the plugin.
-  return pluginFileProblem(executable.path).catch(() => undefined);
 }
 
 const styles = { error: 'red', warning: 'yellow', note: 'cyan' } as const;

@@ -12,7 +12,7 @@ import {
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { textAt } from '../fields.ts';
-import { Hub } from '../hub.ts';
+import { openHub } from '../hub.ts';
 import { printData } from '../print.ts';
 import { clusterProfiles, leases as leaseResource } from '../resources.ts';
 import { type Column, formatTable } from '../table.ts';
@@ -35,11 +35,11 @@ interface Row {
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
-  const hub = await Hub.open(call);
+  const hub = await openHub(call);
   const namespace = options.has('all-namespaces')
     ? undefined
     : (options.text('namespace') ?? hub.namespace ?? 'default');
-  const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
+  const found = await hub.list(leaseResource, namespace, anyLeaseSelector);
   const fleets = Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
   const [asked] = call.args;
   if (fleets.size === 0 || (asked !== undefined && !fleets.has(asked))) {

@@ -127,25 +127,6 @@ describe('an existing kubeconfig', () => {
     }
   });
 
-  test('gets no character that a terminal acts on: contexts and paths with such are written with escapes', () => {
-    const name = 'a\u001b[2J\u009b1m\u202eb\u2028\u{e0001}';
-    const odd = toEntry(`${name}@hub`, 'fleet/a', access('https://h'), { ...command, after: ['--filename', name] });
-    for (const text of [
-      undefined,
-      '# mine\nclusters:\n- name: lab\n',
-      'clusters: [{ name: lab }]\n',
-      '{"clusters":[]}',
-    ]) {
-      const merged = mergeKubeconfig(text, [odd]).text;
-      assert.doesNotMatch(merged, /\p{Cf}|(?!\n)\p{Cc}|\p{Zl}/u);
-      const { clusters, users, contexts } = text?.startsWith('{') ? JSON.parse(merged) : parse(merged);
-      assert.equal(clusters.at(-1).name, `${name}@hub`);
-      assert.equal(users[0].user.exec.args.at(-1), name);
-      assert.deepEqual(contexts[0].context, { cluster: `${name}@hub`, user: `${name}@hub` });
-      assert.equal(mergeKubeconfig(merged, [odd]).text, merged);
-    }
-  });
-
   test('with a value of no text in braces has null there', () => {
     assert.match(mergeKubeconfig('x: {a: , b: 0xAB}\n', [entry('fleet/a')]).text, /^x: \{ a: null, b: 0xAB \}$/m);
   });

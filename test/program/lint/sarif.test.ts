@@ -49,7 +49,7 @@ test('SARIF has what its schema asks for, each result with its rule and a place'
   const text =
     'providers: [{ name: a, execConfig: { apiVersion: client.authentication.k8s.io/v1, command: bin/x } }]\n';
   const files = ['a b/ü.yaml', './x.yaml', '/etc/p#1.yaml'].map((file) => ({ file, text }));
-  const { findings } = lint([...files, { file: 'bad.yaml', text: 'providers: 7\n' }]);
+  const findings = lint([...files, { file: 'bad.yaml', text: 'providers: 7\n' }]);
   const [run] = sarif.parse(toSarif(findings, '1.2.3')).runs;
   const uris = new Set(run?.results.map(({ locations }) => locations[0].physicalLocation.artifactLocation.uri));
   assert.deepEqual([...uris], ['a%20b/%C3%BC.yaml', 'x.yaml', 'file:///etc/p%231.yaml', 'bad.yaml']);

@@ -38,17 +38,14 @@ describe('a controller in a manifest', () => {
     ];
     const mounts = `        volumeMounts:
         - { name: p, mountPath: /etc/p }
-        - { name: plugins, mountPath: /plugins }
       volumes:
       - { name: p, configMap: { name: providers } }
-      - { name: plugins, emptyDir: {} }
 `;
     const map = (key: string) =>
       `kind: ConfigMap\nmetadata: { name: providers, namespace: fleet }\ndata:\n  ${key}: |\n${provider().replace(/^(?=.)/gm, '    ')}`;
     const lines = linesFor(`${deployment(args, mounts)}---\n${map('providers.yaml')}`);
     assert.deepEqual(lines, [
-      '0.yaml:16:11: warning: container controller: volumeMounts[1]: /plugins/google lies in a volume that the container can write to: mount it with readOnly: true (PLUGIN_MOUNT_WRITABLE)',
-      '0.yaml:29:18: warning: providers[0].execConfig.command: /plugins/google is not in --clusterprofile-plugin-allowlist of container controller, so it is never run (PLUGIN_NOT_IN_ALLOWLIST)',
+      '0.yaml:27:18: warning: providers[0].execConfig.command: /plugins/google is not in --clusterprofile-plugin-allowlist of container controller, so it is never run (PLUGIN_NOT_IN_ALLOWLIST)',
     ]);
     assert.match(
       linesFor(deployment(args, mounts), map('other.yaml')).join('\n'),

@@ -1,7 +1,7 @@
 // The verbs kubeconfig and credential as processes, used by a client; with kubectl and client-go they are in test/e2e.
 import assert from 'node:assert/strict';
-import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
@@ -85,27 +85,15 @@ describe('kubeconfig', () => {
     );
   });
 
-  test('calls the program by its name where PATH leads to it, and pins several files of KUBECONFIG', async (t) => {
+  test('calls this very program by its path, and pins several files of KUBECONFIG', async (t) => {
     const { env, flags, kubeconfig } = await startOperatedFleet(t);
-    const folder = await temporaryFolder(t);
-    await symlink(programFile, join(folder, 'clusterprofile'));
-    // What npm does when it installs the program.
-    const { chmod } = await import('node:fs/promises');
-    await chmod(programFile, 0o755);
     const other = await writeInput(t, 'other', 'apiVersion: v1\nkind: Config\n');
-    const { execa } = await import('execa');
-    const { stdout } = await execa(join(folder, 'clusterprofile'), ['kubeconfig', 'spoke-0', ...flags], {
-      env: {
-        PATH: [folder, dirname(process.execPath), process.env.PATH].join(delimiter),
-        HOME: folder,
-        KUBECONFIG: `${env.KUBECONFIG}${delimiter}${other}${delimiter}/nowhere`,
-      },
-      extendEnv: false,
-    });
+    const files = [env.KUBECONFIG, other, '/nowhere'].join(delimiter);
+    const { stdout } = await runProgram(t, ['kubeconfig', 'spoke-0', ...flags], { env: { KUBECONFIG: files } });
     const { exec } = parse(stdout).users[0].user;
     assert.deepEqual(
-      [exec.command, exec.args.slice(0, 4)],
-      ['clusterprofile', ['credential', 'fleet/spoke-0', '--context', 'hub']],
+      [exec.command, ...exec.args.slice(0, 5)],
+      [process.execPath, programFile, 'credential', 'fleet/spoke-0', '--context', 'hub'],
     );
     assert.deepEqual(exec.env, [{ name: 'KUBECONFIG', value: `${kubeconfig}${delimiter}${other}` }]);
   });
@@ -137,7 +125,8 @@ describe('kubeconfig', () => {
     const file = await writeInput(t, 'p.json', profileOf('spoke-1', 'google', { server: 'https://spoke-1:6443' }));
     const { stdout } = await runProgram(t, ['kubeconfig', '-f', file, ...flags]);
     const printed = withoutRun(`${stdout}\n`, {
-      [`${process.execPath}\n      args:\n      - ${programFile}`]: 'clusterprofile\n      args:',
+      [process.execPath]: '/usr/bin/node',
+      [programFile]: '/usr/local/bin/clusterprofile',
       [file]: '/home/me/profiles.yaml',
       [providerFile]: '/home/me/providers.yaml',
     });

@@ -1,6 +1,6 @@
 // The verb as a process; what it finds is in ../lint.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
@@ -64,19 +64,6 @@ test('lint gives JSON and SARIF, and nothing else on stdout', async (t) => {
   );
   assert.equal(JSON.parse(sarif.stdout).runs[0].results[0].ruleId, 'SERVER_NOT_ALLOWED');
   assert.deepEqual([json.exitCode, sarif.exitCode], [3, 3]);
-});
-
-test('lint looks at a plugin that is on this machine, and says who else could write it', async (t) => {
-  const folder = join(await temporaryFolder(t), 'plugins');
-  await mkdir(folder);
-  await writeFile(join(folder, 'google'), '#!/bin/sh\n');
-  await chmod(join(folder, 'google'), 0o777);
-  const { stdout, exitCode } = await runProgram(t, [
-    'lint',
-    await writeInput(t, 'p.yaml', providers(join(folder, 'google'))),
-  ]);
-  assert.match(stdout, /p\.yaml:3:71: warning: .* can be written by everybody; .*\(PLUGIN_FILE_UNSAFE\)$/);
-  assert.equal(exitCode, 0);
 });
 
 test('lint says what it was not given: files, one that is there', async (t) => {
