@@ -1,78 +1,116 @@
-/** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. */
+/** The cluster that a plugin reads Secrets from: the one it runs in, or the kubeconfig's. Does without client-node, which takes a second to load. */
 import { existsSync, readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { ApiException, CoreV1Api, KubeConfig, type V1ObjectMeta, type V1Secret } from '@kubernetes/client-node';
+import * as z from 'zod/mini';
+import { CredentialsError } from '../errors/index.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
+import { readBeginning } from '../util/read-beginning.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Milliseconds for one answer. */
+const answerMs = 30_000;
+/** The longest answer in bytes: etcd keeps no larger object. */
+const maxAnswerBytes = 8 * 1024 * 1024;
 
 export interface Hub {
-  readonly core: CoreV1Api;
   readonly server: string;
   /** The kubeconfig context's namespace, or that of the pod, or `default`. */
   readonly namespace: string;
+  /** `path` stands below `/api/v1/namespaces/`. Rejects where no answer comes. */
+  readonly send: (method: 'GET' | 'POST', path: string, body?: object) => Promise<HubAnswer>;
+}
+
+interface HubAnswer {
+  readonly statusCode: number;
+  readonly text: string;
 }
 
 /**
  * The files of the service account show that this is a pod. If the controller gives its plugins a clean environment,
  * `KUBERNETES_SERVICE_HOST` is missing, and the cluster's DNS name is used. `root` is `/` except in tests.
  */
-export function openHub(root = ''): Hub {
+export async function openHub(root = ''): Promise<Hub> {
   const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
   const folder = join(root, serviceAccountFolder);
-  const config = new KubeConfig();
-  const inPod = existsSync(join(folder, 'token')) && (host !== undefined || !path);
-  if (inPod) {
-    process.env.KUBERNETES_SERVICE_HOST ??= 'kubernetes.default.svc';
-    process.env.KUBERNETES_SERVICE_PORT ??= '443';
-    config.loadFromCluster(root);
-  } else if (path || existsSync(homeKubeconfig() ?? '')) {
-    loadKubeconfig(config, path);
-  } else {
-    throw new Error(
-      `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
-        'set KUBECONFIG among execConfig.env, or let the pod mount its token (automountServiceAccountToken)',
-    );
-  }
-  const context = config.getContextObject(config.currentContext)?.namespace;
-  const own = inPod ? readNamespace(folder) : undefined;
-  const server = config.getCurrentCluster()?.server ?? 'the cluster';
-  return { core: config.makeApiClient(CoreV1Api), server, namespace: context?.trim() || own || 'default' };
+  if (existsSync(join(folder, 'token')) && (host !== undefined || !path)) return hubOfPod(folder, host);
+  if (path || existsSync(homeKubeconfig() ?? '')) return hubOfKubeconfig();
+  throw new Error(
+    `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
+      'set KUBECONFIG among execConfig.env, or let the pod mount its token (automountServiceAccountToken)',
+  );
 }
 
-function loadKubeconfig(config: KubeConfig, path: string | undefined): void {
-  try {
-    config.loadFromDefault();
-  } catch (error) {
-    // A parser's message may quote what it could not read.
-    const why = error instanceof Error && 'code' in error ? `cannot be read (${error.code})` : 'is no kubeconfig';
-    const file = path ? `KUBECONFIG ${path}` : '~/.kube/config';
-    throw new Error(`${file} ${why}: correct KUBECONFIG among execConfig.env, or let the pod mount its token`);
-  }
+/** By Node's own HTTPS: there are no proxies, plugins and client certificates, and undici would double the time of the start. */
+function hubOfPod(folder: string, host = 'kubernetes.default.svc'): Hub {
+  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${process.env.KUBERNETES_SERVICE_PORT ?? '443'}`;
+  const read = (name: string) => {
+    const file = join(folder, name);
+    return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  };
+  const send: Hub['send'] = (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const options = {
+        method,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${read('token')}`,
+          'content-type': 'application/json',
+        },
+        ca: read('ca.crt'),
+        signal: AbortSignal.timeout(answerMs),
+      };
+      const call = request(`${server}/api/v1/namespaces/${path}`, options, (response) => {
+        const statusCode = response.statusCode ?? 0;
+        readBeginning(response, maxAnswerBytes).then((text) => resolve({ statusCode, text: text.toString() }), reject);
+      });
+      call.on('error', reject);
+      call.end(body && JSON.stringify(body));
+    });
+  return { server, namespace: read('namespace') || 'default', send };
 }
 
-function readNamespace(folder: string): string | undefined {
-  const path = join(folder, 'namespace');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+/** By the library's own reader and connections, loaded where they are needed. */
+async function hubOfKubeconfig(): Promise<Hub> {
+  const [{ readDefault }, { AuthenticatedDispatcher }, { fetchThrough }] = await Promise.all([
+    import('../rest/from-default.ts'),
+    import('../rest/request/dispatcher.ts'),
+    import('../rest/fetch.ts'),
+  ]);
+  const { connections, destination, namespace } = readDefault({ logger: { warn: () => {} } });
+  const { server } = destination.cluster;
+  const dispatcher = new AuthenticatedDispatcher(connections, destination);
+  const send: Hub['send'] = async (method, path, body) => {
+    const response = await fetchThrough(dispatcher, server, `/api/v1/namespaces/${path}`, {
+      method,
+      signal: AbortSignal.timeout(answerMs),
+      ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
+    });
+    const text = await readBeginning(response.body ?? [], maxAnswerBytes);
+    return { statusCode: response.status, text: text.toString() };
+  };
+  return { server, namespace: namespace?.trim() || 'default', send };
 }
+
+const texts = z.nullish(z.record(z.string(), z.string()));
+/** Of any object, as far as the plugins read it. */
+export const metadataShape = { metadata: z.nullish(z.object({ labels: texts })) };
+const secretSchema = z.object({ ...metadataShape, type: z.nullish(z.string()), data: texts });
 
 /** A Secret, and how to read one of its values. Errors name the Secret and say what to do. */
 export interface Secret {
   /** For messages: `secret fleet/spoke-1`. */
   readonly where: string;
   readonly type: string;
-  readonly metadata: V1ObjectMeta | undefined;
+  readonly metadata: z.output<typeof secretSchema>['metadata'];
   read(key: string): string;
 }
 
 export async function getSecret(hub: Hub, namespace: string, name: string): Promise<Secret> {
   const where = `secret ${namespace}/${name}`;
-  const { data, type, metadata } = await hub.core
-    .readNamespacedSecret({ namespace, name })
-    .catch((error: unknown): V1Secret => {
-      throw new Error(`failed to get ${where}: ${reasonOf(error, hub)}`);
-    });
+  const { data, type, metadata } = await askHub(hub, `get ${where}`, secretSchema, `${namespace}/secrets/${name}`);
   const read = (key: string) => {
     const value = data?.[key];
     if (value) return Buffer.from(value, 'base64').toString('utf8');
@@ -81,14 +119,34 @@ export async function getSecret(hub: Hub, namespace: string, name: string): Prom
   return { where, type: type ?? '', metadata, read };
 }
 
-/** The server's message, without the headers that client-node adds, or why there is none. */
-export function reasonOf(error: unknown, { server }: Hub): string {
-  if (error instanceof ApiException) {
-    const { code } = error;
-    if (code === 404) return 'it does not exist';
-    if (code === 403) return 'RBAC does not allow it: the plugin needs "get" on it';
-    return `the server answered ${code}`;
+/** The object that an API server answers with. `what` is what failed, if it fails: `get secret fleet/spoke-1`. */
+export async function askHub<T extends z.ZodMiniType>(
+  hub: Hub,
+  what: string,
+  schema: T,
+  path: string,
+  post?: object,
+): Promise<z.output<T>> {
+  const { statusCode, text } = await hub.send(post ? 'POST' : 'GET', path, post).catch((error: unknown) => {
+    throw new Error(`failed to ${what}: ${reasonOf(error, hub)}`);
+  });
+  if (statusCode !== 200 && statusCode !== 201) throw new Error(`failed to ${what}: ${reasonOfStatus(statusCode)}`);
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`failed to ${what}: ${hub.server} does not answer as a Kubernetes API server does`);
   }
-  const { code = 'no reason given' } = codeFieldOf(error);
+}
+
+function reasonOfStatus(statusCode: number): string {
+  if (statusCode === 404) return 'it does not exist';
+  if (statusCode === 403) return 'RBAC does not allow it: the plugin needs "get" on it';
+  return `the server answered ${statusCode}`;
+}
+
+/** Why there is no answer. */
+function reasonOf(error: unknown, { server }: Hub): string {
+  if (error instanceof CredentialsError) return error.message;
+  const { code = String(error) } = codeFieldOf(error);
   return `${server} cannot be reached (${code}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
 }

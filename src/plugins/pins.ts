@@ -49,7 +49,7 @@ export function checkName({ names }: Pins, name: string): void {
 export function checkLabels(
   pins: Pins,
   where: string,
-  metadata: { readonly labels?: Readonly<Record<string, string>> } | undefined,
+  metadata: { readonly labels?: Readonly<Record<string, string>> | null | undefined } | null | undefined,
 ): void {
   for (const [key, value] of pins.labels) {
     if (metadata?.labels?.[key] === value) continue;

@@ -106,7 +106,7 @@ export function kubeconfigSecretreader(
         `the profile names the namespace ${asked}, and this plugin may read ${pins.namespace} (--namespace)`,
       );
     }
-    const hub = openHub();
+    const hub = await openHub();
     const secret = await getSecret(hub, pins.namespace ?? asked ?? hub.namespace, name);
     checkLabels(pins, secret.where, secret.metadata);
     const { status, cluster } = readContext(secret.read(key), secret.where, textField(config, 'context'));

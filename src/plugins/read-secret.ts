@@ -1,9 +1,10 @@
 /** Gets the token of Secret <namespace>/<clusterName>, or a new token for the service account of that name. */
 import { parseArgs } from 'node:util';
+import * as z from 'zod/mini';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
 import { clusterConfig, requiredName } from './exec-config.ts';
-import { getSecret, type Hub, openHub, reasonOf } from './hub.ts';
+import { askHub, getSecret, type Hub, metadataShape, openHub } from './hub.ts';
 import { checkLabels, checkName, isPinned, type Pins, pinOptions, pinUsage, readPins } from './pins.ts';
 
 export const usage = `Usage: secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE]
@@ -57,6 +58,10 @@ function readSettings(args: readonly string[]): Settings {
   return { pins, tokenRequest: { audiences, expirationSeconds } };
 }
 
+const mintedSchema = z.object({
+  status: z.nullish(z.object({ token: z.nullish(z.string()), expirationTimestamp: z.nullish(z.string()) })),
+});
+
 async function mint(
   hub: Hub,
   namespace: string,
@@ -64,16 +69,14 @@ async function mint(
   { pins, spec }: { readonly pins: Pins; readonly spec: TokenRequest },
 ): Promise<CredentialStatus> {
   const where = `service account ${namespace}/${name}`;
-  const failed = (error: unknown): never => {
-    throw new Error(`failed to mint a token of ${where}: ${reasonOf(error, hub)}`);
-  };
+  const what = `mint a token of ${where}`;
+  const path = `${namespace}/serviceaccounts/${name}`;
   if (pins.labels.length > 0) {
-    const { metadata } = await hub.core.readNamespacedServiceAccount({ name, namespace }).catch(failed);
+    const { metadata } = await askHub(hub, what, z.object(metadataShape), path);
     checkLabels(pins, where, metadata);
   }
-  const { status } = await hub.core
-    .createNamespacedServiceAccountToken({ name, namespace, body: { spec } })
-    .catch(failed);
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+  const { status } = await askHub(hub, what, mintedSchema, `${path}/token`, request);
   if (!status?.token) throw new Error(`the server gave no token of ${where}`);
   const { token, expirationTimestamp } = status;
   return { token, ...(expirationTimestamp ? { expirationTimestamp } : {}) };
@@ -96,7 +99,7 @@ export function secretreader(args: readonly string[]): (credential: ExecCredenti
   return async ({ spec }) => {
     const clusterName = requiredName(clusterConfig(spec), 'clusterName');
     checkName(pins, clusterName);
-    const hub = openHub();
+    const hub = await openHub();
     const namespace = pins.namespace ?? hub.namespace;
     if (tokenRequest) return mint(hub, namespace, clusterName, { pins, spec: tokenRequest });
     return readToken(hub, namespace, clusterName, pins);

@@ -5,13 +5,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { startHub } from '../fixtures/hub.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from './start-cost.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
+const execInfo = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
 const KUBERNETES_EXEC_INFO = JSON.stringify({
-  kind: 'ExecCredential',
-  apiVersion: 'client.authentication.k8s.io/v1',
+  ...execInfo,
   spec: { interactive: false, cluster: { server: 'https://h', config: { clusterName: 'spoke-1' } } },
 });
 
@@ -41,6 +42,54 @@ describe('a start', () => {
     const starts = await cheapestStarts(t, { bare: { args: [bare] }, images: { args: [images] } });
     assertRatio(t, '/image-plugin', starts.images, starts.bare, 4);
   });
+});
+
+test('secretreader and kubeconfig-secretreader answer in a pod for less than 4 and 5.5 times a start of Node, without client-node', async (t) => {
+  const kubeconfig = JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
+    users: [{ name: 'u', user: { token: 't' } }],
+  });
+  const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: kubeconfig } } });
+  const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
+  const info = JSON.stringify({ ...execInfo, spec: { interactive: false, cluster: { server: 'https://h', config } } });
+  const pod = {
+    KUBERNETES_SERVICE_HOST: '127.0.0.1',
+    KUBERNETES_SERVICE_PORT: `${hub.port}`,
+    KUBERNETES_EXEC_INFO: info,
+  };
+  const [folder, root] = await Promise.all([temporaryFolder(t), hub.asPod()]);
+  /** What is built, with the files of a pod under another root. */
+  const inPod = async (name: string) => {
+    const text = readFileSync(fileURLToPath(dist(`plugins/${name}.js`)), 'utf8');
+    const file = join(folder, `${name}.mjs`);
+    await writeFile(
+      file,
+      text.replaceAll('"../chunks/', `"${dist('chunks/')}`).replace('"/var/run/', `"${root}/var/run/`),
+    );
+    return { args: [file], env: pod };
+  };
+  const bare = join(folder, 'bare.mjs');
+  await writeFile(bare, '');
+  const starts = await cheapestStarts(t, {
+    bare: { args: [bare] },
+    secretreader: await inPod('secretreader'),
+    'kubeconfig-secretreader': await inPod('kubeconfig-secretreader'),
+    'secretreader with KUBECONFIG': {
+      args: [fileURLToPath(dist('plugins/secretreader.js'))],
+      env: { KUBECONFIG: hub.kubeconfig, KUBERNETES_EXEC_INFO: info },
+    },
+  });
+  for (const [name, most, megabytes] of [
+    ['secretreader', 4, 70],
+    ['kubeconfig-secretreader', 5.5, 75],
+    ['secretreader with KUBECONFIG', 9, 100],
+  ] as const) {
+    assert.equal(JSON.parse(starts[name].stdout).status.token, 't');
+    assertRatio(t, name, starts[name], starts.bare, most);
+    assert.ok(starts[name].megabytes < megabytes, `${name}: ${starts[name].megabytes} MB`);
+  }
 });
 
 test('clusterprofile takes less than 5 times as long as Node where it talks to nobody, and never loads client-node', async (t) => {
