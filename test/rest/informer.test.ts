@@ -107,7 +107,7 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
   });
 });
 
-describe('a watch', () => {
+describe('a watch', { concurrency: true }, () => {
   /** What client-node's Watch sends. */
   async function watch(config: RestConfig, signal: AbortSignal) {
     const url = `${config.access.cluster.server}/api/v1/namespaces?watch=true`;

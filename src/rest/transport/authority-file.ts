@@ -37,7 +37,7 @@ export class AuthorityFile {
     return this.#data;
   }
 
-  /** Gives what is wrong with the file. Never rejects. */
+  /** Returns what is wrong with the file. Never rejects. */
   async #read(): Promise<string | undefined> {
     try {
       const data = (await readFile(this.path)).toString('base64');

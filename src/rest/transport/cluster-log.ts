@@ -76,7 +76,7 @@ export class ClusterLog implements Asker {
     warnings.add(this.#subject, 'refusal', { code, key: `${code} ${target}`, message });
   }
 
-  /** A credential is there, with what is wrong with it all the same. */
+  /** There is a credential, with the warnings of its source. */
   hasCredential(found: readonly SourceWarning[]): void {
     const { warnings } = this.#options;
     warnings.clear(this.#subject, 'credential', this.#line('there is a credential again'));

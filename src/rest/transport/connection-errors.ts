@@ -101,20 +101,20 @@ export function cannotBeSent(error: unknown, cluster: ClusterFacts): Credentials
   return new RequestError('REQUEST_INVALID', message, { cause: withoutData(error) }, cluster);
 }
 
-/** Fields with which an error may carry what was sent and received, and so the token that a server has said back. */
+/** Fields in which an error may carry what was sent and received, and so a token that the server has echoed. */
 const dataFields = ['data', 'body', 'rawPacket', 'headers'];
 
-/** An error as it is; where it, or a cause of it, carries data, only what it says. */
+/** The error itself; where it, or a cause of it, carries data, only its name, code and message. */
 function withoutData(error: unknown): unknown {
   let one = error;
   for (let depth = 0; one instanceof Error && depth < 8; depth += 1) {
-    if (dataFields.some((field) => Object.hasOwn(Object(one), field))) return told(error);
+    if (dataFields.some((field) => Object.hasOwn(Object(one), field))) return withoutDetails(error);
     one = one.cause;
   }
-  return one === undefined ? error : told(error);
+  return one === undefined ? error : withoutDetails(error);
 }
 
-function told(error: unknown): Error {
+function withoutDetails(error: unknown): Error {
   const { name = 'Error', message = 'no error' } = error instanceof Error ? error : {};
   const code = codeOf(error);
   return Object.assign(new Error(message), { name, ...(code === '' ? {} : { code }) });

@@ -13,7 +13,7 @@ export class Connections implements CredentialCache {
   readonly #options: ConnectionOptions;
   readonly #connections = new Map<string, Connection>();
   readonly #sources = new Map<string, ExecCredentialSource>();
-  /** All that have not ended, with those that are given out no more, while their last requests go on. */
+  /** All that have not ended: also those that are given out no more, while their last requests go on. */
   readonly #live = new Set<Connection>();
   #closed = false;
   #onLastEnd: (() => void) | undefined;
@@ -42,7 +42,7 @@ export class Connections implements CredentialCache {
     return this.#options.maxResponseBytes;
   }
 
-  /** For what is said of a cluster. */
+  /** For the log of each cluster. */
   get log(): LogOptions {
     return this.#options;
   }

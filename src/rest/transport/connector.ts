@@ -14,9 +14,9 @@ export type Connector = buildConnector.connector;
 export interface ConnectorOptions {
   /** Offer HTTP/2. */
   readonly allowH2: boolean;
-  /** Aborted: what is being opened is given up. */
+  /** Aborted: connections that are being opened are given up. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until a proxy, and then the server, that says nothing is given up. Default: 10_000. */
+  /** Milliseconds that a proxy, and then the server, may be silent while a connection is opened. @default 10_000 */
   readonly timeoutMs?: number;
 }
 
@@ -78,7 +78,7 @@ export function createConnector(
 
 /**
  * The name that is verified is set for every handshake: a caller's Host header would otherwise decide it. An address is
- * verified too, but is no name that could be asked for (SNI).
+ * verified too, but cannot be sent as a server name (SNI).
  */
 function createDirect(
   cluster: ResolvedCluster,
@@ -96,6 +96,6 @@ function createDirect(
     allowH2,
     timeout,
   });
-  const asked = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
-  return (options, callback) => connect({ ...options, ...asked, hostname: unbracket(options.hostname) }, callback);
+  const verified = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
+  return (options, callback) => connect({ ...options, ...verified, hostname: unbracket(options.hostname) }, callback);
 }

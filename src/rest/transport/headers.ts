@@ -12,7 +12,7 @@ export function hasHeader(headers: RequestHeaders, wanted: string): boolean {
 
 /**
  * The headers with ours (lower case names) set, whatever stood there, and each name once. One bad header would end an HTTP/2
- * connection with everybody's requests on it, so those that belong to a single hop are left out, as is a caller's `Host`,
+ * connection with everybody's requests on it, so hop-by-hop headers are removed, and a caller's `Host`,
  * which undici would take for the server's name.
  */
 export function withHeaders(

@@ -22,7 +22,7 @@ class NoStreamError extends Error {
 const offerCooldownMs = 60_000;
 /** Dials that are opened at once: a thousand would time out together. */
 const maxFreshDials = 32;
-/** Dials under way at once, with those that no longer count. */
+/** Dials in flight at once, including those that no longer count. */
 const maxDials = 64;
 /** Milliseconds for which a dial counts: later requests get another one, since the server may be back meanwhile. */
 const freshMs = 1_000;

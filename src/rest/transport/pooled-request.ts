@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 export interface PooledRequest extends Dispatcher.DispatchHandler {
   /** It may be silent for as long as it likes. */
   readonly longRunning: boolean;
-  /** It is asked when it starts whether it may be sent, so it has to be written in the same turn. */
+  /** Its fence is asked when it starts, so it has to be written in the same turn of the event loop. */
   readonly fenced: boolean;
   /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
   takenBy(carrier: Carrier): void;

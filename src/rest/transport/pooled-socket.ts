@@ -71,7 +71,7 @@ export class PooledSocket implements Carrier {
     const end = () => {
       if (this.#ended) return;
       this.#ended = true;
-      // What undici has not sent, and what a server that is going has not looked at, fails with this; the rest goes on.
+      // Requests that undici has not sent, and those a departing server has not processed, fail with this; the rest goes on.
       this.#client.destroy(new UnsentError('the connection was closed by the server'), () => undefined);
       events.ended();
     };
@@ -97,9 +97,9 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * Gives the socket to undici though nobody has a request for it now: who asked for it may have given up. Unread, its end
-   * would not be noticed, and the next request would be lost on it; nor would it be closed when it has been idle for long. undici
-   * connects for a request only: this one is never written.
+   * Gives the socket to undici though no request needs it now: the caller that it was opened for may have given up. Unread, its
+   * end would go unnoticed, and the next request would be lost on it; nor would it be closed after a long idle time. undici
+   * connects only for a request: this one is never written.
    */
   #attach(): void {
     if (this.#ended || this.#client.stats.size > 0) return;
@@ -116,7 +116,7 @@ export class PooledSocket implements Carrier {
     return this.#settled;
   }
 
-  /** Since when it has been asked and does not say so, or says that it takes none. */
+  /** Since when a request has been sent before the server's settings were there, or since when they allow no stream. */
   get unsettledSince(): number {
     return this.#unsettledSince;
   }
@@ -145,7 +145,7 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It tells of the end before it looks
+   * On HTTP/1.1 undici also calls itself busy for a turn of the event loop after a response. It reports the end before it looks
    * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
    */
   attemptEnded(): void {
@@ -176,7 +176,7 @@ export class PooledSocket implements Carrier {
     else if (request.failures === failures) this.#busy = true;
   }
 
-  /** The server has said how many streams it allows at once. undici has heard of it, and tells when there is a free one again. */
+  /** The server has said how many streams it allows at once. undici knows it too, and emits `drain` when one is free again. */
   #allows(streams: number, events: PooledSocketEvents): void {
     this.#shut = streams === 0;
     if (this.#settled && this.#shut) this.#unsettledSince = performance.now();

@@ -45,7 +45,7 @@ export async function openTunnel(
   }
 }
 
-/** An https proxy has to prove its own name, whatever is asked of it. */
+/** An https proxy has to prove its own name, whichever server it leads to. */
 function connectTo({ protocol, hostname: host, port }: ProxyServer, secureContext: () => SecureContext): Socket {
   if (protocol !== 'https:') return connectTcp({ host, port });
   const servername = isIP(host) > 0 ? '' : host;

@@ -15,7 +15,7 @@ export class WaitingRequests {
   /** Calls `look` a few times within `patienceMs`, while requests wait. */
   constructor(patienceMs: number, look: () => void) {
     this.#lookMs = patienceMs / looks;
-    // After a blocked event loop the timers come first: what the servers have said meanwhile is to be read before.
+    // After a blocked event loop the timers come first: read what the servers have sent meanwhile before that.
     this.#look = () => setImmediate(look);
   }
 
@@ -40,7 +40,7 @@ export class WaitingRequests {
     return this.#requests.entries();
   }
 
-  /** Fails those that `which` names, by how long they have waited, from the first to the last. */
+  /** Fails those that `which` selects, by when they began to wait and by their place in the queue. */
   fail(error: Error, which: (since: number, index: number) => boolean = () => true): void {
     const failed = [...this.#requests.keys()].filter(({ waitsSince = 0 }, index) => which(waitsSince, index));
     // Requests that come during these calls wait for the next dial.
