@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors/index.ts';
 import { redactBeginning } from '../redaction/redact.ts';
 import { packingOf } from '../rest/packing.ts';
@@ -12,23 +12,21 @@ import { readStatus, type Shown } from './api-status.ts';
 import type { Clock } from './clock.ts';
 import { type StreamedAnswer, stream } from './streamed-answer.ts';
 
-export interface GetOptions {
-  /** Gives up, whatever has come. */
-  readonly signal: AbortSignal;
-  /** Accept a compressed answer. Default: false. */
-  readonly gzip?: boolean;
-}
-
 /** What is needed of a RestConfig. */
 export interface ApiServerConfig {
   getCurrentCluster(): { readonly server: string } | null;
   readonly dispatcher: Dispatcher;
 }
 
-export type ApiResponse = Dispatcher.ResponseData;
+export type ApiResponse = StreamedAnswer;
 
-/** What every request has. */
-type RequestOptions = Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher: Dispatcher };
+interface RequestOptions {
+  /** Gives up, whatever has come. */
+  readonly signal: AbortSignal;
+  /** @default {} */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
 
 /** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
 export const answerTimeoutMs = 60_000;
@@ -42,20 +40,18 @@ export class ApiServer {
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
-  /** The answer, whatever its status. `path` begins with a slash. */
-  get(path: string, { signal }: Pick<GetOptions, 'signal'>): Promise<ApiResponse> {
-    return this.#request('GET', path, signal, {});
+  /** Gets `path`, which begins with a slash. `gzip` accepts a compressed answer. */
+  get(path: string, { signal, gzip = false }: { readonly signal: AbortSignal; readonly gzip?: boolean }) {
+    return this.#request('GET', path, { signal, headers: gzip ? { 'accept-encoding': 'gzip' } : {} });
   }
 
-  /** The beginning of the answer, whatever its status. Its body is read as it arrives: for lists and watches. */
-  stream(path: string, { signal, gzip = false }: GetOptions): Promise<StreamedAnswer> {
-    const headers = gzip ? { 'accept-encoding': 'gzip' } : {};
-    return stream(`${this.url}${path}`, this.#options('GET', headers), signal);
-  }
-
-  /** Sends an object as JSON. The answer, whatever its status. */
-  send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal): Promise<ApiResponse> {
-    return this.#request(method, path, signal, { 'content-type': 'application/json' }, JSON.stringify(object));
+  /** Sends an object as JSON. */
+  send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal) {
+    return this.#request(method, path, {
+      signal,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(object),
+    });
   }
 
   /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
@@ -67,7 +63,7 @@ export class ApiServer {
   };
 
   /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
-  async refusalOf({ statusCode, headers, body }: Refusal, what: string): Promise<FleetError> {
+  async refusalOf({ statusCode, headers, body }: ApiResponse, what: string): Promise<FleetError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
     const text = unpacked(bytes, this.packingOf(headers));
     const { reason, message } = readStatus(text, this.shown);
@@ -85,19 +81,14 @@ export class ApiServer {
     return this.shown(packingOf(headers), 100);
   }
 
+  /** The answer, whatever its status. */
   #request(
     method: Dispatcher.HttpMethod,
     path: string,
-    signal: AbortSignal,
-    more: Readonly<Record<string, string>>,
-    body?: string,
+    { signal, headers = {}, ...content }: RequestOptions,
   ): Promise<ApiResponse> {
-    const content = body === undefined ? {} : { body };
-    return request(`${this.url}${path}`, { ...this.#options(method, more), ...content, signal });
-  }
-
-  #options(method: Dispatcher.HttpMethod, headers: Readonly<Record<string, string>>): RequestOptions {
-    return {
+    const options = {
+      ...content,
       method,
       headers: { accept: 'application/json', ...headers },
       // The reflector and the Leases have retries of their own.
@@ -107,16 +98,12 @@ export class ApiServer {
       bodyTimeout: 0,
       headersTimeout: answerTimeoutMs,
     };
+    return stream(`${this.url}${path}`, options, signal);
   }
 }
 
 /** Bytes that are read of an answer that is no success. */
 const mostOfRefusal = 16_384;
-
-/** An answer that is no success. */
-interface Refusal extends Pick<ApiResponse, 'statusCode' | 'headers'> {
-  readonly body: AsyncIterable<Buffer>;
-}
 
 /** The beginning of a packed text: what stands between may pack what nobody asked for. */
 function unpacked(bytes: Buffer, packing: string): string {

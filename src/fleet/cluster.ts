@@ -3,12 +3,27 @@ import { inspect } from 'node:util';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Kind } from './discovery.ts';
-import type { Informer, InformerOptions } from './informer/informer.ts';
+import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
-import { informerSchema } from './informer/options.ts';
+import { type InformerOptions, informerSchema } from './informer/options.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
+import type { ClusterState } from './telemetry.ts';
+
+/** The state of one cluster. */
+export interface ClusterListing {
+  /** `namespace/name` of its ClusterProfile. */
+  readonly name: string;
+  readonly state: ClusterState;
+  /** A stable code. */
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  /** The replica that works on it, if it is another one. */
+  readonly owner?: string;
+}
 
 /** The parts of a cluster. */
 export interface ClusterParts {

@@ -3,15 +3,12 @@
 import { nearest } from '../access/nearest.ts';
 import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError, FleetError } from '../errors/index.ts';
-import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
-import { codeFieldOf } from '../util/errno.ts';
-import type { Cluster } from './cluster.ts';
+import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controller } from './controller/controller.ts';
 import { type ControllerOptions, controllerSchema } from './controller/options.ts';
-import { warn } from './guard.ts';
 import { Hub } from './hub.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { Claims } from './membership/claims.ts';
@@ -22,21 +19,6 @@ import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
 import { type FleetOptions, type FleetSettings, parseFleetOptions } from './options.ts';
 import { ownershipOf } from './sharding/options.ts';
-import type { ClusterState } from './telemetry.ts';
-
-/** The state of one cluster. */
-export interface ClusterListing {
-  /** `namespace/name` of its ClusterProfile. */
-  readonly name: string;
-  readonly state: ClusterState;
-  /** A stable code. */
-  readonly reason: string;
-  readonly message: string;
-  /** Milliseconds since 1970. */
-  readonly since: number;
-  /** The replica that works on it, if it is another one. */
-  readonly owner?: string;
-}
 
 /** Milliseconds for running reconciles after their cluster was disengaged; then their requests are aborted. */
 const drainTimeoutMs = 10_000;
@@ -243,15 +225,16 @@ export class Fleet {
       for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
     });
     let failure: { readonly error: unknown } | undefined;
+    const failed = (error: unknown) => {
+      failure ??= { error };
+      this.#stop.abort(error);
+    };
     const ownership = this.#ownership
       .run({ changed: (affects) => this.#apply(this.#membership.namesOf(affects)) }, signal)
-      .catch((error: unknown) => {
-        failure = { error };
-        this.#stop.abort(error);
-      });
+      .catch(failed);
     const source = new Hub({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
-    try {
-      await source.run({
+    await source
+      .run({
         profile: (name, profile) =>
           this.#apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
         placed: (clusters) => this.#apply(this.#membership.place(clusters)),
@@ -259,15 +242,8 @@ export class Fleet {
           this.#known = true;
           this.#context.changed();
         },
-      });
-    } catch (error) {
-      warn(
-        logger,
-        codeFieldOf(error),
-        `the hub is no longer watched, which is a bug of this package: ${reasonOf(error)}`,
-      );
-      this.#stop.abort();
-    }
+      })
+      .catch(failed);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
     const lifecycles = [...this.#lifecycles.values()].map((lifecycle) =>

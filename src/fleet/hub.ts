@@ -6,7 +6,8 @@ import { ApiServer } from './api-server.ts';
 import type { Clock } from './clock.ts';
 import { Discovery } from './discovery.ts';
 import { guard } from './guard.ts';
-import { Informer, type InformerOptions } from './informer/informer.ts';
+import { Informer } from './informer/informer.ts';
+import type { InformerOptions } from './informer/options.ts';
 import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
 import {
   type Placed,

@@ -6,7 +6,7 @@
 import '../util/node-version.ts';
 
 export { FleetError } from '../errors/index.ts';
-export { Cluster } from './cluster.ts';
+export { Cluster, type ClusterListing } from './cluster.ts';
 export type {
   ControllerOptions,
   ControllerWatch,
@@ -14,8 +14,9 @@ export type {
   ReconcileRequest,
   ReconcileResult,
 } from './controller/options.ts';
-export { type ClusterListing, Fleet } from './fleet.ts';
-export { Informer, type InformerOptions, type InformerProblem } from './informer/informer.ts';
+export { Fleet } from './fleet.ts';
+export { Informer, type InformerProblem } from './informer/informer.ts';
+export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';

@@ -1,7 +1,6 @@
 /** Metrics of a fleet in the caller's prom-client registry: controller-runtime's and client-go's names where they have them. */
-import { Counter, Gauge, Histogram } from 'prom-client';
 import { ConfigurationError } from '../errors/index.ts';
-import { type MetricsRegistry, registersOf } from '../observability/metrics-registry.ts';
+import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
 import type { ClusterState, FleetObserver } from './telemetry.ts';
 
 /** What can be asked of a fleet at any time. */
@@ -35,6 +34,7 @@ const states: readonly ClusterState[] = [
 ];
 /** Seconds, as client-go has them for its queues, and controller-runtime for reconciles. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1_000];
+const unownedBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 120];
 const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /**
@@ -52,8 +52,7 @@ export class FleetMetrics {
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
-    const registers = registersOf('FleetMetrics', options);
-    this.observer = this.#register(registers, options.clusterLabel ?? false);
+    this.observer = this.#register(new MetricFactory('FleetMetrics', options), options.clusterLabel ?? false);
   }
 
   /** @internal Where numbers that change by themselves are looked up. */
@@ -71,144 +70,91 @@ export class FleetMetrics {
     this.#shares = source;
   }
 
-  #register(registers: ReturnType<typeof registersOf>, clusterLabel: boolean): FleetObserver {
-    const source = () => this.#source;
-    new Gauge({
-      name: 'clusterprofile_fleet_clusters',
-      help: 'Clusters of the fleet by state.',
-      labelNames: ['state'],
-      registers,
-      collect() {
-        for (const state of states) this.set({ state }, 0);
-        for (const { state } of source()?.clusters() ?? []) this.inc({ state });
-      },
+  #register(metrics: MetricFactory, clusterLabel: boolean): FleetObserver {
+    const controllers = () => this.#source?.controllers() ?? [];
+    metrics.gauge('clusterprofile_fleet_clusters', 'Clusters of the fleet by state.', ['state'], (gauge) => {
+      for (const state of states) gauge.set({ state }, 0);
+      for (const { state } of this.#source?.clusters() ?? []) gauge.inc({ state });
     });
-    new Gauge({
-      name: 'clusterprofile_fleet_clusters_watch_failing',
-      help: 'Engaged clusters that a watch or a controller fails on.',
-      registers,
-      collect() {
-        this.set((source()?.clusters() ?? []).filter(({ reason }) => reason === 'WATCH_FAILING').length);
-      },
+    metrics.gauge(
+      'clusterprofile_fleet_clusters_watch_failing',
+      'Engaged clusters that a watch or a controller fails on.',
+      [],
+      (gauge) => gauge.set((this.#source?.clusters() ?? []).filter(({ reason }) => reason === 'WATCH_FAILING').length),
+    );
+    metrics.gauge('workqueue_depth', 'Items that could be worked on now.', ['name'], (gauge) => {
+      for (const { name, depth } of controllers()) gauge.set({ name }, depth);
     });
-    const gauge = (name: string, help: string, of: 'depth' | 'active' | 'concurrency', label: string) =>
-      new Gauge({
-        name,
-        help,
-        labelNames: [label],
-        registers,
-        collect() {
-          for (const controller of source()?.controllers() ?? [])
-            this.set({ [label]: controller.name }, controller[of]);
-        },
-      });
-    gauge('workqueue_depth', 'Items that could be worked on now.', 'depth', 'name');
-    gauge('controller_runtime_active_workers', 'Reconciles under way.', 'active', 'controller');
-    gauge(
+    metrics.gauge('controller_runtime_active_workers', 'Reconciles under way.', ['controller'], (gauge) => {
+      for (const { name, active } of controllers()) gauge.set({ controller: name }, active);
+    });
+    metrics.gauge(
       'controller_runtime_max_concurrent_reconciles',
       'Reconciles that may be under way at once.',
-      'concurrency',
-      'controller',
-    );
-    new Counter({
-      name: 'workqueue_adds_total',
-      help: 'Items that were queued.',
-      labelNames: ['name'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { name, adds } of source()?.controllers() ?? []) this.inc({ name }, adds);
+      ['controller'],
+      (gauge) => {
+        for (const { name, concurrency } of controllers()) gauge.set({ controller: name }, concurrency);
       },
+    );
+    metrics.counter('workqueue_adds_total', 'Items that were queued.', ['name'], (counter) => {
+      counter.reset();
+      for (const { name, adds } of controllers()) counter.inc({ name }, adds);
     });
     const labels = clusterLabel ? (['controller', 'cluster'] as const) : (['controller'] as const);
-    const waited = new Histogram({
-      name: 'workqueue_queue_duration_seconds',
-      help: 'How long items were queued.',
-      labelNames: ['name'],
-      buckets: queueBuckets,
-      registers,
+    const waited = metrics.histogram('workqueue_queue_duration_seconds', 'How long items were queued.', queueBuckets, [
+      'name',
+    ]);
+    const worked = metrics.histogram(
+      'workqueue_work_duration_seconds',
+      'How long items were worked on.',
+      queueBuckets,
+      ['name'],
+    );
+    const retries = metrics.counter('workqueue_retries_total', 'Items that came back after a failure.', ['name']);
+    const total = metrics.counter('controller_runtime_reconcile_total', 'Reconciles by result.', [...labels, 'result']);
+    const errors = metrics.counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', labels);
+    const timeouts = metrics.counter(
+      'controller_runtime_reconcile_timeouts_total',
+      'Reconciles that did not end in time.',
+      labels,
+    );
+    const seconds = metrics.histogram(
+      'controller_runtime_reconcile_time_seconds',
+      'How long reconciles took.',
+      reconcileBuckets,
+      ['controller'],
+    );
+    const restarts = metrics.counter(
+      'clusterprofile_fleet_reflector_restarts_total',
+      'Watches that had to begin again, by reason.',
+      ['reason'],
+    );
+    metrics.gauge('clusterprofile_fleet_shards_owned', "Shards that are this replica's.", [], (gauge) => {
+      if (this.#shares) gauge.set(this.#shares.owned());
     });
-    const worked = new Histogram({
-      name: 'workqueue_work_duration_seconds',
-      help: 'How long items were worked on.',
-      labelNames: ['name'],
-      buckets: queueBuckets,
-      registers,
+    metrics.gauge('clusterprofile_fleet_replicas', 'Replicas that live, as this one sees it.', [], (gauge) => {
+      if (this.#shares) gauge.set(this.#shares.replicas());
     });
-    const retries = new Counter({
-      name: 'workqueue_retries_total',
-      help: 'Items that came back after a failure.',
-      labelNames: ['name'],
-      registers,
-    });
-    const total = new Counter({
-      name: 'controller_runtime_reconcile_total',
-      help: 'Reconciles by result.',
-      labelNames: [...labels, 'result'],
-      registers,
-    });
-    const errors = new Counter({
-      name: 'controller_runtime_reconcile_errors_total',
-      help: 'Reconciles that failed.',
-      labelNames: [...labels],
-      registers,
-    });
-    const timeouts = new Counter({
-      name: 'controller_runtime_reconcile_timeouts_total',
-      help: 'Reconciles that did not end in time.',
-      labelNames: [...labels],
-      registers,
-    });
-    const seconds = new Histogram({
-      name: 'controller_runtime_reconcile_time_seconds',
-      help: 'How long reconciles took.',
-      labelNames: ['controller'],
-      buckets: reconcileBuckets,
-      registers,
-    });
-    const restarts = new Counter({
-      name: 'clusterprofile_fleet_reflector_restarts_total',
-      help: 'Watches that had to begin again, by reason.',
-      labelNames: ['reason'],
-      registers,
-    });
-    const shares = () => this.#shares;
-    const shareGauge = (name: string, help: string, of: keyof SharesSource) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          const source = shares();
-          if (source) this.set(source[of]());
-        },
-      });
-    shareGauge('clusterprofile_fleet_shards_owned', "Shards that are this replica's.", 'owned');
-    shareGauge('clusterprofile_fleet_replicas', 'Replicas that live, as this one sees it.', 'replicas');
-    const shardChanges = new Counter({
-      name: 'clusterprofile_fleet_shard_changes_total',
-      help: 'Shards that came to this replica or went from it: taken, taken_over, handed_over, lost.',
-      labelNames: ['change'],
-      registers,
-    });
-    const unowned = new Histogram({
-      name: 'clusterprofile_fleet_shard_unowned_seconds',
-      help: 'How long shards that this replica took had no owner, counted from the last sign of the one before.',
-      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60, 120],
-      registers,
-    });
-    const leaseFailures = new Counter({
-      name: 'clusterprofile_fleet_lease_failures_total',
-      help: 'Requests for Leases that failed, by whose Lease: shard, replica.',
-      labelNames: ['lease'],
-      registers,
-    });
-    const leading = new Gauge({
-      name: 'leader_election_master_status',
-      help: 'Whether this process leads: 1 or 0, by the name of the Lease.',
-      labelNames: ['name'],
-      registers,
-    });
+    const shardChanges = metrics.counter(
+      'clusterprofile_fleet_shard_changes_total',
+      'Shards that came to this replica or went from it: taken, taken_over, handed_over, lost.',
+      ['change'],
+    );
+    const unowned = metrics.histogram(
+      'clusterprofile_fleet_shard_unowned_seconds',
+      'How long shards that this replica took had no owner, counted from the last sign of the one before.',
+      unownedBuckets,
+    );
+    const leaseFailures = metrics.counter(
+      'clusterprofile_fleet_lease_failures_total',
+      'Requests for Leases that failed, by whose Lease: shard, replica.',
+      ['lease'],
+    );
+    const leading = metrics.gauge(
+      'leader_election_master_status',
+      'Whether this process leads: 1 or 0, by the name of the Lease.',
+      ['name'],
+    );
     return {
       shard: ({ change, unownedMs }) => {
         shardChanges.inc({ change });

@@ -46,7 +46,6 @@ export const resourceShape = {
   namespace: namespace.optional(),
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
-  keepManagedFields: z.boolean({ error: 'must be true or false' }).optional(),
 };
 
 export function isKubeConfig(value: unknown): boolean {

@@ -81,6 +81,11 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     }
   }
 
+  /** Reads the rest, so that the connection can be used again. */
+  async dump(): Promise<void> {
+    for (let pieces = await this.next(); pieces; pieces = await this.next());
+  }
+
   /** Ends the request without waiting. */
   destroy(): void {
     this.#abort(new Error('the rest of the answer is not read'));

@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import { type MetricsRegistry, registersOf } from '../observability/metrics-registry.ts';
+import type { Counter, Gauge, Histogram } from 'prom-client';
+import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
 
 /**
  * The kubelet's metrics of image credential providers, with its names and labels, in the caller's registry.
@@ -14,27 +14,23 @@ export class ImageCredentialMetrics {
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry }) {
-    const registers = registersOf('ImageCredentialMetrics', options);
-    const labelNames = ['plugin_name'] as const;
-    this.#errors = new Counter({
-      name: 'kubelet_credential_provider_plugin_errors_total',
-      help: 'Plugin executions that failed.',
-      labelNames,
-      registers,
-    });
-    this.#duration = new Histogram({
-      name: 'kubelet_credential_provider_plugin_duration',
-      help: 'Seconds that plugin executions took.',
-      labelNames,
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers,
-    });
-    this.#config = new Gauge({
-      name: 'kubelet_credential_provider_config_info',
-      help: 'The hash of the configuration that was read last.',
-      labelNames: ['hash'],
-      registers,
-    });
+    const metrics = new MetricFactory('ImageCredentialMetrics', options);
+    this.#errors = metrics.counter(
+      'kubelet_credential_provider_plugin_errors_total',
+      'Plugin executions that failed.',
+      ['plugin_name'],
+    );
+    this.#duration = metrics.histogram(
+      'kubelet_credential_provider_plugin_duration',
+      'Seconds that plugin executions took.',
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      ['plugin_name'],
+    );
+    this.#config = metrics.gauge(
+      'kubelet_credential_provider_config_info',
+      'The hash of the configuration that was read last.',
+      ['hash'],
+    );
   }
 
   /** @internal A plugin was executed. Whether its answer could be used does not count. */

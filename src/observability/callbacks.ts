@@ -3,7 +3,6 @@
  * that rejects; neither may end the process, or break what this package is doing.
  */
 
-import { types } from 'node:util';
 import { redact } from '../redaction/redact.ts';
 import { codeFieldOf } from '../util/errno.ts';
 
@@ -50,11 +49,6 @@ export function askSafely<T>(callback: () => unknown, read: (returned: unknown) 
   } catch (error) {
     return { problem: reasonOf(error) };
   }
-}
-
-/** Returns what a callback threw in a form that is safe to inspect: a Proxy, such as a revoked immer draft, may throw at any access. */
-export function thrownBy(error: unknown): unknown {
-  return types.isProxy(error) ? new Error(reasonOf(error)) : error;
 }
 
 function mayReject(result: unknown): result is object {

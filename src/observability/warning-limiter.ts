@@ -2,7 +2,6 @@
  * The one place that decides whether a problem is warned about: each kind of problem of each cluster once, and again when it has
  * cleared and come back. Problems come in, a line of the log goes out, or none.
  */
-import type { ErrorCode } from '../errors/index.ts';
 import { LeakyBucket } from '../util/cooldown.ts';
 import type { Logger } from './logger.ts';
 
@@ -36,6 +35,10 @@ export type WarningKind =
   | 'refusal'
   /** The program's own code threw. An event too. */
   | 'caller'
+  /** A reconcile of an object fails; `key` is the object. Cleared by one that succeeds. */
+  | 'reconcile'
+  /** A controller cannot begin on a cluster. Cleared when it has begun. */
+  | 'controller'
   /** Other users could replace a plugin. */
   | 'plugin file'
   /** The images that a provider gave no credential for. */
@@ -52,7 +55,7 @@ export interface Subject {
 
 export interface Warning {
   /** Of an error: it is logged as a field. */
-  readonly code?: ErrorCode;
+  readonly code?: string;
   /** Distinguishes problems of one kind and code: each is warned about by itself. */
   readonly key?: string;
   readonly message: string;
@@ -68,6 +71,9 @@ const maxKeys = 500;
 
 /** Kinds that happen, and do not last: each is warned about once a minute. */
 const events: ReadonlySet<WarningKind> = new Set<WarningKind>(['refusal', 'caller']);
+
+/** Kinds of which one subject may have many at the same time: each is warned about. */
+const many: ReadonlySet<WarningKind> = new Set<WarningKind>(['ignored', 'left out', 'reconcile']);
 
 /** A problem can be active without a warning: one that comes and goes is mostly not logged. */
 interface State {
@@ -88,17 +94,20 @@ export class WarningLimiter {
     this.#clock = clock;
   }
 
-  /** A problem is active. One that is over the limit is logged as soon as the limit allows it. */
-  add(subject: Subject, kind: WarningKind, warning: Warning): void {
+  /**
+   * A problem is active. One that is over the limit is logged as soon as the limit allows it. Returns false if it has been warned about
+   * before.
+   */
+  add(subject: Subject, kind: WarningKind, warning: Warning): boolean {
     const { code, message } = warning;
     const key = keyOf(warning);
     const fields = { ...subject.fields, ...(code === undefined ? {} : { code }) };
     const { active, recent } = this.#stateOf(subject.name, kind);
     const now = this.#clock();
     const loggedAt = active.get(key);
-    if (loggedAt !== undefined && !(events.has(kind) && Math.abs(now - loggedAt) >= minuteMs)) return;
+    if (loggedAt !== undefined && !(events.has(kind) && Math.abs(now - loggedAt) >= minuteMs)) return false;
     const isNew = !active.has(key);
-    const atOnce = kind === 'ignored' || kind === 'left out' ? maxKeys : warningsAtOnce;
+    const atOnce = many.has(kind) ? maxKeys : warningsAtOnce;
     const isAllowed = recent.level(now) <= atOnce - 1;
     const [oldest] = active.keys();
     if (isNew && active.size >= maxKeys && oldest !== undefined) active.delete(oldest);
@@ -109,6 +118,7 @@ export class WarningLimiter {
     } else if (isNew || events.has(kind)) {
       this.#logger.debug?.(fields, `${message} (flapping: it is warned about once a minute)`);
     }
+    return true;
   }
 
   /** All active problems of this kind: what is not listed has cleared. */
@@ -126,9 +136,13 @@ export class WarningLimiter {
     return (this.#subjects.get(name)?.get(kind)?.active.size ?? 0) > 0;
   }
 
+  /** One problem of this kind has cleared. */
+  clearOne({ name }: Pick<Subject, 'name'>, kind: WarningKind, key: string): void {
+    this.#subjects.get(name)?.get(kind)?.active.delete(key);
+  }
+
   /** The problems of this kind have cleared. `message` says so, at info, where one of them was logged. */
   clear(subject: Subject, kind: WarningKind, message?: string): void {
-    if (this.#subjects.size === 0) return;
     const active = this.#subjects.get(subject.name)?.get(kind)?.active;
     if (!active || active.size === 0) return;
     const wasLogged = [...active.values()].some((loggedAt) => loggedAt !== undefined);

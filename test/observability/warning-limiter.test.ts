@@ -102,20 +102,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     passes: ({ answer }) => answer(token),
     warning: /a refresh ahead of expiry failed, and the old credential stays in use: .* exit code 4/,
   },
-  'a refresh after a 401 that fails': {
-    comes: async (pair) => {
-      await pair.answer(token);
-      await pair.request();
-      await pair.answer({ exitCode: 5 }, { forget: false });
-      await each(pair, (cluster) => cluster.setTokens({}));
-    },
-    passes: async (pair) => {
-      await each(pair, (cluster) => cluster.setTokens({ 'token-1': 'me' }));
-      await pair.answer(token);
-      pair.clock.now += 60_000;
-    },
-    warning: /a refresh after a 401 failed, so the caller gets the server's 401: .* exit code 5/,
-  },
   'a server that refuses the credential': {
     comes: (pair) => each(pair, (cluster) => cluster.setTokens({})),
     passes: async (pair) => {
@@ -129,16 +115,6 @@ const kinds: Readonly<Record<string, Kind>> = {
     comes: (pair) => each(pair, (cluster) => cluster.close()),
     passes: (pair) => each(pair, (cluster) => cluster.restart()),
     warning: /nothing listens there: .* \(ECONNREFUSED\)/,
-    passed: /the server answers again$/,
-  },
-  'a proxy that is down': {
-    comes: ({ more }) => {
-      more['proxy-url'] = 'http://127.0.0.1:1';
-    },
-    passes: ({ more }) => {
-      delete more['proxy-url'];
-    },
-    warning: /proxy http:\/\/127\.0\.0\.1:1: cannot be reached \(ECONNREFUSED\)/,
     passed: /the server answers again$/,
   },
   'an answer that has expired already': {
@@ -192,7 +168,7 @@ test('each target that is refused is warned about', async (t) => {
   assert.deepEqual(log.of('warn', 'two.example.dev').length, 1);
 });
 
-describe('the register of troubles', () => {
+describe('the limiter', () => {
   const register = () => {
     const clock = { now: start };
     const log = new Lines();
@@ -205,8 +181,9 @@ describe('the register of troubles', () => {
     for (let second = 0; second < 600; second++) {
       clock.now = start + second * 1_000;
       warnings.add(subject('a'), 'connection', { code: 'CONNECT_FAILED', message: 'a is away' });
-      warnings.clear(subject('a'), 'connection');
+      warnings.clear(subject('a'), 'connection', 'a is back');
     }
+    assert.equal(log.of('info').length, log.of('warn').length, 'it is said to have passed only where it was logged');
     assert.ok(log.of('warn').length >= 13 && log.of('warn').length <= 16, String(log.of('warn').length));
     assert.equal(log.of('debug').length, 600 - log.of('warn').length);
   });
@@ -229,16 +206,6 @@ describe('the register of troubles', () => {
     assert.equal(log.of('debug').length, 1);
     warnings.clear(subject('a'), 'connection', 'a is back');
     assert.equal(log.of('info').at(-1), 'a is back');
-  });
-
-  test('says that something has passed only where it was told', () => {
-    const { clock, log, warnings } = register();
-    for (let second = 0; second < 600; second++) {
-      clock.now = start + second * 1_000;
-      warnings.add(subject('a'), 'connection', { code: 'CONNECT_FAILED', message: 'a is away' });
-      warnings.clear(subject('a'), 'connection', 'a is back');
-    }
-    assert.equal(log.of('info').length, log.of('warn').length);
   });
 
   test('warns of what happens, and does not last, once a minute at most, each by itself', () => {
@@ -273,6 +240,15 @@ describe('the register of troubles', () => {
       [warnings.has(subject('a'), 'connection'), warnings.has(subject('b'), 'connection')],
       [false, true],
     );
+  });
+
+  test('clears one problem of a kind, and says whether a problem was warned about before', () => {
+    const { log, warnings } = register();
+    const fails = (key: string) => warnings.add(subject('a'), 'reconcile', { key, message: `${key} fails` });
+    assert.deepEqual(['x', 'y', 'x'].map(fails), [true, true, false]);
+    warnings.clearOne(subject('a'), 'reconcile', 'x');
+    assert.deepEqual(['x', 'y'].map(fails), [true, false]);
+    assert.deepEqual(log.of('warn'), ['x fails', 'y fails', 'x fails']);
   });
 
   test('is bounded: of very many clusters the oldest are forgotten', () => {

@@ -1,14 +1,15 @@
 /** A controller: changes on the clusters come in, calls of the reconcile function go out. */
 
 import { CredentialsError, FleetError } from '../../errors/index.ts';
-import { reasonOf, thrownBy } from '../../observability/callbacks.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { abortable } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Cluster, Drain } from '../cluster.ts';
-import { debug, type LogFields, warn } from '../guard.ts';
+import type { LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { inTurn } from '../reflect/turns.ts';
@@ -42,8 +43,6 @@ interface Attachment<T extends KubernetesObject> {
   readonly queue: ClusterQueue<ReconcileRequest>;
   /** All running reconciles, abandoned ones included. */
   readonly running: Set<Promise<unknown>>;
-  /** Objects whose last reconcile failed: each is warned about once. */
-  readonly failing: Set<string>;
   /** Abandons each running reconcile. */
   readonly abandon: Set<(reason: unknown) => void>;
   /** Why it cannot start. */
@@ -57,6 +56,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   readonly #queue: WorkQueue<ReconcileRequest>;
   readonly #attachments = new Map<Cluster, Attachment<T>>();
   readonly #byQueue = new Map<ClusterQueue<ReconcileRequest>, Attachment<T>>();
+  readonly #warnings: WarningLimiter;
   #pumping = false;
 
   constructor(settings: Settings<T>, context: ControllerContext) {
@@ -64,6 +64,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     this.name = name;
     this.#settings = settings;
     this.#context = context;
+    this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
     this.#queue = new WorkQueue({
       clock: context.clock,
       perCluster: perClusterConcurrency,
@@ -87,7 +88,6 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       own: cluster.informer(this.#settings.for),
       queue,
       running: new Set(),
-      failing: new Set(),
       abandon: new Set(),
       trouble: undefined,
     };
@@ -131,13 +131,14 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         await follow(attachment, this.#settings, { logger, fields: this.#fields(cluster), subscriptions });
         attachment.queue.resume();
         attachment.trouble = undefined;
+        this.#warnings.clear({ name: cluster.name, fields: this.#fields(cluster) }, 'controller');
         changed();
         return;
       } catch (error) {
         for (const end of subscriptions) end();
         if (cluster.signal.aborted) return;
         const message = `controller ${this.name} cannot begin on ${cluster.name}, and tries again: ${reasonOf(error)}`;
-        (failures === 1 ? warn : debug)(logger, { ...this.#fields(cluster), ...codeFieldOf(error) }, message);
+        this.#warn(cluster, 'controller', { ...codeFieldOf(error), message });
         attachment.trouble = message;
         changed();
         await sleep(clock, backoffMs(failures, watchBackoff), cluster.signal).catch(() => undefined);
@@ -195,7 +196,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       abort.abort(new FleetError('TIMEOUT', message, { cluster: cluster.name }));
       cancel = clock.after(graceMs, () => {
         const fields = this.#fields(cluster, job.value);
-        warn(this.#context.logger, fields, `${message}, nor when its signal aborted: it goes on without its place`);
+        this.#context.logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
         job.release();
       });
     });
@@ -206,12 +207,12 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
       queue.slow(false);
-      attachment.failing.delete(keyOfRequest(job.value));
+      this.#warnings.clearOne(cluster, 'reconcile', keyOfRequest(job.value));
     } catch (error) {
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
       outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
       result = cluster.signal.aborted ? 'cancelled' : timedOut ? 'timeout' : 'error';
-      this.#tellFailure(attachment, job, result, timedOut ? abort.signal.reason : error);
+      this.#reportFailure(cluster, job, result, timedOut ? abort.signal.reason : error);
     } finally {
       cancel();
       cluster.signal.removeEventListener('abort', disengaged);
@@ -236,29 +237,29 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const object = own.get(request.name, request.namespace);
-    try {
-      const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
-      const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
-      if (requeueAfterMs === undefined) return {};
-      if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
-      throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
-    } catch (error) {
-      throw thrownBy(error);
-    }
+    const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
+    const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
+    if (requeueAfterMs === undefined) return {};
+    if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
+    throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
   }
 
-  #tellFailure(
-    { cluster, failing }: Attachment<T>,
+  #reportFailure(
+    cluster: Cluster,
     { value, failures }: Job<ReconcileRequest>,
     result: ReconcileOutcome,
     error: unknown,
   ): void {
     const key = keyOfRequest(value);
-    const fields = { ...this.#fields(cluster, value), ...codeFieldOf(error) };
     const message = `reconcile of ${key} on ${cluster.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
-    if (result === 'cancelled' || failing.has(key)) debug(this.#context.logger, fields, message);
-    else warn(this.#context.logger, fields, message);
-    if (result !== 'cancelled') failing.add(key);
+    if (result === 'cancelled') this.#context.logger.debug?.(this.#fields(cluster, value), message);
+    else this.#warn(cluster, 'reconcile', { ...codeFieldOf(error), key, message }, value);
+  }
+
+  #warn(cluster: Cluster, kind: 'controller' | 'reconcile', warning: Warning, request?: ReconcileRequest): void {
+    const fields = this.#fields(cluster, request);
+    const isSaid = this.#warnings.add({ name: cluster.name, fields }, kind, warning);
+    if (!isSaid) this.#context.logger.debug?.(fields, warning.message);
   }
 
   #fields({ name }: Cluster, request?: ReconcileRequest): LogFields {

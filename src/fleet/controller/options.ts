@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { milliseconds } from '../../options/option-schemas.ts';
 import type { Cluster } from '../cluster.ts';
-import type { InformerOptions } from '../informer/informer.ts';
-import { informerSchema, informerShape } from '../informer/options.ts';
+import { type InformerOptions, informerSchema, informerShape } from '../informer/options.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { functionOf, text } from '../option-schemas.ts';
 

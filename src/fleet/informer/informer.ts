@@ -5,35 +5,12 @@ import { abortable } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';
 import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
-import {
-  type ReflectedResource,
-  Reflector,
-  type ReflectorContext,
-  type ReflectorRestart,
-} from '../reflect/reflector.ts';
+import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
 import { ListSize } from './list-size.ts';
+import type { InformerOptions } from './options.ts';
 import { type Change, type InformerEvent, Pending } from './pending.ts';
 import { type Indexer, Store } from './store.ts';
-
-/** Options of an informer. Equal options, with the same functions, share one. */
-export interface InformerOptions<T extends KubernetesObject = KubernetesObject> extends ReflectedResource {
-  /**
-   * The most objects in a list. A larger list fails.
-   * @default as many as the memory has room for
-   */
-  readonly maxObjects?: number;
-  /**
-   * The most bytes in a list, as the server sends it.
-   *
-   * @default any number, while the heap is less than six tenths full
-   */
-  readonly maxBytes?: number;
-  /** Returns the object to cache, for example without fields that you do not read. Keep the name and namespace. */
-  transform?(object: T): T;
-  /** Index functions by name. They return the values under which `byIndex` finds an object. */
-  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
-}
 
 /** Why an informer currently receives nothing from its server. */
 export interface InformerProblem {

@@ -2,7 +2,8 @@
 import { debug, warn } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
-import { Informer, type InformerOptions } from './informer.ts';
+import { Informer } from './informer.ts';
+import type { InformerOptions } from './options.ts';
 
 /** So many informers of one resource are hardly intended: functions created at each call cannot be shared. */
 const suspicious = 8;
@@ -34,9 +35,9 @@ export class Informers {
   get<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
     this.#signal.throwIfAborted();
     const { apiVersion, kind, namespace, labelSelector, fieldSelector } = options;
-    const { keepManagedFields = false, maxObjects, maxBytes } = options;
+    const { maxObjects, maxBytes } = options;
     const selectors = [namespace, labelSelector, fieldSelector];
-    const key = JSON.stringify([apiVersion, kind, ...selectors, keepManagedFields, maxObjects, maxBytes]);
+    const key = JSON.stringify([apiVersion, kind, ...selectors, maxObjects, maxBytes]);
     const informers = this.#byResource.get(key) ?? [];
     const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type

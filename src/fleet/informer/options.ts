@@ -1,6 +1,28 @@
-/** Validates the options of an informer. */
+/** The options of an informer. */
 import { z } from 'zod';
+import type { KubernetesObject } from '../kubernetes-object.ts';
 import { functionOf, resourceShape } from '../option-schemas.ts';
+import type { ReflectedResource } from '../reflect/reflector.ts';
+import type { Indexer } from './store.ts';
+
+/** Options of an informer. Equal options, with the same functions, share one. */
+export interface InformerOptions<T extends KubernetesObject = KubernetesObject> extends ReflectedResource {
+  /**
+   * The most objects in a list. A larger list fails.
+   * @default as many as the memory has room for
+   */
+  readonly maxObjects?: number;
+  /**
+   * The most bytes in a list, as the server sends it.
+   *
+   * @default any number, while the heap is less than six tenths full
+   */
+  readonly maxBytes?: number;
+  /** Returns the object to cache, for example without fields that you do not read. Keep the name and namespace. */
+  transform?(object: T): T;
+  /** Index functions by name. They return the values under which `byIndex` finds an object. */
+  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+}
 
 const positive = { error: 'must be a whole number of 1 or more' };
 const wholeNumber = z.int(positive).min(1, positive);

@@ -82,7 +82,7 @@ export class ApiLeases implements Leases {
     if (response.statusCode !== expected) throw await this.refusal(response, what);
     const text = (await readBeginning(response.body, longestLease)).toString();
     try {
-      return readObject(JSON.parse(text), { ...leaseKind, keepManagedFields: false });
+      return readObject(JSON.parse(text), leaseKind);
     } catch {
       throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no Lease`);
     }

@@ -1,6 +1,5 @@
 /** The `onEngage` functions of a fleet. */
 import { FleetError } from '../../errors/index.ts';
-import { thrownBy } from '../../observability/callbacks.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
@@ -33,7 +32,7 @@ export class EngageHandlers {
         try {
           await abortable(async () => handler(cluster), ended.signal);
         } catch (error) {
-          if (!ended.signal.aborted) throw thrownBy(error);
+          if (!ended.signal.aborted) throw error;
         }
       },
       end: () => {

@@ -1,4 +1,5 @@
 /** The events of a reflector, and how they are read from a server's lists and watches. */
+import type { Kind } from '../discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { MalformedResponse, parseJson } from './malformed.ts';
 
@@ -17,24 +18,19 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly version: string; readonly endsInitialEvents: boolean }
   | { readonly type: 'ERROR'; readonly status: unknown };
 
-export interface ObjectReading {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly keepManagedFields: boolean;
-}
-
 /**
- * Reads an object of a list or a watch. Items of a list have neither apiVersion nor kind.
+ * Reads an object of a list or a watch, without `metadata.managedFields`, which is a third of many objects. Items of a list have
+ * neither apiVersion nor kind.
  * @throws {MalformedResponse}
  */
-export function readObject(value: unknown, { apiVersion, kind, keepManagedFields }: ObjectReading): KubernetesObject {
+export function readObject(value: unknown, { apiVersion, kind }: Kind): KubernetesObject {
   const object = value as Record<string, unknown> | null; // looked at here, and then trusted
   const metadata = object?.metadata as Record<string, unknown> | null | undefined; // the same
   if (typeof metadata?.name !== 'string') throw new MalformedResponse('an object in it has no metadata.name');
   if (metadata.namespace !== undefined && typeof metadata.namespace !== 'string') {
     throw new MalformedResponse('an object in it has a metadata.namespace that is no text');
   }
-  if (object && !keepManagedFields && metadata.managedFields !== undefined) {
+  if (object && metadata.managedFields !== undefined) {
     const { managedFields: _, ...rest } = metadata;
     object.metadata = rest;
   }
@@ -49,7 +45,7 @@ export function readObject(value: unknown, { apiVersion, kind, keepManagedFields
  * Reads a line of a watch.
  * @throws {MalformedResponse}
  */
-export function readWatchEvent(line: string, reading: ObjectReading): WatchEvent {
+export function readWatchEvent(line: string, reading: Kind): WatchEvent {
   const { type, object } = Object(parseJson(line, 'an event in it is not JSON'));
   switch (type) {
     case 'ADDED':

@@ -5,8 +5,9 @@ import { gunzip } from 'node:zlib';
 import { FleetError } from '../../errors/index.ts';
 import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
+import type { Kind } from '../discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import { type ObjectReading, readObject } from './events.ts';
+import { readObject } from './events.ts';
 import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from './malformed.ts';
 import { inTurn } from './turns.ts';
 
@@ -15,7 +16,7 @@ export interface ListRequest {
   readonly path: string;
   /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
-  readonly reading: ObjectReading;
+  readonly reading: Kind;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -78,7 +79,7 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
   const wait = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
   try {
     wait();
-    const response = await server.stream(`${path}?${parameters}`, { signal: deadline.signal, gzip: true });
+    const response = await server.get(`${path}?${parameters}`, { signal: deadline.signal, gzip: true });
     if (response.statusCode !== 200)
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
     const packing = server.packingOf(response.headers);
@@ -118,7 +119,7 @@ function isZlibError(error: unknown): error is Error & { readonly code: string }
   return error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER_TOO_LARGE$)/.test(String(error.code));
 }
 
-function parsePage(bytes: Buffer, reading: ObjectReading): ReadPage {
+function parsePage(bytes: Buffer, reading: Kind): ReadPage {
   const { metadata, items } = Object(parseJson(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {

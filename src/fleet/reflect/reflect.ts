@@ -69,15 +69,12 @@ async function* reflected<T extends KubernetesObject>(
     random: Math.random,
   };
   const left = new AbortController();
-  const stop = () => left.abort(signal?.reason);
-  if (signal?.aborted) stop();
-  signal?.addEventListener('abort', stop, { once: true });
+  const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
   try {
     const asked = resource as ReflectedResource; // absent fields may also be undefined
     const reflector = new Reflector<T>(asked, context, onRestart ? { restarts: onRestart } : {});
-    for await (const events of reflector.run(left.signal)) yield* events;
+    for await (const events of reflector.run(stop)) yield* events;
   } finally {
-    signal?.removeEventListener('abort', stop);
     left.abort();
   }
 }

@@ -5,14 +5,15 @@
 
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { ApiServer } from '../api-server.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { type Discovery, type Kind, listPath } from '../discovery.ts';
-import { debug, guard, type LogFields, warn } from '../guard.ts';
+import { guard, type LogFields } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
-import type { ObjectReading, ReflectorEvent } from './events.ts';
+import type { ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
 import { NoStreamingList, watchEvents } from './watch.ts';
@@ -23,11 +24,6 @@ export interface ReflectedResource extends Kind {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /**
-   * Keep `metadata.managedFields`, which is a third of many objects and which controllers rarely read.
-   * @default false
-   */
-  readonly keepManagedFields?: boolean;
 }
 
 /** A failure, and when the reflector tries again. */
@@ -73,7 +69,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  readonly #reading: ObjectReading;
+  readonly #reading: Kind;
   readonly #query: Readonly<Record<string, string>>;
   /** The version to resume the watch at; `undefined` if a list is needed. */
   #version: string | undefined;
@@ -81,14 +77,15 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   #openedAt: number | undefined;
   #failures = 0;
   #cancelSlow = () => {};
-  readonly #warned = new Set<RestartReason>();
+  readonly #warnings: WarningLimiter;
 
   constructor(resource: ReflectedResource, context: ReflectorContext, listener: ReflectorListener = {}) {
-    const { apiVersion, kind, labelSelector, fieldSelector, keepManagedFields = false } = resource;
+    const { apiVersion, kind, labelSelector, fieldSelector } = resource;
     this.#resource = resource;
     this.#context = context;
     this.#listener = listener;
-    this.#reading = { apiVersion, kind, keepManagedFields };
+    this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
+    this.#reading = { apiVersion, kind };
     this.#query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
   }
 
@@ -107,7 +104,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof NoStreamingList) {
-          debug(this.#context.logger, this.#fields, `no streaming list, so pages: ${error.message}`);
+          this.#context.logger.debug?.(this.#fields, `no streaming list, so pages: ${error.message}`);
           this.#streamingList = false;
           continue;
         }
@@ -198,7 +195,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   #settle(): void {
     if (this.#lived() < healthyMs) return;
     this.#failures = 0;
-    this.#warned.clear();
+    this.#warnings.clear(this.#subject, 'watch');
   }
 
   async #pause(restart: Restart, signal: AbortSignal): Promise<void> {
@@ -215,18 +212,17 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const afterMs = first ? 0 : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
     const advice = this.#context.advice?.(restart);
     const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
-    // An expired version is routine; any other reason is warned about once until the watch goes on.
-    const fields = { ...this.#fields, ...codeFieldOf(error) };
-    if (first || this.#warned.has(reason)) debug(logger, fields, message);
-    else warn(logger, fields, message);
-    this.#warned.add(reason);
+    // An expired version is routine.
+    const isSaid =
+      !first && this.#warnings.add(this.#subject, 'watch', { ...codeFieldOf(error), key: reason, message });
+    if (!isSaid) logger.debug?.(this.#fields, message);
     guard(logger, this.#fields, 'onRestart', () => this.#listener.restarts?.({ reason, error, afterMs }));
     if (afterMs > 0) await sleep(clock, afterMs, signal).catch(() => undefined);
   }
 
   #reportSlow(): void {
     const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: see whether its server, or the way there, is slow`;
-    warn(this.#context.logger, this.#fields, message);
+    this.#context.logger.warn(this.#fields, message);
     guard(this.#context.logger, this.#fields, 'slow', () => this.#listener.slow?.(message));
   }
 
@@ -237,5 +233,9 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
 
   get #fields(): LogFields {
     return this.#context.fields;
+  }
+
+  get #subject(): Subject {
+    return { name: this.#name(), fields: this.#fields };
   }
 }

@@ -1,7 +1,8 @@
 /** One watch: from a version on, or a streaming list first. */
 import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
 import type { Clock } from '../clock.ts';
-import { type ObjectReading, readWatchEvent, type WatchEvent } from './events.ts';
+import type { Kind } from '../discovery.ts';
+import { readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines, linesOf } from './lines.ts';
 import { checkPacking, MalformedResponse } from './malformed.ts';
 import { inTurn } from './turns.ts';
@@ -15,7 +16,7 @@ export interface WatchRequest {
   readonly version: string | undefined;
   /** Seconds until the server ends the watch. */
   readonly timeoutSeconds: number;
-  readonly reading: ObjectReading;
+  readonly reading: Kind;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The server has begun to answer. */
@@ -63,7 +64,7 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<WatchEve
   const deadline = new Deadline(clock, signal);
   try {
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
-    const response = await server.stream(`${path}?${parameters}`, deadline);
+    const response = await server.get(`${path}?${parameters}`, deadline);
     if (response.statusCode !== 200) {
       const refusal = await server.refusalOf(response, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)

@@ -56,7 +56,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
     const text = (await readBeginning(response.body, longestList)).toString();
     try {
       const { items } = JSON.parse(text);
-      return items.map((item: unknown) => readObject(item, { ...leaseKind, keepManagedFields: false }));
+      return items.map((item: unknown) => readObject(item, leaseKind));
     } catch {
       throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no list`);
     }

@@ -75,7 +75,6 @@ describe('an informer', () => {
     const { informer, server, warnings } = await startInformers(t);
     const transform = (object: ConfigMap) => object;
     const indexers = { x: () => [] };
-    assert.equal(informer(), informer({ keepManagedFields: false }));
     assert.equal(informer({ transform, indexers }), informer({ transform, indexers: { ...indexers } }));
     const different = [
       informer(),

@@ -1,13 +1,13 @@
 // One spoke's API server must not hold up the process that serves all clusters, whatever it sends.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type ObjectReading, readWatchEvent } from '../../../src/fleet/reflect/events.ts';
+import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
 import { Lines, linesOf } from '../../../src/fleet/reflect/lines.ts';
 import { MalformedResponse } from '../../../src/fleet/reflect/malformed.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;
-const reading: ObjectReading = { apiVersion: 'v1', kind: 'ConfigMap', keepManagedFields: false };
+const reading = { apiVersion: 'v1', kind: 'ConfigMap' };
 const event = (spec: string) => `{"type":"ADDED","object":{"metadata":{"name":"x"},"spec":${spec}}}`;
 const text = (size: number) => JSON.stringify('x'.repeat(size));
 /** A body in chunks as they come, read as a watch. */

@@ -248,13 +248,4 @@ describe('an object', () => {
     assert.equal(metadata.creationTimestamp, creationTimestamp);
     assert.ok(!('managedFields' in metadata));
   });
-
-  test('keeps managedFields where they are asked for', async (t) => {
-    const { server, events, take } = await startReflector(t, { keepManagedFields: true });
-    server.apply({ metadata: { name: 'a', managedFields: [{ manager: 'x' }] } });
-    await take(1);
-    const { value } = await events.next();
-    assert.ok(value && 'object' in value);
-    assert.deepEqual(Reflect.get(value.object.metadata, 'managedFields'), [{ manager: 'x' }]);
-  });
 });
