@@ -76,8 +76,10 @@ describe('a server that is back after a silent handshake', { concurrency: true }
       },
     );
 
-  test('answers a new request, though the dial of one that was given up goes on', async (t) => {
-    const { port, connections, fallSilent, comeBack } = await startGateway(t);
+  /** A config whose first request was given up while its connection was being opened, to a server that says nothing. */
+  async function giveUpFirst(t: TestContext) {
+    const gateway = await startGateway(t);
+    const { port, connections, fallSilent } = gateway;
     const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
     await config.ready();
     fallSilent();
@@ -86,6 +88,11 @@ describe('a server that is back after a silent handshake', { concurrency: true }
     await until(t, () => connections() === 1);
     given.abort(new Error('enough'));
     await assert.rejects(first, { message: 'enough' });
+    return { ...gateway, config };
+  }
+
+  test('answers a new request, though the dial of one that was given up goes on', async (t) => {
+    const { port, connections, comeBack, config } = await giveUpFirst(t);
     comeBack();
     assert.equal(await get(port, config.dispatcher), 200);
     assert.equal(connections(), 2);
@@ -107,15 +114,7 @@ describe('a server that is back after a silent handshake', { concurrency: true }
   });
 
   test('the failure of an old dial rejects no request that came later', async (t) => {
-    const { port, connections, dropped, fallSilent } = await startGateway(t);
-    const config = startProviders(t, await startPlugin(t), { connectTimeoutMs: 60_000 }).getConfig(profileAt(port));
-    await config.ready();
-    fallSilent();
-    const given = new AbortController();
-    const first = get(port, config.dispatcher, { signal: given.signal });
-    await until(t, () => connections() === 1);
-    given.abort(new Error('enough'));
-    await assert.rejects(first, { message: 'enough' });
+    const { port, connections, dropped, config } = await giveUpFirst(t);
     let outcome = 'waits';
     const later = get(port, config.dispatcher).then(String, (error: Error) => error.message);
     later.then((text) => {
