@@ -6,7 +6,6 @@ import {
   argsExtension,
   envsExtension,
   execExtension,
-  refusal,
   refused,
   resolveCluster,
   server,
@@ -41,7 +40,7 @@ describe('a profile may say', () => {
         refused(withExtension(name, nest(depth, text)), 'PROFILE_TOO_LARGE', '.extensions');
       }
       const holdsItself: { a?: Json } = {};
-      holdsItself.a = [holdsItself];
+      holdsItself.a = [holdsItself, holdsItself];
       refused(withExtension(name, holdsItself), 'PROFILE_TOO_LARGE', '.extensions');
       assert.ok(resolveCluster(withExtension(name, nest(250, 'x'))));
     }
@@ -98,12 +97,6 @@ describe('a profile may say', () => {
     assert.equal(ignored.length, 101);
     assert.deepEqual(ignored.at(-1), { path: 'status', reason: '800 more things are not applied' });
   });
-});
-
-test('a value that holds itself many times is refused, not followed', () => {
-  const cyclic: unknown[] = [];
-  cyclic.push(cyclic, cyclic, cyclic);
-  assert.equal(refusal(() => resolveCluster(withExtension(execExtension, cyclic))).code, 'PROFILE_TOO_LARGE');
 });
 
 test('certificates are read once, whether they are good or bad: a controller resolves the same profile again and again', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { configureProviders } from '../../src/access/provider-schema.ts';
 import { ConfigurationError } from '../../src/errors/index.ts';
@@ -17,28 +18,7 @@ const yaml = `providers:
   profileSourcedCLIArgsPolicy: Append
   profileSourcedEnvVarsPolicy: Replace
 `;
-const json = JSON.stringify(
-  {
-    providers: [
-      {
-        name: 'google',
-        execConfig: {
-          apiVersion: 'client.authentication.k8s.io/v1',
-          command: '/usr/bin/gke-gcloud-auth-plugin',
-          args: ['--flag1', 'value1'],
-          env: [{ name: 'FOO', value: 'bar' }],
-          provideClusterInfo: true,
-          installHint: 'install it',
-          interactiveMode: 'IfAvailable',
-        },
-        profileSourcedCLIArgsPolicy: 'Append',
-        profileSourcedEnvVarsPolicy: 'Replace',
-      },
-    ],
-  },
-  null,
-  '\t',
-);
+const json = JSON.stringify(parse(yaml), null, '\t');
 
 function problemsOf(text: string): readonly { path: string; line?: number; message: string }[] {
   try {

@@ -91,16 +91,6 @@ describe('a misspelt flag', () => {
       /Unknown option '--clusterprofile-plugin-polcy'/,
     );
   });
-
-  test('with one leading dash is told of by fromArgs; parseArgs of Node takes no flag with one dash', () => {
-    assert.throws(
-      () => CredentialProviders.fromArgs(['-clusterprofile-hardend']),
-      /did you mean --clusterprofile-hardened\?/,
-    );
-    const args = ['-clusterprofile-hardened'];
-    assert.throws(() => parseArgs({ args, options: flagOptions }), /Unknown option '-c'/);
-    assert.throws(() => CredentialProviders.fromArgs(args), /hardened asks for/);
-  });
 });
 
 describe('no provider at all', () => {
