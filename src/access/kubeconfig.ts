@@ -9,13 +9,7 @@ import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';
 import { copyJson, type Json } from './json.ts';
-import {
-  type KubeconfigEntry,
-  type KubeconfigText,
-  type ListName,
-  type MergedKubeconfig,
-  mergeKubeconfigs,
-} from './kubeconfig-files.ts';
+import type { KubeconfigEntry, ListName, MergedKubeconfig } from './kubeconfig-files.ts';
 import {
   checkSent,
   contextSchema,
@@ -52,19 +46,10 @@ export interface KubeconfigAccess {
 }
 
 /**
- * @param context default: `current-context`
+ * @param contextName default: `current-context`
  * @param readFile reads the certificate authority's file
  * @throws ConfigurationError (`KUBECONFIG_INVALID`) with every problem of that context, each with its line and path
  */
-export function parseKubeconfig(
-  texts: readonly KubeconfigText[],
-  context: string | undefined,
-  readFile: (path: string) => Buffer,
-): KubeconfigAccess {
-  return readContext(mergeKubeconfigs(texts), context, readFile);
-}
-
-/** As `parseKubeconfig`, for kubeconfigs that were merged before. */
 export function readContext(
   kubeconfig: MergedKubeconfig,
   contextName: string | undefined,

@@ -30,11 +30,6 @@ export interface CredentialProvidersOptions {
    */
   readonly maxResponseBytes?: number;
   /**
-   * Milliseconds that open streams may continue after their certificate or provider was replaced.
-   * @default 3_600_000
-   */
-  readonly drainTimeoutMs?: number;
-  /**
    * Milliseconds that an unused connection and its credential are kept.
    * @default 300_000
    */
@@ -83,6 +78,8 @@ export interface CredentialProvidersOptions {
    * @default warnings go to stderr
    */
   readonly logger?: Logger;
+  /** @internal For tests. Milliseconds that open streams may continue after their certificate or provider was replaced. */
+  readonly drainTimeoutMs?: number;
   /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
   readonly clock?: () => number;
 }

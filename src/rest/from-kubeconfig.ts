@@ -1,8 +1,8 @@
 /** Kubeconfigs and options come in, the parts of a RestConfig go out: where to connect, and whose credential. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type KubeconfigAccess, parseKubeconfig } from '../access/kubeconfig.ts';
-import { type KubeconfigText, nameOf } from '../access/kubeconfig-files.ts';
+import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
+import { type KubeconfigText, mergeKubeconfigs, nameOf } from '../access/kubeconfig-files.ts';
 import { nearest } from '../access/nearest.ts';
 import { checkArgument, isObject, isString, isText, isTexts } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
@@ -43,7 +43,7 @@ export type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly co
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): RestConfigParts {
   const settings = parseKubeconfigOptions(options);
-  return toParts(parseKubeconfig(readSource(source), settings.context, readFileSync), settings);
+  return toParts(readContext(mergeKubeconfigs(readSource(source)), settings.context, readFileSync), settings);
 }
 
 /** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */

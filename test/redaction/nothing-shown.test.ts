@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { parseFlags } from '../../src/access/flags.ts';
-import { parseKubeconfig } from '../../src/access/kubeconfig.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { StaticCredentialSource } from '../../src/exec/static-credential-source.ts';
@@ -113,14 +112,7 @@ describe('a secret', () => {
       (secret) => outcome(load(kubeconfig({}, { 'proxy-url': `http://u:${secret}@p:3128` }))),
       (secret, around) => outcome(load(kubeconfig({}, { 'proxy-url': `http://u:${secret}${around}@p:x` }))),
       (secret, around) => outcome(load(kubeconfig({}, { server: `https://u:${secret}@h${around}` }))),
-      (secret) =>
-        outcome(() =>
-          parseKubeconfig(
-            [{ text: kubeconfig({ token: [secret] }), path: undefined, directory: undefined }],
-            undefined,
-            () => Buffer.of(),
-          ),
-        ),
+      (secret) => outcome(load(kubeconfig({ token: [secret] }))),
       (secret) => outcome(() => new StaticCredentialSource('k', { token: secret }, { clock: Date.now })),
       // What the environment's proxies hold, and a profile that must not.
       (secret) => outcome(() => parseProxy(`http://u:${secret}@proxy:3128`)),
