@@ -7,6 +7,7 @@ import type { ApiServerConfig } from '../fleet/api-server.ts';
 import { readStatus } from '../fleet/api-status.ts';
 import { fetchThrough } from '../rest/fetch.ts';
 import type { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import { passingStatuses } from '../rest/request/retry-policy.ts';
 import type { Destination } from '../rest/transport/destination.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 
@@ -18,6 +19,14 @@ export interface Answer {
   readonly body: unknown;
   /** Of a `Status`. */
   readonly message: string | undefined;
+  /** The server is overloaded, starting or going, and does not say when to ask again; if it does, the library has asked. */
+  readonly mayPass: boolean;
+}
+
+/** What to do where the cluster cannot answer now, by its status. */
+export function adviceOn(statusCode: number): string | undefined {
+  if (statusCode === 429) return 'it limits requests (API Priority and Fairness): ask again later, and less at once';
+  return statusCode >= 500 ? 'see the log of the API server, its etcd, and what stands before it' : undefined;
 }
 
 /** The longest answer in bytes: a page of 500 ClusterProfiles of the largest size. */
@@ -51,7 +60,8 @@ export class ClusterClient {
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
     const isNotFound = response.status === 404 && (code === 404 || text.trim() === '404 page not found');
-    return { statusCode: response.status, isNotFound, body, message };
+    const mayPass = passingStatuses.has(response.status) && !response.headers.has('retry-after');
+    return { statusCode: response.status, isNotFound, body, message, mayPass };
   }
 
   /** For the reflector. */

@@ -1,4 +1,5 @@
 /** The hub: the API server that has the ClusterProfiles. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors/index.ts';
 import type { ApiServerConfig } from '../fleet/api-server.ts';
@@ -7,7 +8,7 @@ import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { RestConfigParts } from '../rest/rest-config-parts.ts';
-import { type Answer, ClusterClient } from './cluster-client.ts';
+import { type Answer, adviceOn, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
@@ -17,6 +18,10 @@ import type { Call } from './verb.ts';
 /** Milliseconds for one answer of the hub. */
 const answerMs = 30_000;
 const pageSize = 500;
+/** How often a request is sent again that may pass, and a list begins again whose version has expired. */
+const maxRetries = 3;
+/** Milliseconds before the first retry; each pause is twice as long as the one before. */
+const firstPauseMs = 500;
 
 /** Errors are thrown and shown once, so nothing is logged. */
 const silent = { warn: () => {} };
@@ -50,20 +55,27 @@ export class Hub {
 
   /** The objects of a namespace, or of all. */
   async list(resource: Resource, namespace: string | undefined, labelSelector?: string): Promise<readonly unknown[]> {
-    const items: unknown[] = [];
+    let items: unknown[] = [];
     let next = '';
-    do {
+    let expired = 0;
+    for (;;) {
       const query = new URLSearchParams({ limit: String(pageSize) });
       if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
       if (next !== '') query.set('continue', next);
       const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
+      // The version of the first page has expired while the others were read.
+      if (answer.statusCode === 410 && next !== '' && expired++ < maxRetries) {
+        items = [];
+        next = '';
+        continue;
+      }
       const list = this.#checked(answer, 'list', resource, namespace);
       const page: unknown = Object(list).items;
       if (!Array.isArray(page)) throw this.#notAnApiServer();
       items.push(...page);
       next = String(Object(Object(list).metadata).continue ?? '');
-    } while (next !== '');
-    return items;
+      if (next === '') return items;
+    }
   }
 
   /** For the reflector. */
@@ -74,7 +86,12 @@ export class Hub {
   async #get(path: string): Promise<Answer> {
     const timeout = AbortSignal.timeout(answerMs);
     try {
-      return await this.#client.request(path, { signal: AbortSignal.any([this.#signal, timeout]) });
+      const signal = AbortSignal.any([this.#signal, timeout]);
+      for (let retries = 0; ; retries++) {
+        const answer = await this.#client.request(path, { signal });
+        if (!answer.mayPass || retries === maxRetries) return answer;
+        await pause(firstPauseMs * 2 ** retries, undefined, { signal });
+      }
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof CredentialsError) {
@@ -117,8 +134,12 @@ export class Hub {
           : 'see whether this is the hub that you mean',
       );
     }
-    if (body === undefined) throw this.#notAnApiServer(statusCode);
-    throw new Failure(exitCodes.hub, `the hub ${this.server} answers with status ${statusCode}${said}`);
+    if (body === undefined && statusCode !== 429) throw this.#notAnApiServer(statusCode);
+    throw new Failure(
+      exitCodes.hub,
+      `the hub ${this.server} answers with status ${statusCode}${said}`,
+      adviceOn(statusCode),
+    );
   }
 
   #notAnApiServer(statusCode?: number): Failure {

@@ -15,7 +15,7 @@ import { proxyContext } from '../../rest/transport/trust.ts';
 import { openTunnel } from '../../rest/transport/tunnel.ts';
 import { abortable } from '../../util/abortable.ts';
 import { printable } from '../../util/printable.ts';
-import { type Answer, ClusterClient } from '../cluster-client.ts';
+import { type Answer, adviceOn, ClusterClient } from '../cluster-client.ts';
 import { formatDuration } from '../format-duration.ts';
 import type { Profile } from '../profiles.ts';
 import type { Found } from './stages.ts';
@@ -130,7 +130,8 @@ export class ClusterProbe {
         'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
       );
     }
-    if ((body === undefined && !isNotFound) || statusCode >= 500) throw notAnApiServer(statusCode);
+    refuseUnavailable(answer);
+    if (body === undefined && !isNotFound) throw notAnApiServer(statusCode);
     if (userOf(answer)?.username === 'system:anonymous') {
       throw new StageFailure(
         'the cluster takes the requests for anonymous ones: it did not look at the credential',
@@ -158,7 +159,9 @@ export class ClusterProbe {
 
   /** What it runs, beside what its profile says. */
   async version({ status }: Profile): Promise<Found<void>> {
-    const { statusCode, body, message } = await this.#client.request('/version', { signal: this.#signal });
+    const answer = await this.#client.request('/version', { signal: this.#signal });
+    const { statusCode, body, message } = answer;
+    refuseUnavailable(answer);
     const version: unknown = Object(body).gitVersion;
     if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true, value: undefined };
     if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(statusCode);
@@ -186,6 +189,13 @@ export class ClusterProbe {
       throw this.#dispatcher.toOwnError(error);
     }
   }
+}
+
+/** An API server that cannot answer now says why. */
+function refuseUnavailable({ statusCode, message }: Answer): void {
+  if (statusCode !== 429 && (statusCode < 500 || message === undefined)) return;
+  const said = message === undefined ? '' : `: ${message}`;
+  throw new StageFailure(`the cluster answers with status ${statusCode}${said}`, adviceOn(statusCode));
 }
 
 function notAnApiServer(statusCode: number): StageFailure {

@@ -23,7 +23,7 @@ const longestPauseMs = 8_000;
 const longestRetryAfter = 60;
 
 /** Statuses of a server that is overloaded, starting or going. */
-const passingStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+export const passingStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** How an attempt ended, before its caller has seen anything of a response. */

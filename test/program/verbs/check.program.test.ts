@@ -100,6 +100,8 @@ describe('clusterprofile check', () => {
       page: await startOddServer(t, { selfsubjectreviews: [200, '<html>'] }),
       anonymous: await startOddServer(t, { selfsubjectreviews: [201, anonymous] }),
       forbidden: await startOddServer(t, { selfsubjectreviews: [403, '{"kind":"Status","message":"no"}'] }),
+      starting: await startOddServer(t, { selfsubjectreviews: [503, '{"kind":"Status","message":"etcd is away"}'] }),
+      busy: await startOddServer(t, { selfsubjectreviews: [429, '{"kind":"Status","message":"too many"}'] }),
       old: await startOddServer(t, { version: [200, '{"gitVersion":"v1.26.0"}'] }),
       none: await startOddServer(t, { version: [200, '[]'] }),
       empty: { status: { accessProviders: null } },
@@ -112,13 +114,15 @@ describe('clusterprofile check', () => {
       page: /FAIL {2}authentication .* it does not answer as a Kubernetes API server does \(status 200\)/,
       anonymous: /FAIL {2}authentication .* did not look at the credential/,
       forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
+      starting: /FAIL {2}authentication .* the cluster answers with status 503: etcd is away\n.*its etcd/,
+      busy: /FAIL {2}authentication .* status 429: too many\n.*ask again later/,
       old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
       none: /FAIL {2}version /,
       empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
     };
     for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
-    assert.match(stdout, /^10 clusters: 3 ok \(1 with warnings\), 7 failed \(profile 1, provider 1, proxy 1,/m);
+    assert.match(stdout, /^12 clusters: 3 ok \(1 with warnings\), 9 failed \(profile 1, provider 1, proxy 1,/m);
     assert.equal(exitCode, 10);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FakeCluster } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
-import { startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
 import { runProgram, writeInput, writeKubeconfig } from '../../fixtures/program.ts';
 
 describe('clusterprofile get', () => {
@@ -32,6 +32,30 @@ describe('clusterprofile get', () => {
     const { env } = await startOperatedFleet(t);
     const { stdout, stderr, exitCode } = await runProgram(t, ['get', '-n', 'default'], { env });
     assert.deepEqual([stdout, stderr, exitCode], ['', 'no ClusterProfiles are there; -A looks in all namespaces', 0]);
+  });
+
+  test('asks again where the hub is busy, starts or drops the connection, and begins a list again that has expired', async (t) => {
+    const { hub, env, spoke } = await startOperatedFleet(t);
+    for (const behaviour of [429, 503, 'reset'] as const) hub.failNext(behaviour);
+    const first = await runProgram(t, ['get', 'spoke-0', '-o', 'name'], { env });
+    assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
+    // More than a page.
+    hub.add(Array.from({ length: 500 }, (_, index) => profileOf(`more-${index}`, 'google', clusterOf(spoke))));
+    hub.failNext(410, 1, ({ url }) => url.includes('continue='));
+    const all = await runProgram(t, ['get', '-o', 'name'], { env });
+    assert.deepEqual([all.stderr, new Set(all.stdout.split('\n')).size], ['', 510]);
+    assert.equal(all.stdout.split('\n').length, 510);
+  });
+
+  test("shows what a hub says itself where it can't answer", async (t) => {
+    const { hub, env } = await startOperatedFleet(t);
+    hub.failNext({ status: 500, message: 'etcdserver: request timed out' }, 100);
+    const { stderr, exitCode } = await runProgram(t, ['get'], { env });
+    assert.match(
+      stderr,
+      /answers with status 500: etcdserver: request timed out\nhint: .* its etcd, and what stands before it$/,
+    );
+    assert.equal(exitCode, 4);
   });
 
   test('tells what the hub refuses, what to ask for, and what a name was meant to be', async (t) => {
