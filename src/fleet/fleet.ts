@@ -86,7 +86,7 @@ export class Fleet {
       drained: async (cluster, drain) => {
         await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, drain)));
       },
-      troubles: (cluster) => this.#controllers.flatMap((controller) => controller.trouble(cluster) ?? []),
+      problems: (cluster) => this.#controllers.flatMap((controller) => controller.problem(cluster) ?? []),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
       changed: () => {
         for (const wake of this.#watchers) wake();

@@ -46,7 +46,7 @@ interface Attachment<T extends KubernetesObject> {
   /** Abandons each running reconcile. */
   readonly abandon: Set<(reason: unknown) => void>;
   /** Why it cannot start. */
-  trouble: string | undefined;
+  problem: string | undefined;
 }
 
 export class Controller<T extends KubernetesObject = KubernetesObject> {
@@ -89,7 +89,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       queue,
       running: new Set(),
       abandon: new Set(),
-      trouble: undefined,
+      problem: undefined,
     };
     this.#attachments.set(cluster, attachment);
     this.#byQueue.set(queue, attachment);
@@ -98,8 +98,8 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   }
 
   /** Why it cannot work on an engaged cluster. */
-  trouble(cluster: Cluster): string | undefined {
-    return this.#attachments.get(cluster)?.trouble;
+  problem(cluster: Cluster): string | undefined {
+    return this.#attachments.get(cluster)?.problem;
   }
 
   /**
@@ -130,7 +130,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       try {
         await follow(attachment, this.#settings, { logger, fields: this.#fields(cluster), subscriptions });
         attachment.queue.resume();
-        attachment.trouble = undefined;
+        attachment.problem = undefined;
         this.#warnings.clear({ name: cluster.name, fields: this.#fields(cluster) }, 'controller');
         changed();
         return;
@@ -139,7 +139,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         if (cluster.signal.aborted) return;
         const message = `controller ${this.name} cannot begin on ${cluster.name}, and tries again: ${reasonOf(error)}`;
         this.#warn(cluster, 'controller', { ...codeFieldOf(error), message });
-        attachment.trouble = message;
+        attachment.problem = message;
         changed();
         await sleep(clock, backoffMs(failures, watchBackoff), cluster.signal).catch(() => undefined);
       }

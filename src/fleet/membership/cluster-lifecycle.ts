@@ -17,7 +17,7 @@ import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import { type Fence, shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, isGivenUp, type Status, shown, troublesOf } from './status.ts';
+import { again, disengaged, isGivenUp, problemsOf, type Status, shown } from './status.ts';
 
 /** What all lifecycles of a fleet share. */
 export interface LifecycleContext extends EngagementContext, AttemptsContext {
@@ -72,19 +72,16 @@ export class ClusterLifecycle {
     this.#health = new Health(context.clock, context.unhealthyGraceMs);
     this.#health.report(context.readinessOf(profile));
     this.ended = this.#drive().catch((error: unknown) => {
-      warn(
-        context.logger,
-        { cluster: name, ...codeFieldOf(error) },
-        `${name} is given up, which is a bug of this package: ${reasonOf(error)}`,
-      );
+      const message = `${name} is given up, which is a bug of this package: ${reasonOf(error)}`;
+      warn(context.logger, { cluster: name, ...codeFieldOf(error) }, message);
     });
   }
 
   get status(): Status & { readonly since: number; readonly owner?: string } {
     const { owner } = { owner: undefined, ...this.#verdict };
     const { cluster } = this;
-    const troubles = cluster ? troublesOf(cluster, this.#context.troubles(cluster)) : undefined;
-    return { ...(troubles ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
+    const problems = cluster && problemsOf(cluster, this.#context.problems(cluster));
+    return { ...(problems ?? this.#status), since: this.#since, ...(owner === undefined ? {} : { owner }) };
   }
 
   /** The cluster, while it is engaged. */
@@ -107,7 +104,12 @@ export class ClusterLifecycle {
     const isAnother = this.#profile.metadata.uid !== profile.metadata.uid;
     this.#profile = profile;
     this.#verdict = verdict;
-    if (isAnother) this.#startAgain();
+    if (isAnother) {
+      // It was deleted and created again: failures of the earlier one do not count.
+      this.#health = new Health(this.#context.clock, this.#context.unhealthyGraceMs);
+      this.#attempts.forget();
+      this.#attempts.skipPause();
+    }
     this.#stay();
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
@@ -136,14 +138,6 @@ export class ClusterLifecycle {
     this.#attempts.begin();
     this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
     this.poke();
-  }
-
-  /** The profile was deleted and created again: failures of the earlier one do not count. */
-  #startAgain(): void {
-    const { clock, unhealthyGraceMs } = this.#context;
-    this.#health = new Health(clock, unhealthyGraceMs);
-    this.#attempts.forget();
-    this.#attempts.skipPause();
   }
 
   /** It may have been leaving the fleet. The earlier engagement may still be ending. */
@@ -220,7 +214,7 @@ export class ClusterLifecycle {
     if (verdict && verdict.key !== key)
       return again('IDENTITY_CHANGED', `identify says ${verdict.key} now, it was ${key}`);
     if (verdict && verdict.fence !== fence)
-      return again('OWNED_AGAIN', 'its shard was lost for a while: somebody else may have worked on it');
+      return again('OWNED_AGAIN', 'its shard was lost for a while: another replica may have worked on it');
     if (this.#profile.metadata.uid !== uid) return replaced;
     const { reason, message } = this.#health.reported;
     if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };

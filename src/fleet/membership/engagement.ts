@@ -33,7 +33,7 @@ export interface EngagementContext {
   /** Resolves when no reconcile of the cluster runs, or `drain.late` aborts. */
   drained(cluster: Cluster, drain: Drain): Promise<void>;
   /** Why controllers cannot work on it. */
-  troubles(cluster: Cluster): readonly string[];
+  problems(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
   changed(): void;
 }

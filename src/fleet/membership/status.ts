@@ -16,7 +16,7 @@ export interface Status {
 }
 
 /** The problems of the informers and controllers of an engaged cluster. */
-export function troublesOf({ informers }: Cluster, controllers: readonly string[]): Status | undefined {
+export function problemsOf({ informers }: Cluster, controllers: readonly string[]): Status | undefined {
   const watches = [...informers].flatMap(({ options, problem }) =>
     problem ? [`${options.kind} (${options.apiVersion}): ${problem.reason}: ${problem.message}`] : [],
   );
