@@ -191,6 +191,8 @@ for (const protocol of ['http/1.1', 'h2'] as const)
       const [, moment, method, used] = /^(.*): (GET|POST)(, used)?$/.exec(name) ?? [];
       for (const [manner, expected] of Object.entries(row)) {
         if (/GOAWAY/.test(manner) && protocol === 'http/1.1') continue;
+        // Node does not notice it (nodejs/node#61304), but the pings do, after 45 s: see transport/lost-connection.test.ts.
+        if (name === 'request half written: POST' && manner === 'RST' && protocol === 'h2') continue;
         test(`${name}: ${manner}`, async (t) => {
           const cell = {
             protocol,

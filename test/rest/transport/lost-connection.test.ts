@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
-import { test } from 'node:test';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { type TestContext, test } from 'node:test';
 import { request } from 'undici';
-import { CredentialProviders } from '../../../src/index.ts';
-import { writePlugin } from '../../../src/testing/index.ts';
+import { parseKubeconfigOptions, readKubeconfig } from '../../../src/rest/from-kubeconfig.ts';
+import { RestConfig } from '../../../src/rest/rest-config.ts';
+import { Connections } from '../../../src/rest/transport/connections.ts';
 import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
+import { kubeconfigFor } from '../../fixtures/fleet-hub.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
+import { startDeparting } from '../departing-server.ts';
 
 const rounds = 6;
 const requestsPerRound = 30;
@@ -18,39 +22,58 @@ const ways: readonly { readonly how: string; readonly end: (socket: Socket) => v
   { how: 'closes', end: (socket) => socket.destroy() },
 ];
 
+/** A dispatcher for a server here. Node may miss that a connection is gone while it writes (nodejs/node#61304): the pings do not. */
+function startDispatcher(t: TestContext, port: number) {
+  const { server = '', 'certificate-authority-data': certificateAuthorityData = '' } =
+    profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
+  const options = { logger: { warn: () => undefined } };
+  const parts = readKubeconfig({ text: kubeconfigFor({ url: server, certificateAuthorityData }, 'token') }, options);
+  // As in life, where it takes 45 s, but faster.
+  const liveness = { pingIntervalMs: 200, silenceMs: 3_000 };
+  const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
+  const config = RestConfig.create({ ...parts, connections });
+  t.after(() => connections.close());
+  return config.dispatcher;
+}
+
+test('a request whose HTTP/2 connection is reset while its body is being written is CONNECTION_LOST', async (t) => {
+  const server = await startDeparting('h2', 'request half written', false, tlsOptions);
+  t.after(() => server.close());
+  const departed = Promise.withResolvers<void>();
+  async function* halves() {
+    yield Buffer.alloc(100);
+    await departed.promise;
+    for (let i = 0; i < 100; i++) yield Buffer.alloc(10_000);
+  }
+  const answer = request(`https://127.0.0.1:${server.port}/x`, {
+    dispatcher: startDispatcher(t, server.port),
+    method: 'POST',
+    body: Readable.from(halves()),
+  });
+  const lost = assert.rejects(answer, { code: 'CONNECTION_LOST' });
+  await server.reached;
+  server.depart('RST');
+  departed.resolve();
+  await lost;
+});
+
 for (const { how, end } of ways) {
-  // The pings would find such a connection after 45 s.
-  test(`every request is settled at once when the server ${how} an HTTP/2 connection on which much is being written`, async (t) => {
-    const sockets = new Set<Socket>();
+  test(`every request is settled when the server ${how} an HTTP/2 connection on which much is being written`, async (t) => {
     let requests = 0;
     const server = createSecureServer(tlsOptions, (incoming, response) => {
       requests += 1;
       incoming.on('error', () => undefined).resume();
       response.on('error', () => undefined);
       response.end(Buffer.alloc(requests % 2 === 0 ? 200_000 : 2));
-      if (requests % 7 === 0) for (const socket of sockets) end(socket);
+      if (requests % 7 === 0) for (const socket of open) end(socket);
     });
     server.on('session', (session) => session.on('error', () => undefined));
-    server.on('connection', (socket: Socket) => {
-      sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    });
-    const { port } = server.address() as AddressInfo; // it listens on a port
-    const plugin = await writePlugin({ token: 'token' });
-    t.after(() => plugin.remove());
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1' as const, command: plugin.command };
-    const providers = new CredentialProviders([{ name: 'fake', execConfig }], { logger: { warn: () => undefined } });
-    t.after(() => providers.close());
-    const { dispatcher } = providers.getConfig(profileAt(port));
+    const { port, open } = await listen(t, server);
+    const dispatcher = startDispatcher(t, port);
 
-    let open = 0;
+    let unsettled = 0;
     const send = async (index: number): Promise<void> => {
-      open += 1;
+      unsettled += 1;
       try {
         const body = index % 2 === 0 ? Buffer.alloc(index * 20_000) : null;
         // Short ones would go out on HTTP/1.1 once there are many.
@@ -65,7 +88,7 @@ for (const { how, end } of ways) {
       } catch {
         // Lost with its connection.
       } finally {
-        open -= 1;
+        unsettled -= 1;
       }
     };
     for (let round = 0; round < rounds; round += 1) {
@@ -80,7 +103,7 @@ for (const { how, end } of ways) {
       });
       await Promise.race([Promise.all(all), late]);
       clearTimeout(timer);
-      assert.equal(open, 0, `requests under way after ${patienceMs / 1000} s, in round ${round}`);
+      assert.equal(unsettled, 0, `requests under way after ${patienceMs / 1000} s, in round ${round}`);
     }
   });
 }
