@@ -1,12 +1,15 @@
 /**
  * Bundles what is started again and again: `/plugin` and `/image-plugin`, the shipped plugins, the programs. A file for each module, and
  * for each of zod's, would take longer to load than everything else that a plugin does. tsc has built the rest, which takes its
- * dependencies from node_modules. Beside the bundles it writes what is in them: a CycloneDX SBOM, and the licences.
+ * dependencies from node_modules. Beside the bundles it writes what is in them, a CycloneDX SBOM and the licences, and for editors
+ * the JSON Schema of the provider file.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { rolldown } from 'rolldown';
+import { z } from 'zod';
+import { providersSchema } from './src/access/provider-schema.ts';
 
 interface Manifest {
   readonly name: string;
@@ -83,3 +86,9 @@ const started = [...new Set([exports['./image-plugin'].default, exports['./plugi
 const folders = [...new Set((await Promise.all(started.map(bundle))).flat())].sort();
 writeFileSync(join(root, 'dist/LICENSES.txt'), folders.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`));
 writeFileSync(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(await sbomOf(folders), undefined, 2)}\n`);
+
+const schema = {
+  title: 'The provider file of clusterprofile-credentials',
+  ...z.toJSONSchema(providersSchema, { io: 'input' }),
+};
+writeFileSync(join(root, 'dist/provider-file.schema.json'), `${JSON.stringify(schema, undefined, 2)}\n`);

@@ -82,15 +82,26 @@ const allowedProfilesSchema = z
 
 const providerSchema = z.strictObject(
   {
-    name: nonEmpty('the name of an access type'),
-    execConfig: execConfigSchema,
-    profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies).optional(),
-    profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies).optional(),
-    allowedProfiles: allowedProfilesSchema.optional(),
-    allowInsecureTLS: z.boolean(mustBe('true or false')).optional(),
-    allowedServers: urlPatterns('https:', 'http:'),
-    allowedServerNames: patterns('host name', parseHostPattern),
-    allowedProxies: urlPatterns('http:', 'https:', 'socks5:'),
+    name: nonEmpty('the name of an access type').describe('the name of an access type of ClusterProfiles'),
+    execConfig: execConfigSchema.describe('the credential plugin, as a kubeconfig has it'),
+    profileSourcedCLIArgsPolicy: oneOf(cliArgsPolicies)
+      .optional()
+      .describe('what becomes of arguments that a profile adds; Ignore without it'),
+    profileSourcedEnvVarsPolicy: oneOf(envVarsPolicies)
+      .optional()
+      .describe('what becomes of variables that a profile adds; Ignore without it'),
+    allowedProfiles: allowedProfilesSchema
+      .optional()
+      .describe('the ClusterProfiles that may use this provider; all without it'),
+    allowInsecureTLS: z
+      .boolean(mustBe('true or false'))
+      .optional()
+      .describe('whether a profile may switch the verification of TLS off; false without it'),
+    allowedServers: urlPatterns('https:', 'http:').describe('where the credential may be sent; anywhere without it'),
+    allowedServerNames: patterns('host name', parseHostPattern).describe(
+      'values of tls-server-name that a profile may set, beside the host of the server',
+    ),
+    allowedProxies: urlPatterns('http:', 'https:', 'socks5:').describe('values of proxy-url that a profile may set'),
     allowedEnvVars: z
       .array(
         z
@@ -98,8 +109,12 @@ const providerSchema = z.strictObject(
           .regex(/^(?:[^*=,\0]+\*?|\*)$/, mustBe('one name, or its beginning and a final *')),
         mustBe('a list of names'),
       )
-      .optional(),
-    allowedArgs: z.array(z.string(mustBe('text')), mustBe('a list of patterns')).optional(),
+      .optional()
+      .describe('variables that a profile may set: CLUSTER_* is all that begin so'),
+    allowedArgs: z
+      .array(z.string(mustBe('text')), mustBe('a list of patterns'))
+      .optional()
+      .describe('arguments that a profile may add: a * stands for any characters'),
   },
   mustBe('an object with name and execConfig'),
 );

@@ -26,7 +26,7 @@ export async function main(): Promise<void> {
   const argv = isCompletion(process.argv[1] ?? '') ? [completeVerb, ...process.argv.slice(2)] : process.argv.slice(2);
   const exitCode = await run(program, argv, terminal, stop).catch((error: unknown) =>
     // After Ctrl-C there is nothing to explain.
-    stop.signal.aborted ? exitCodes.interrupted : report(error, terminal),
+    stop.signal.aborted ? exitCodes.interrupted : report(error, program, terminal),
   );
   // Whatever a verb has left open must not keep a shell waiting.
   stop.exit(exitCode);
@@ -101,14 +101,18 @@ async function withoutProviderFlags(
 
 const helpHint = (program: string, verb: string) => `see ${program} ${verb} --help`;
 
-/** Prints the problem and the next step: no stack, and no secret. */
-async function report(error: unknown, terminal: Terminal): Promise<ExitCode> {
+/** Prints the problem, the next step and where there is more: no stack, and no secret. */
+async function report(error: unknown, program: string, terminal: Terminal): Promise<ExitCode> {
   const { message, hint, exitCode, code } = await describe(error);
   const label = code === undefined ? 'error:' : `error [${code}]:`;
   // Both may quote untrusted text: fields of a profile, arguments.
   await terminal.say(`${terminal.paint('red', label, terminal.stderr)} ${printableLines(message)}`);
-  if (hint !== undefined)
-    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${printableLines(hint)}`);
+  const hints = [hint, code === undefined ? undefined : `${program} explain ${code}`].filter(
+    (one) => one !== undefined,
+  );
+  for (const one of hints) {
+    await terminal.say(`${terminal.paint('yellow', 'hint:', terminal.stderr)}  ${printableLines(one)}`);
+  }
   return exitCode;
 }
 

@@ -253,6 +253,24 @@ export const verbs: readonly Verb[] = [
     load: () => import('./verbs/shards.ts'),
   },
   {
+    name: 'explain',
+    arguments: '[CODE]',
+    completes: 'nothing',
+    summary: 'say what the code of an error means, why it happens and what to do',
+    description:
+      'Prints what docs/errors.md says about the code of an error, as it stands in brackets before the message. Without a code, all codes.',
+    options: [],
+    examples: [{ what: 'error [PLUGIN_NOT_FOUND]: ...', args: 'explain PLUGIN_NOT_FOUND' }],
+    load: () => import('./verbs/explain.ts'),
+  },
+  {
+    name: 'version',
+    summary: 'print the versions of this program and of Node',
+    options: [...outputOptions('json', 'yaml')],
+    examples: [{ what: 'for a bug report', args: 'version' }],
+    load: () => import('./verbs/version.ts'),
+  },
+  {
     name: 'completion',
     arguments: '<SHELL>',
     completes: 'shells',

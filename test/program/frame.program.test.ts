@@ -27,8 +27,22 @@ describe('clusterprofile', () => {
   });
 
   test('says its version', async (t) => {
-    const { stdout } = await runProgram(t, ['--version']);
-    assert.equal(stdout, version);
+    const [flag, verb, data] = await Promise.all([
+      runProgram(t, ['--version']),
+      runProgram(t, ['version']),
+      runProgram(t, ['version', '-o', 'json']),
+    ]);
+    assert.equal(flag.stdout, version);
+    assert.equal(
+      verb.stdout,
+      `clusterprofile ${version}\nNode ${process.versions.node}, ${process.platform} ${process.arch}`,
+    );
+    assert.deepEqual(JSON.parse(data.stdout), {
+      clusterprofile: version,
+      node: process.versions.node,
+      platform: process.platform,
+      arch: process.arch,
+    });
   });
 
   test('tells what is wrong with the arguments, what was meant and where the help is, and ends with 2', async (t) => {

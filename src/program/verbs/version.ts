@@ -1,0 +1,18 @@
+/** `version`: what a bug report needs. */
+import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import { printData } from '../print.ts';
+import type { Call } from '../verb.ts';
+import { version } from '../version.ts';
+
+export async function run(call: Call): Promise<ExitCode> {
+  const versions = {
+    clusterprofile: version(),
+    node: process.versions.node,
+    platform: process.platform,
+    arch: process.arch,
+  };
+  if (await printData(call, () => versions)) return exitCodes.ok;
+  const { clusterprofile, node, platform, arch } = versions;
+  await call.terminal.write(`clusterprofile ${clusterprofile}\nNode ${node}, ${platform} ${arch}\n`);
+  return exitCodes.ok;
+}
