@@ -195,7 +195,7 @@ describe('credential', () => {
     ]);
     assert.deepEqual(JSON.parse(byHand.stdout), { kind: 'ExecCredential', apiVersion: v1, status });
     assert.deepEqual(JSON.parse(beta.stdout), { kind: 'ExecCredential', apiVersion: v1beta1, status });
-    assert.match(alpha.stderr, /^error \[EXEC_INFO_INVALID\]: KUBERNETES_EXEC_INFO: kind: must be ExecCredential$/);
+    assert.match(alpha.stderr, /^error \[EXEC_INFO_INVALID\]: KUBERNETES_EXEC_INFO: kind: must be ExecCredential\nhint: /);
     // The cluster's plugin is told what its provider says, not what this program was told.
     assert.equal(JSON.parse(await readFile(join(plugin.folder, 'info'), 'utf8')).spec.cluster.server, 'https://h:6443');
   });
@@ -215,7 +215,7 @@ describe('credential', () => {
     );
   });
 
-  test('fails in one line, with the exit code of what failed, and the rules of the providers hold', async (t) => {
+  test('fails in one line and a hint, with the exit code of what failed, and the rules of the providers hold', async (t) => {
     const { env, flags } = await startOperatedFleet(t);
     const policy = '--clusterprofile-plugin-policy=DenyAll';
     const [plugin, denied, unknown] = await Promise.all([
@@ -225,9 +225,9 @@ describe('credential', () => {
     ]);
     assert.match(
       plugin.stderr,
-      /^error \[PLUGIN_FAILED\]: access provider broken: plugin \S+: failed with exit code 3; stderr: no such project$/,
+      /^error \[PLUGIN_FAILED\]: access provider broken: plugin \S+: failed with exit code 3; stderr: no such project\nhint: {2}clusterprofile explain PLUGIN_FAILED$/,
     );
-    assert.match(denied.stderr, /^error \[PLUGIN_NOT_ALLOWED\]: .*may not be run: the plugin policy is DenyAll.*$/);
+    assert.match(denied.stderr, /^error \[PLUGIN_NOT_ALLOWED\]: .*may not be run: the plugin policy is DenyAll.*\nhint: .*$/);
     assert.match(
       unknown.stderr,
       /^error: there is no ClusterProfile spoke-x in namespace fleet; did you mean spoke-\d\?$/,
@@ -273,7 +273,7 @@ describe('credential', () => {
     });
     const { stderr, exitCode } = await runProgram(t, exec.args.slice(1), { env: { KUBECONFIG: kubeconfig } });
     assert.match(stderr, /the credential of fleet\/a is needed to reach the hub that has fleet\/a/);
-    assert.equal(stderr.split('\n').length, 1);
+    assert.equal(stderr.split('\n').length, 2);
     assert.equal(exitCode, 4);
   });
 });
