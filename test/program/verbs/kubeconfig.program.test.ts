@@ -195,7 +195,10 @@ describe('credential', () => {
     ]);
     assert.deepEqual(JSON.parse(byHand.stdout), { kind: 'ExecCredential', apiVersion: v1, status });
     assert.deepEqual(JSON.parse(beta.stdout), { kind: 'ExecCredential', apiVersion: v1beta1, status });
-    assert.match(alpha.stderr, /^error \[EXEC_INFO_INVALID\]: KUBERNETES_EXEC_INFO: kind: must be ExecCredential\nhint: /);
+    assert.match(
+      alpha.stderr,
+      /^error \[EXEC_INFO_INVALID\]: KUBERNETES_EXEC_INFO: kind: must be ExecCredential\nhint: /,
+    );
     // The cluster's plugin is told what its provider says, not what this program was told.
     assert.equal(JSON.parse(await readFile(join(plugin.folder, 'info'), 'utf8')).spec.cluster.server, 'https://h:6443');
   });
@@ -227,7 +230,10 @@ describe('credential', () => {
       plugin.stderr,
       /^error \[PLUGIN_FAILED\]: access provider broken: plugin \S+: failed with exit code 3; stderr: no such project\nhint: {2}clusterprofile explain PLUGIN_FAILED$/,
     );
-    assert.match(denied.stderr, /^error \[PLUGIN_NOT_ALLOWED\]: .*may not be run: the plugin policy is DenyAll.*\nhint: .*$/);
+    assert.match(
+      denied.stderr,
+      /^error \[PLUGIN_NOT_ALLOWED\]: .*may not be run: the plugin policy is DenyAll.*\nhint: .*$/,
+    );
     assert.match(
       unknown.stderr,
       /^error: there is no ClusterProfile spoke-x in namespace fleet; did you mean spoke-\d\?$/,
