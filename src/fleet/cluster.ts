@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import type { Kind } from './discovery.ts';
+import type { Kind } from './api/discovery.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import { type InformerOptions, informerSchema } from './informer/options.ts';

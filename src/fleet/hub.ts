@@ -2,9 +2,9 @@
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import { ApiServer } from './api-server.ts';
+import { ApiServer } from './api/api-server.ts';
+import { Discovery } from './api/discovery.ts';
 import type { Clock } from './clock.ts';
-import { Discovery } from './discovery.ts';
 import { guard } from './guard.ts';
 import { Informer } from './informer/informer.ts';
 import type { InformerOptions } from './informer/options.ts';

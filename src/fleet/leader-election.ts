@@ -4,9 +4,9 @@ import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
+import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
-import { ApiServer } from './api-server.ts';
-import { sleep } from './clock.ts';
+import { ApiServer } from './api/api-server.ts';
 import { debug, guard, warn } from './guard.ts';
 import { restConfigOf } from './hub-config.ts';
 import {
@@ -109,7 +109,7 @@ export class LeaderElection {
         return false;
       }
       if (held) return true;
-      await sleep(clock, retryPeriodMs * (1 + jitter * Math.random()), signal).catch(() => undefined);
+      await pause(retryPeriodMs * (1 + jitter * Math.random()), signal, clock).catch(() => undefined);
     }
     return false;
   }
@@ -144,7 +144,7 @@ export class LeaderElection {
   async #renew(signal: AbortSignal, callbacks: ElectionCallbacks): Promise<void> {
     const { clock, retryPeriodMs } = this.#settings;
     for (;;) {
-      await sleep(clock, retryPeriodMs, signal).catch(() => undefined);
+      await pause(retryPeriodMs, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
       await this.#try(() => this.#lock.hold(), callbacks);
     }

@@ -1,8 +1,8 @@
 /** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
 import { profileName } from '../access/resolve.ts';
-import { ApiServer } from '../fleet/api-server.ts';
+import { ApiServer } from '../fleet/api/api-server.ts';
+import { Discovery } from '../fleet/api/discovery.ts';
 import { systemClock } from '../fleet/clock.ts';
-import { Discovery } from '../fleet/discovery.ts';
 import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 import { Reflector } from '../fleet/reflect/reflector.ts';
 import { openHub } from './hub.ts';

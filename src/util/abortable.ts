@@ -19,16 +19,32 @@ export async function abortable<T>(work: () => T | Promise<T>, signal: AbortSign
   }
 }
 
+/** Calls `run` once after `ms` milliseconds, and returns the function that cancels it: the part of a clock that `pause` needs. */
+export interface Timers {
+  after(ms: number, run: () => void): () => void;
+}
+
+/** The longest time that `setTimeout` takes, in milliseconds. */
+const longestMs = 2 ** 31 - 1;
+
+/** A wait of more than 24 days ends after 24 days: whoever waits for so long has to look again. */
+export const systemTimers: Timers = {
+  after: (ms, run) => {
+    const timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs)));
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Resolves after `ms` milliseconds. Rejects with the signal's reason if that comes first, and leaves no timer. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+export async function pause(ms: number, signal: AbortSignal, timers = systemTimers): Promise<void> {
+  let cancel = () => {};
   const passed = () =>
     new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
+      cancel = timers.after(ms, resolve);
     });
   try {
     await abortable(passed, signal);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
-import { ApiServer } from '../../src/fleet/api-server.ts';
+import { ApiServer } from '../../src/fleet/api/api-server.ts';
 import { RestConfig } from '../../src/index.ts';
 import { readBeginning } from '../../src/util/read-beginning.ts';
 import { registerCrd } from './crd.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:tls';
 import { inspect } from 'node:util';
 import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { ApiServer } from '../../src/fleet/api-server.ts';
+import { ApiServer } from '../../src/fleet/api/api-server.ts';
 import { ApiLeases } from '../../src/fleet/lease/leases.ts';
 import { reflect } from '../../src/fleet/reflect/reflect.ts';
 import type { RestConfig } from '../../src/index.ts';

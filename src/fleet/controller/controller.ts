@@ -4,10 +4,10 @@ import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
-import { abortable } from '../../util/abortable.ts';
+import { abortable, pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
-import { type Clock, sleep } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Cluster, Drain } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
@@ -141,7 +141,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
         this.#warn(cluster, 'controller', { ...codeFieldOf(error), message });
         attachment.problem = message;
         changed();
-        await sleep(clock, backoffMs(failures, watchBackoff), cluster.signal).catch(() => undefined);
+        await pause(backoffMs(failures, watchBackoff), cluster.signal, clock).catch(() => undefined);
       }
     }
   }

@@ -1,5 +1,5 @@
 /** Turns objects into requests. Pure. */
-import type { Kind } from '../discovery.ts';
+import type { Kind } from '../api/discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReconcileRequest } from './options.ts';
 

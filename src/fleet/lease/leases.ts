@@ -2,8 +2,8 @@
 
 import { FleetError } from '../../errors/index.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import type { ApiResponse, ApiServer } from '../api-server.ts';
-import { groupPath } from '../discovery.ts';
+import type { ApiResponse, ApiServer } from '../api/api-server.ts';
+import { groupPath } from '../api/discovery.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
 

@@ -3,12 +3,13 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { FleetError } from '../../errors/index.ts';
-import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
+import type { ApiServer } from '../api/api-server.ts';
+import { answerTimeoutMs, Deadline } from '../api/deadline.ts';
+import type { Kind } from '../api/discovery.ts';
+import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from '../api/malformed.ts';
 import type { Clock } from '../clock.ts';
-import type { Kind } from '../discovery.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import { readObject } from './events.ts';
-import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from './malformed.ts';
 import { inTurn } from './turns.ts';
 
 export interface ListRequest {

@@ -6,11 +6,12 @@
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
+import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
-import type { ApiServer } from '../api-server.ts';
-import { type Clock, sleep } from '../clock.ts';
-import { type Discovery, type Kind, listPath } from '../discovery.ts';
+import type { ApiServer } from '../api/api-server.ts';
+import { type Discovery, type Kind, listPath } from '../api/discovery.ts';
+import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from './events.ts';
@@ -217,7 +218,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
       !first && this.#warnings.add(this.#subject, 'watch', { ...codeFieldOf(error), key: reason, message });
     if (!isSaid) logger.debug?.(this.#fields, message);
     guard(logger, this.#fields, 'onRestart', () => this.#listener.restarts?.({ reason, error, afterMs }));
-    if (afterMs > 0) await sleep(clock, afterMs, signal).catch(() => undefined);
+    if (afterMs > 0) await pause(afterMs, signal, clock).catch(() => undefined);
   }
 
   #reportSlow(): void {

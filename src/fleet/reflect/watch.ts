@@ -1,10 +1,11 @@
 /** One watch: from a version on, or a streaming list first. */
-import { type ApiServer, answerTimeoutMs, Deadline } from '../api-server.ts';
+import type { ApiServer } from '../api/api-server.ts';
+import { answerTimeoutMs, Deadline } from '../api/deadline.ts';
+import type { Kind } from '../api/discovery.ts';
+import { checkPacking, MalformedResponse } from '../api/malformed.ts';
 import type { Clock } from '../clock.ts';
-import type { Kind } from '../discovery.ts';
 import { readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines, linesOf } from './lines.ts';
-import { checkPacking, MalformedResponse } from './malformed.ts';
 import { inTurn } from './turns.ts';
 
 export interface WatchRequest {

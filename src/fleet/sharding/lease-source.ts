@@ -3,9 +3,9 @@
 import { FleetError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import type { ApiServer } from '../api-server.ts';
+import type { ApiServer } from '../api/api-server.ts';
+import { Discovery } from '../api/discovery.ts';
 import type { Clock } from '../clock.ts';
-import { Discovery } from '../discovery.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';
 import { ApiLeases, type Leases } from '../lease/leases.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import { isLabel } from '../../util/kubernetes-names.ts';
-import { ApiServer } from '../api-server.ts';
+import { ApiServer } from '../api/api-server.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import { type fleetShape, namespace, text } from '../option-schemas.ts';

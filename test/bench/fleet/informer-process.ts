@@ -8,9 +8,9 @@ import {
   makeInformer,
   VersionApi,
 } from '@kubernetes/client-node';
-import { ApiServer } from '../../../src/fleet/api-server.ts';
+import { ApiServer } from '../../../src/fleet/api/api-server.ts';
+import { Discovery } from '../../../src/fleet/api/discovery.ts';
 import { systemClock } from '../../../src/fleet/clock.ts';
-import { Discovery } from '../../../src/fleet/discovery.ts';
 import { Informer } from '../../../src/fleet/informer/informer.ts';
 import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
 import { CredentialProviders } from '../../../src/index.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ApiServer } from '../../../src/fleet/api-server.ts';
+import { ApiServer } from '../../../src/fleet/api/api-server.ts';
 import { FleetError } from '../../../src/fleet/index.ts';
 import {
   labelsOf,

@@ -1,4 +1,4 @@
-import { redactBeginning } from '../redaction/redact.ts';
+import { redactBeginning } from '../../redaction/redact.ts';
 
 /** What may be shown of a text of a server: so many characters of its beginning. */
 export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;

@@ -1,11 +1,12 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
 
-import { FleetError } from '../errors/index.ts';
-import { reasonOf } from '../observability/callbacks.ts';
-import { readBeginning } from '../util/read-beginning.ts';
-import { type ApiServer, answerTimeoutMs, Deadline } from './api-server.ts';
-import type { Clock } from './clock.ts';
-import { parseJson } from './reflect/malformed.ts';
+import { FleetError } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
+import { readBeginning } from '../../util/read-beginning.ts';
+import type { Clock } from '../clock.ts';
+import type { ApiServer } from './api-server.ts';
+import { answerTimeoutMs, Deadline } from './deadline.ts';
+import { parseJson } from './malformed.ts';
 
 /** Which objects: a kind, and where it matters a namespace. */
 export interface Kind {

@@ -3,13 +3,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { FleetError } from '../errors/index.ts';
-import { redactBeginning } from '../redaction/redact.ts';
-import { packingOf } from '../rest/packing.ts';
-import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import { readBeginning } from '../util/read-beginning.ts';
+import { FleetError } from '../../errors/index.ts';
+import { redactBeginning } from '../../redaction/redact.ts';
+import { packingOf } from '../../rest/packing.ts';
+import { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
+import { readBeginning } from '../../util/read-beginning.ts';
 import { readStatus, type Shown } from './api-status.ts';
-import type { Clock } from './clock.ts';
+import { answerTimeoutMs } from './deadline.ts';
 import { type StreamedAnswer, stream } from './streamed-answer.ts';
 
 /** What is needed of a RestConfig. */
@@ -27,9 +27,6 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
-
-/** Milliseconds until an API server has to begin its answer, and goes on with a list. It gives up after 60 s itself. */
-export const answerTimeoutMs = 60_000;
 
 export class ApiServer {
   readonly url: string;
@@ -115,59 +112,4 @@ function unpacked(bytes: Buffer, packing: string): string {
     // Said below.
   }
   return `its text is packed (${packing}) and cannot be read`;
-}
-
-/** A signal that gives up when another does, or when a time that is set again and again runs out. */
-export class Deadline {
-  readonly #clock: Clock;
-  readonly #controller = new AbortController();
-  readonly #outer: AbortSignal;
-  readonly #onAbort: () => void;
-  #cancel = () => {};
-
-  constructor(clock: Clock, outer: AbortSignal) {
-    this.#clock = clock;
-    this.#outer = outer;
-    this.#onAbort = () => this.#controller.abort(outer.reason);
-    if (outer.aborted) this.#onAbort();
-    else outer.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** From now on `ms` milliseconds are left. */
-  set(ms: number, message: string): void {
-    this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.#controller.abort(new FleetError('API_TIMEOUT', message)));
-  }
-
-  /** No time is counted until the next `set`. */
-  clear(): void {
-    this.#cancel();
-  }
-
-  /** No time is left to count, and nothing under way is waited for any more. */
-  end(): void {
-    this.#cancel();
-    this.#outer.removeEventListener('abort', this.#onAbort);
-    this.#controller.abort(new FleetError('API_TIMEOUT', 'the request has ended'));
-  }
-}
-
-/** The outcome of a request and of all that is read of its answer. Rejects with `API_TIMEOUT` and the message when time is over. */
-export async function within<T>(
-  clock: Clock,
-  ms: number,
-  message: string,
-  request: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController();
-  const cancel = clock.after(ms, () => controller.abort(new FleetError('API_TIMEOUT', message)));
-  try {
-    return await request(controller.signal);
-  } finally {
-    cancel();
-  }
 }
