@@ -33,6 +33,20 @@ const root = import.meta.dirname;
 const readManifest = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 const { name, bin, exports, peerDependencies }: Package = readManifest(root);
 
+/** What is used of undici. Its own index also has agents, caches, cookies, mocks and WebSockets, which take as long to load again. */
+const undiciParts = `
+  import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+  import Client from 'undici/lib/dispatcher/client.js';
+  import buildConnector from 'undici/lib/core/connect.js';
+  import api from 'undici/lib/api/index.js';
+  import web from 'undici/lib/web/fetch/index.js';
+  import formData from 'undici/lib/web/fetch/formdata.js';
+  Object.assign(Dispatcher.prototype, api);
+  const { fetch } = web;
+  const { FormData } = formData;
+  export { buildConnector, Client, Dispatcher, fetch, FormData };
+`;
+
 /** Builds `dist/plugins/secretreader.js` of `src/plugins/secretreader.ts`. Returns the folders of the packages that are in it. */
 async function bundle(file: string): Promise<readonly string[]> {
   const path = file.replace(/^(?:\.\/)?dist\/(.*)\.js$/, '$1');
@@ -42,6 +56,13 @@ async function bundle(file: string): Promise<readonly string[]> {
     external: Object.keys(peerDependencies).map((peer) => new RegExp(`^${peer}(?:/|$)`)),
     // client-node takes longer to load than all of it: it is not loaded for something that is not used.
     treeshake: { moduleSideEffects: 'no-external' },
+    plugins: [
+      {
+        name: 'undici-parts',
+        resolveId: (id) => (id === 'undici' ? join(root, 'undici-parts.js') : null),
+        load: (id) => (id === join(root, 'undici-parts.js') ? undiciParts : null),
+      },
+    ],
   });
   const chunks = path.split('/').slice(-2).join('-');
   const { output } = await build.write({

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { RequestError } from '../../errors/index.ts';
 import type { ProxyServer } from './proxy.ts';
+
+/** An import of it would load Node's own `fetch` and WebSocket with it, which takes longer than the start of Node. */
+const { request: httpRequest } = process.getBuiltinModule('node:http');
 
 export interface TunnelOptions {
   /** Milliseconds until a proxy that says nothing is given up. */
