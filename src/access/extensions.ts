@@ -1,7 +1,6 @@
 import { isObject } from '../errors/check-argument.ts';
 import { argRule, envVarRule } from './env-rules.ts';
 import { copyJson, type Json } from './json.ts';
-import { checkCount, checkItem } from './limits.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 import type { Ignored, Refuse } from './refusal.ts';
 
@@ -85,14 +84,12 @@ function readArgs(
 ): readonly string[] {
   if (!Array.isArray(extension)) return refuse('EXTENSION_INVALID', path, 'must be a list of arguments');
   const items: readonly unknown[] = extension;
-  checkCount(items.length, 'arguments', path, refuse);
   const rule = argRule(allowedArgs);
   // Spread: map alone leaves holes out.
   return [...items].map((item, index) => {
     const at = `${path}[${index}]`;
     const result = toText(item);
     if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
-    checkItem(result.text, at, refuse);
     const refusal = rule(result.text);
     return refusal ? refuse('ARG_NOT_ALLOWED', at, refusal) : result.text;
   });
@@ -102,16 +99,13 @@ function readEnvs(extension: unknown, path: string, refuse: Refuse): readonly En
   if (!isObject(extension)) {
     return refuse('EXTENSION_INVALID', path, 'must be an object that maps names of environment variables to values');
   }
-  const variables = Object.entries(extension);
-  checkCount(variables.length, 'variables', path, refuse);
-  return variables
+  return Object.entries(extension)
     .map(([name, item]) => {
       const at = `${path}[${JSON.stringify(name)}]`;
       const problem = envNameProblem(name);
       if (problem) return refuse('EXTENSION_INVALID', at, problem);
       const result = toText(item);
       if ('problem' in result) return refuse('EXTENSION_INVALID', at, result.problem);
-      checkItem(`${name}=${result.text}`, at, refuse);
       return { name, value: result.text };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));

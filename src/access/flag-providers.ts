@@ -1,6 +1,6 @@
 /** Turns flags into providers, by way of drafts in the shape of the provider file. Pure; reports every problem. */
 import { parseDocument } from 'yaml';
-import { ConfigurationError, type Problem } from '../errors/index.ts';
+import type { Problem } from '../errors/index.ts';
 import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
 import { parseProviders, providerFieldPaths } from './provider-schema.ts';
@@ -8,14 +8,8 @@ import { splitWords, unwrapQuotes } from './shell-words.ts';
 
 /** A provider that is being built from flags, in the shape of the provider file. */
 export interface Draft {
-  readonly flag: string;
   readonly name: string;
   readonly fields: Map<string, unknown>;
-}
-
-/** The one error with all problems of the flags. */
-export function flagError(problems: readonly Problem[]): ConfigurationError {
-  return new ConfigurationError('FLAG_INVALID', 'flags', problems);
 }
 
 /** A flag as shown in messages: the access type and the field, without the value, which may contain a secret. */
@@ -61,7 +55,7 @@ export function readProviders(given: readonly string[], problems: Problem[]): Re
       ['execConfig.command', command],
       ['execConfig.args', args],
     ]);
-    drafts.set(name, { flag, name, fields });
+    drafts.set(name, { name, fields });
   }
   return drafts;
 }
@@ -102,21 +96,7 @@ export function readOptions(given: readonly string[], drafts: ReadonlyMap<string
       continue;
     }
     draft.fields.set(field, document.toJS());
-    const fault = fieldFault(draft, field);
-    if (fault) problem(fault);
   }
-}
-
-/** The first problem of a provider's field, in the words of the provider file's schema. */
-function fieldFault(draft: Draft, field: string): string | undefined {
-  const parsed = parseProviders({ providers: [shape(draft)] });
-  if (!('problems' in parsed)) return undefined;
-  const path = `providers[0].${field}`;
-  const fault = parsed.problems.find((problem) => problem.path.startsWith(path));
-  if (!fault) return undefined;
-  const rest = fault.path.slice(path.length);
-  draft.fields.delete(field);
-  return `${field}${rest} ${fault.message}`;
 }
 
 /** A flag that sets a policy: its field in the provider file, and its values. */
@@ -184,16 +164,20 @@ function shape({ name, fields }: Draft): object {
   return { ...entry, execConfig };
 }
 
-/**
- * Returns the provider of a draft.
- * @throws {ConfigurationError}
- */
-export function finish(draft: Draft): ConfiguredProvider {
+/** Returns the provider of a draft, or `undefined` after reporting its problems. */
+export function finish(draft: Draft, problems: Problem[]): ConfiguredProvider | undefined {
   const parsed = parseProviders({ providers: [shape(draft)] });
-  if ('problems' in parsed) throw flagError(parsed.problems.map(({ message }) => ({ path: draft.flag, message })));
+  if ('problems' in parsed) {
+    for (const { path, message } of parsed.problems) {
+      const field = path.replace(/^providers\[0\]\./, '');
+      const option = [...draft.fields.keys()].find((key) => field.startsWith(key));
+      const flag = shownFlag('clusterprofile-access-provider-option', `${draft.name}=${option ?? field}`);
+      problems.push({ path: flag, message: `${field} ${message}` });
+    }
+    return undefined;
+  }
   const [provider] = parsed.providers;
-  if (!provider) throw flagError([{ path: draft.flag, message: 'configures no provider' }]);
-  if (draft.fields.has('execConfig.apiVersion')) return provider;
+  if (!provider || draft.fields.has('execConfig.apiVersion')) return provider;
   // The KEP's example plugin always answers in v1beta1. Both versions have the same fields.
   const acceptedVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const;
   return { ...provider, acceptedVersions };

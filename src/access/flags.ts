@@ -1,6 +1,6 @@
-import type { Problem } from '../errors/index.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { longestMs, parseDuration } from './duration.ts';
-import { finish, flagError, readOptions, readPolicies, readProviders } from './flag-providers.ts';
+import { finish, readOptions, readPolicies, readProviders } from './flag-providers.ts';
 import { nearest } from './nearest.ts';
 import { type PluginPolicy, pluginPolicySchema, policyTypes } from './plugin-policy.ts';
 import { type ConfiguredProvider, cliArgsPolicies, envVarsPolicies } from './provider.ts';
@@ -145,9 +145,10 @@ export function parseFlags(values: FlagValues, before: readonly Problem[] = []):
     problems.push({ path: '--clusterprofile-watch-provider-file', message });
   }
   const options = readSettings(values, flags, problems);
-  if (problems.length > 0) throw flagError(problems);
+  const finished = [...providers.values()].flatMap((draft) => finish(draft, problems) ?? []);
+  if (problems.length > 0) throw new ConfigurationError('FLAG_INVALID', 'flags', problems);
   return {
-    providers: [...providers.values()].map((draft) => finish(draft)),
+    providers: finished,
     ...(providerFile === undefined ? {} : { providerFile }),
     options,
   };

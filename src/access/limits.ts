@@ -7,10 +7,6 @@ import type { Refuse } from './refusal.ts';
 
 /** All extensions of a cluster together, in bytes of JSON. */
 const maxExtensionBytes = 256 * 1024;
-/** Arguments, variables, or extensions. */
-const maxItems = 1_000;
-/** An argument, or a variable with its name, in bytes including the final NUL: the kernel's limit. */
-const maxItemBytes = 128 * 1024;
 /** A URL. Proxies and gateways refuse longer ones. */
 const maxUrlBytes = 4 * 1024;
 /** A host name (RFC 1035). */
@@ -33,24 +29,10 @@ export function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): v
   for (const [field, limit] of texts) {
     if (Buffer.byteLength(cluster[field] ?? '') > limit) tooLong(field, limit);
   }
-  checkCount(cluster.extensions.length, 'extensions', `${at}.extensions`, refuse);
   if (jsonBytes(cluster.extensions) > maxExtensionBytes) {
     const message = `are more than ${maxExtensionBytes} bytes of JSON together: publish less, or a reference to it`;
     refuse('PROFILE_TOO_LARGE', `${at}.extensions`, message);
   }
-}
-
-/** Refuses more arguments or variables than any plugin needs. */
-export function checkCount(count: number, what: string, path: string, refuse: Refuse): void {
-  if (count > maxItems)
-    refuse('PROFILE_TOO_LARGE', path, `holds ${count} ${what}, and ${maxItems} may be there at most`);
-}
-
-/** Refuses an argument, or a variable as `name=value`, that no process can receive. */
-export function checkItem(item: string, path: string, refuse: Refuse): void {
-  const size = Buffer.byteLength(item) + 1;
-  if (size > maxItemBytes)
-    refuse('PROFILE_TOO_LARGE', path, `has ${size} bytes, over the ${maxItemBytes} that a process can be given`);
 }
 
 /** A value that contains itself, or is nested deeper than the stack, is larger than any limit. */

@@ -20,18 +20,6 @@ export function parseProviderFile(text: string, path: string): readonly Configur
     'providers' in parsed
       ? []
       : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message }));
-  const cutOff = isCutOff(text) ? [{ path: '', message: cutOffMessage }] : [];
-  if ('providers' in parsed && twice.length + cutOff.length === 0) return parsed.providers;
-  throw invalid([...twice, ...problems, ...cutOff]);
-}
-
-const cutOffMessage =
-  'does not end with a line break, as if it had been cut off: write it whole, and rename it into place';
-
-/**
- * A truncated YAML file, as a full disk leaves it, is still valid YAML, without some rules. It rarely ends with a line break.
- * Truncated JSON is invalid.
- */
-function isCutOff(text: string): boolean {
-  return text.trim() !== '' && !text.endsWith('\n') && !/^\s*[{[]/.test(text);
+  if ('providers' in parsed && twice.length === 0) return parsed.providers;
+  throw invalid([...twice, ...problems]);
 }

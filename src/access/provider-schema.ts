@@ -140,16 +140,11 @@ export function parseProviders(
   content: unknown,
 ): { readonly providers: readonly ConfiguredProvider[] } | { readonly problems: readonly SchemaProblem[] } {
   const parsed = providersSchema.safeParse(content);
-  const duplicates = duplicateNames(namesSchema.parse(content).providers.map(({ name }) => name));
-  if (!parsed.success) return { problems: [...schemaProblems(parsed.error, { known: fieldsAt }), ...duplicates] };
+  if (!parsed.success) return { problems: schemaProblems(parsed.error, { known: fieldsAt }) };
+  const duplicates = duplicateNames(parsed.data.providers.map(({ name }) => name));
   if (duplicates.length > 0) return { problems: duplicates };
   return { providers: parsed.data.providers.map(withDefaults) };
 }
-
-/** Reads the names even if the rest is invalid, so that a duplicate name is reported in the same run. */
-const namesSchema = z
-  .object({ providers: z.array(z.object({ name: z.string().optional() }).catch({})).catch([]) })
-  .catch({ providers: [] });
 
 /** Validates providers given in code. */
 export function configureProviders(providers: readonly Provider[]): readonly ConfiguredProvider[] {
@@ -179,10 +174,10 @@ function withDefaults({ execConfig, ...provider }: z.output<typeof providerSchem
 }
 
 /** A duplicate name: the second provider could never be used. */
-function duplicateNames(names: readonly (string | undefined)[]): readonly SchemaProblem[] {
+function duplicateNames(names: readonly string[]): readonly SchemaProblem[] {
   return names.flatMap((name, index) => {
     const first = names.indexOf(name);
-    if (!name || first === index) return [];
+    if (first === index) return [];
     const message = `"${name}" is already the name of providers[${first}]: name each access type once`;
     return [{ path: `providers[${index}].name`, keys: ['providers', index, 'name'], message }];
   });

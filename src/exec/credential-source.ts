@@ -1,7 +1,8 @@
 /** Where a connection gets its credential from: a plugin, or a kubeconfig that holds one. */
 import type { ClusterOfError } from '../errors/index.ts';
 import type { Warning } from '../observability/warning-limiter.ts';
-import type { Credential, ExecResponse } from './exec-credential.ts';
+import type { Credential } from './credential.ts';
+import type { ExecResponse } from './exec-credential.ts';
 import type { Rejections } from './rejections.ts';
 
 /** A problem with a credential that is used all the same. */

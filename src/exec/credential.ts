@@ -64,6 +64,9 @@ export interface KeyPair {
   readonly identity: string;
 }
 
+/** The most frequent reason for an answer that cannot be read. */
+export const logsElsewhere = ': stdout is for the answer alone, logs belong on stderr';
+
 /** Why an answer is no credential. */
 export class AnswerFault {
   readonly code: PluginErrorCode;
@@ -84,45 +87,19 @@ export interface AnswerStatus {
 
 /** The credential that an answer holds. Throws an `AnswerFault`. */
 export function readStatus(status: AnswerStatus): Credential {
-  const read = checkStatus(status);
-  if (read instanceof Credential) return read;
-  throw read[0];
-}
-
-/** The same, or everything that is wrong with it, the most important first. */
-export function checkStatus(status: AnswerStatus): Credential | readonly AnswerFault[] {
-  const faults: AnswerFault[] = [];
   const token = status.token || undefined;
-  const keyPair = orFault(() =>
-    readKeyPair(status.clientCertificateData || undefined, status.clientKeyData || undefined),
-  );
+  const keyPair = readKeyPair(status.clientCertificateData || undefined, status.clientKeyData || undefined);
   if (token === undefined && keyPair === undefined) {
-    faults.push(
-      new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key'),
-    );
+    throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key');
   }
   // A line break or the like can't stand in a header, and would kill a connection that others share.
   if (token !== undefined && headerValue(token) === undefined) {
-    faults.push(
-      new AnswerFault(
-        'ANSWER_FIELD_INVALID',
-        'answered with a token that cannot stand in a header: it holds a line break or another control character',
-      ),
+    throw new AnswerFault(
+      'ANSWER_FIELD_INVALID',
+      'answered with a token that cannot stand in a header: it holds a line break or another control character',
     );
   }
-  const expiresAt = orFault(() => readExpiry(status.expirationTimestamp));
-  const all = [keyPair, ...faults, expiresAt].filter((part) => part instanceof AnswerFault);
-  const isGood = !(keyPair instanceof AnswerFault) && !(expiresAt instanceof AnswerFault) && all.length === 0;
-  return isGood ? new Credential(token, keyPair, expiresAt) : all;
-}
-
-function orFault<T>(read: () => T): T | AnswerFault {
-  try {
-    return read();
-  } catch (fault) {
-    if (fault instanceof AnswerFault) return fault;
-    throw fault;
-  }
+  return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));
 }
 
 /** Checks that a key fits its certificate; both or none. Throws an `AnswerFault`. */

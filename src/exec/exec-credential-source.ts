@@ -8,8 +8,9 @@ import type { CachedCredential } from '../observability/metrics.ts';
 import { emit, type RunReason } from '../observability/telemetry.ts';
 import { backoffMs } from '../util/backoff.ts';
 import { Cooldown, LeakyBucket } from '../util/cooldown.ts';
+import type { Credential } from './credential.ts';
 import { type Asker, type CredentialSource, noWarnings, type SourceWarning } from './credential-source.ts';
-import type { Credential, ExecResponse } from './exec-credential.ts';
+import type { ExecResponse } from './exec-credential.ts';
 import { describeCredential, runPlugin } from './plugin.ts';
 import type { PluginCall, PluginOptions } from './plugin-call.ts';
 import type { Rejections } from './rejections.ts';
@@ -22,9 +23,6 @@ export interface SourceOptions extends PluginOptions {
 
 /** Refreshes after 401s that one credential may have at once; then it may have one a second, however many connections ask. */
 const mostAfterRejections = 10;
-
-/** Milliseconds. A credential that is valid for less may come once, but not twice in a row. */
-const minLifeMs = 1_000;
 
 /** The secrets of two credentials: a token and a key each. */
 const maxSecrets = 4;
@@ -44,8 +42,6 @@ export class ExecCredentialSource implements CredentialSource {
   #refreshAt = Number.POSITIVE_INFINITY;
   /** While this lasts, a credential is used although it has expired. */
   readonly #usedExpired = new Cooldown();
-  /** The last answer was valid for less than `minLifeMs`. */
-  #cameShort = false;
   #running: Promise<Credential> | undefined;
   #failure: PluginError | undefined;
   #failures = 0;
@@ -178,34 +174,27 @@ export class ExecCredentialSource implements CredentialSource {
     this.#clockWarning = undefined;
     this.#cooldown.clear();
     const { expiresAt } = credential;
-    const leftMs = expiresAt === undefined ? Number.POSITIVE_INFINITY : expiresAt - now;
-    const isShort = leftMs < minLifeMs;
-    // The plugin may have answered with the last moment of a credential in its own cache: its next answer is a good one.
-    if (leftMs < 0 || (isShort && this.#cameShort)) {
-      this.#useExpired(now, leftMs);
+    if (expiresAt !== undefined && expiresAt <= now) {
+      this.#useExpired(now, expiresAt);
     } else {
-      if (!isShort) this.#failures = 0;
+      this.#failures = 0;
       this.#usedExpired.clear();
       this.#refreshAt = refreshTime(now, expiresAt);
     }
-    this.#cameShort = isShort;
     this.#collectWarnings();
     this.#report(before, credential);
   }
 
   /** Most likely a clock is wrong: uses the credential, but does not run the plugin for every request. */
-  #useExpired(now: number, leftMs: number): void {
+  #useExpired(now: number, expiredAt: number): void {
     this.#failures += 1;
     const ms = backoffMs(this.#failures);
     this.#cooldown.set(now, ms);
     this.#usedExpired.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
-    const what =
-      leftMs < 0
-        ? `a credential that expired ${Math.round(-leftMs / 1000)} s ago; it is`
-        : 'two credentials in a row that were valid for less than a second; they are';
+    const what = `a credential that expired ${Math.round((now - expiredAt) / 1000)} s ago`;
     const message =
-      `${this.#call.origin}: plugin ${this.#call.exec.command} returned ${what} used all the same. ` +
+      `${this.#call.origin}: plugin ${this.#call.exec.command} returned ${what}; it is used all the same. ` +
       'Check the clocks of this machine and of the issuer.';
     this.#clockWarning = { kind: 'clock', message };
   }

@@ -8,9 +8,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { Json } from '../access/json.ts';
 import { kubernetesYaml } from '../access/yaml-text.ts';
-import { AnswerFault, Credential, checkStatus } from './credential.ts';
-
-export { AnswerFault, Credential, type KeyPair, maxAnswerBytes, readKeyPair } from './credential.ts';
+import { AnswerFault, type Credential, logsElsewhere, readStatus } from './credential.ts';
 
 /** Characters of an answer in YAML. It takes a thousand times as long to read as JSON, and nothing else happens in this process meanwhile. */
 const maxYamlLength = 128 * 1024;
@@ -77,49 +75,25 @@ const answerSchema = z.object({
     .nullish(),
 });
 
-/** The most frequent reason for an answer that cannot be read. */
-export const logsElsewhere = ': stdout is for the answer alone, logs belong on stderr';
-
 /** Reads a plugin's stdout. Everything is checked before anything is taken over. Throws an `AnswerFault`. */
 export function decodeExecCredential(stdout: string, acceptedVersions: readonly ApiVersion[]): Credential {
-  const { credential, faults } = checkAnswer(stdout, acceptedVersions);
-  if (credential) return credential;
-  throw faults[0];
-}
-
-/** The same, with everything that is wrong: what a client says first stands first. */
-export function checkAnswer(
-  stdout: string,
-  acceptedVersions: readonly ApiVersion[],
-): { readonly credential?: Credential; readonly faults: readonly AnswerFault[] } {
-  let printed: unknown;
-  try {
-    printed = parseAnswer(stdout);
-  } catch (fault) {
-    if (fault instanceof AnswerFault) return { faults: [fault] };
-    throw fault;
-  }
-  const answer = answerSchema.safeParse(printed);
-  if (!answer.success) return { faults: answer.error.issues.map(typeFault) };
+  const answer = answerSchema.safeParse(parseAnswer(stdout));
+  if (!answer.success) throw typeFault(answer.error.issues[0]?.path ?? []);
   const { apiVersion, kind, status } = answer.data;
-  const faults: AnswerFault[] = [];
   if (kind && kind !== 'ExecCredential') {
-    faults.push(new AnswerFault('ANSWER_UNPARSABLE', `answered with ${printableKind(kind)} instead of ExecCredential`));
+    throw new AnswerFault('ANSWER_UNPARSABLE', `answered with ${printableKind(kind)} instead of ExecCredential`);
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
     const wrong =
       `answered ${apiVersion ? `in ${printableVersion(apiVersion)}` : 'without apiVersion'}, and is configured for ` +
       `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`;
-    faults.push(new AnswerFault('ANSWER_WRONG_VERSION', wrong));
+    throw new AnswerFault('ANSWER_WRONG_VERSION', wrong);
   }
-  const credential = status
-    ? checkStatus(status)
-    : [new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered without status')];
-  if (!(credential instanceof Credential)) return { faults: [...faults, ...credential] };
-  return faults.length > 0 ? { faults } : { faults, credential };
+  if (!status) throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered without status');
+  return readStatus(status);
 }
 
-function typeFault({ path }: z.core.$ZodIssue): AnswerFault {
+function typeFault(path: readonly PropertyKey[]): AnswerFault {
   if (path.length > 0)
     return new AnswerFault('ANSWER_FIELD_INVALID', `answered with a field "${path.join('.')}" of the wrong type`);
   return new AnswerFault('ANSWER_UNPARSABLE', `printed something that is not an ExecCredential object${logsElsewhere}`);

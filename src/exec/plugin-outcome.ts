@@ -3,7 +3,7 @@ import { PluginError, type PluginErrorCode, type PluginFailure } from '../errors
 import { possibleSecrets } from '../redaction/known-secrets.ts';
 import { redact } from '../redaction/redact.ts';
 import { errnoOf } from '../util/errno.ts';
-import { AnswerFault, maxAnswerBytes } from './exec-credential.ts';
+import { AnswerFault, maxAnswerBytes } from './credential.ts';
 import type { Plugin } from './plugin-call.ts';
 import type { Ended } from './process.ts';
 

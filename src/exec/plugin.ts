@@ -7,13 +7,8 @@ import { type ClusterOfError, PluginError } from '../errors/index.ts';
 import { emit, type RunEnd, type RunReason, stateOf } from '../observability/telemetry.ts';
 import { passwordsOfAddresses, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { abortable } from '../util/abortable.ts';
-import {
-  type Credential,
-  decodeExecCredential,
-  type ExecResponse,
-  encodeExecCredential,
-  maxAnswerBytes,
-} from './exec-credential.ts';
+import { type Credential, maxAnswerBytes } from './credential.ts';
+import { decodeExecCredential, type ExecResponse, encodeExecCredential } from './exec-credential.ts';
 import { environmentOf, fieldsOf, inputProblem, lineOf, type PluginCall, type PluginOptions } from './plugin-call.ts';
 import { runExecutable } from './plugin-executable.ts';
 import { failure, readAnswer, shownStderr, toPluginError } from './plugin-outcome.ts';

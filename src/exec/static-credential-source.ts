@@ -8,8 +8,9 @@ import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { Cooldown } from '../util/cooldown.ts';
 import { errnoOf } from '../util/errno.ts';
+import { AnswerFault, Credential, readKeyPair } from './credential.ts';
 import { type Asker, type CredentialSource, noWarnings, type SourceWarning } from './credential-source.ts';
-import { AnswerFault, Credential, type ExecResponse, readKeyPair } from './exec-credential.ts';
+import type { ExecResponse } from './exec-credential.ts';
 import type { Rejections } from './rejections.ts';
 
 export interface StaticOptions {

@@ -1,5 +1,4 @@
 /** Finds and reads the files of a configuration, and the executables that it names, as a kubelet does when it starts. */
-import { createHash } from 'node:crypto';
 import { accessSync, constants, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
@@ -9,7 +8,7 @@ import { type ImageProvider, parseImageConfig } from './config.ts';
 export function readConfig(
   path: string,
   binDir: string,
-): { readonly providers: readonly ImageProvider[]; readonly folder: string; readonly hash: string } {
+): { readonly providers: readonly ImageProvider[]; readonly folder: string } {
   if (typeof binDir !== 'string' || binDir === '') {
     throw new ConfigurationError('OPTION_INVALID', 'options', [
       { path: 'binDir', message: 'must be the path of the folder of plugins' },
@@ -20,14 +19,10 @@ export function readConfig(
   const binStats = tryTo(() => statSync(folder));
   const noFolder = 'problem' in binStats ? binStats.problem : folderProblem(binStats.result);
   if (noFolder !== undefined) throw unreadable(`folder of plugins ${folder}`, [noFolder]);
-  const hash = createHash('sha256');
   const names = new Set<string>();
   const problems: ConfigurationError[] = [];
   const files = readFiles(path);
   const providers = files.flatMap(({ file, bytes }) => {
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64BE(BigInt(bytes.length));
-    hash.update(length).update(bytes);
     try {
       return parseImageConfig(bytes.toString('utf8'), file, names);
     } catch (error) {
@@ -47,7 +42,7 @@ export function readConfig(
     return message ? [{ path: `provider ${name}`, message: `${join(folder, name)} ${message}` }] : [];
   });
   if (missing.length > 0) throw new ConfigurationError('IMAGE_CONFIG_INVALID', `folder of plugins ${folder}`, missing);
-  return { providers, folder, hash: `sha256:${hash.digest('hex')}` };
+  return { providers, folder };
 }
 
 interface ConfigFile {

@@ -12,14 +12,7 @@ import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
 import { parseImageUrl } from './image-url.ts';
-
-/** The versions of the request and the response. */
-export const providerVersions = [
-  'credentialprovider.kubelet.k8s.io/v1',
-  'credentialprovider.kubelet.k8s.io/v1alpha1',
-  'credentialprovider.kubelet.k8s.io/v1beta1',
-] as const;
-export type ProviderVersion = (typeof providerVersions)[number];
+import { type ProviderVersion, providerVersions } from './protocol.ts';
 
 /** KEP-4412: the plugin gets a service account's token. */
 export interface TokenAttributes {

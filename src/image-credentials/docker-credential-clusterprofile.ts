@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { CredentialsError, type PluginError } from '../errors/index.ts';
+import { CredentialsError } from '../errors/index.ts';
 import { exitOnSignals } from '../exec/kill-at-exit.ts';
-import { registriesOf, serverUrlOf } from './docker-server-url.ts';
+import { registryOfServer, serverUrlOf } from './docker-server-url.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';
 
@@ -38,19 +38,17 @@ function open(): ImageCredentialProviders {
  * a plugin failed.
  */
 async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
-  let failed: PluginError | undefined;
-  const notAsked = new Set<string>();
-  for (const registry of registriesOf(serverUrl)) {
-    const { credentials, failures, skipped } = await providers.getRegistryCredentials(registry);
-    const [credential] = credentials;
-    if (credential) return credential;
-    failed ??= failures[0]?.error;
-    for (const { provider, reason } of skipped)
-      notAsked.add(`image credential provider ${provider} was not asked: ${reason}`);
-  }
+  const registry = registryOfServer(serverUrl);
+  if (registry === undefined) return undefined;
+  const { credentials, failures, skipped } = await providers.getRegistryCredentials(registry);
+  const [credential] = credentials;
+  if (credential) return credential;
   // Docker has no service account, so only a kubelet can use such a provider.
-  for (const line of notAsked) process.stderr.write(`${name}: ${line}\n`);
-  if (failed) throw failed;
+  for (const { provider, reason } of skipped) {
+    process.stderr.write(`${name}: image credential provider ${provider} was not asked: ${reason}\n`);
+  }
+  const [failure] = failures;
+  if (failure) throw failure.error;
   return undefined;
 }
 

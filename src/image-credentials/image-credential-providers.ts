@@ -119,10 +119,8 @@ export class ImageCredentialProviders {
     checkArgument(where, 'options', given, isObject, 'an object: { binDir }');
     const { binDir, ...options } = given;
     const settings = parseOptionsWith(optionsSchema, options);
-    const { providers, folder, hash } = readConfig(path, binDir);
-    const result = new ImageCredentialProviders(providers, folder, settings);
-    settings.metrics?.configured(hash);
-    return result;
+    const { providers, folder } = readConfig(path, binDir);
+    return new ImageCredentialProviders(providers, folder, settings);
   }
 
   /** From the kubelet's flags, as `parseArgs({ options: imageFlagOptions })` returns them. */

@@ -3,7 +3,7 @@
  * PluginError. This module must not know of caches.
  */
 
-import { maxAnswerBytes } from '../exec/exec-credential.ts';
+import { maxAnswerBytes } from '../exec/credential.ts';
 import { environmentOf, type Plugin, type PluginOptions } from '../exec/plugin-call.ts';
 import { runExecutable } from '../exec/plugin-executable.ts';
 import { readAnswer, shownStderr, toPluginError } from '../exec/plugin-outcome.ts';

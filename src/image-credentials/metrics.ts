@@ -1,4 +1,4 @@
-import type { Counter, Gauge, Histogram } from 'prom-client';
+import type { Counter, Histogram } from 'prom-client';
 import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
 
 /**
@@ -10,7 +10,6 @@ import { MetricFactory, type MetricsRegistry } from '../observability/metrics-re
 export class ImageCredentialMetrics {
   readonly #errors: Counter<'plugin_name'>;
   readonly #duration: Histogram<'plugin_name'>;
-  readonly #config: Gauge<'hash'>;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
   constructor(options: { readonly registry: MetricsRegistry }) {
@@ -26,22 +25,11 @@ export class ImageCredentialMetrics {
       [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       ['plugin_name'],
     );
-    this.#config = metrics.gauge(
-      'kubelet_credential_provider_config_info',
-      'The hash of the configuration that was read last.',
-      ['hash'],
-    );
   }
 
   /** @internal A plugin was executed. Whether its answer could be used does not count. */
   executed(plugin: string, seconds: number, succeeded: boolean): void {
     this.#duration.observe({ plugin_name: plugin }, seconds);
     if (!succeeded) this.#errors.inc({ plugin_name: plugin });
-  }
-
-  /** @internal A configuration was read. */
-  configured(hash: string): void {
-    this.#config.reset();
-    this.#config.set({ hash }, 1);
   }
 }

@@ -2,8 +2,15 @@
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
 import { isObject } from '../errors/check-argument.ts';
-import { AnswerFault, logsElsewhere } from '../exec/exec-credential.ts';
-import type { ProviderVersion } from './config.ts';
+import { AnswerFault, logsElsewhere } from '../exec/credential.ts';
+
+/** The versions of the request and the response. */
+export const providerVersions = [
+  'credentialprovider.kubelet.k8s.io/v1',
+  'credentialprovider.kubelet.k8s.io/v1alpha1',
+  'credentialprovider.kubelet.k8s.io/v1beta1',
+] as const;
+export type ProviderVersion = (typeof providerVersions)[number];
 
 /** What credentials are valid for: one image, its whole registry, or every image of the provider. */
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;

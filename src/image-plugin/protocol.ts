@@ -4,9 +4,14 @@ import { formatDuration } from '../access/duration.ts';
 import { nearest } from '../access/nearest.ts';
 import { ExecInfoError } from '../errors/index.ts';
 import { maxAnswerBytes } from '../exec/credential.ts';
-import { type ProviderVersion, providerVersions } from '../image-credentials/config.ts';
 import { keyProblem } from '../image-credentials/keyring.ts';
-import { type CacheKeyType, cacheKeyTypes, type Login } from '../image-credentials/protocol.ts';
+import {
+  type CacheKeyType,
+  cacheKeyTypes,
+  type Login,
+  type ProviderVersion,
+  providerVersions,
+} from '../image-credentials/protocol.ts';
 
 const requestSchema = z.looseObject({
   kind: z.literal('CredentialProviderRequest', { error: 'must be CredentialProviderRequest' }),

@@ -17,7 +17,7 @@ import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { checkArgument, isClass, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError, RequestError } from '../errors/index.ts';
-import type { Credential } from '../exec/exec-credential.ts';
+import type { Credential } from '../exec/credential.ts';
 import { abortable } from '../util/abortable.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';

@@ -2,7 +2,7 @@
 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { RequestError } from '../errors/index.ts';
-import type { Credential } from '../exec/exec-credential.ts';
+import type { Credential } from '../exec/credential.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 import { refusalMessage } from './request/request-messages.ts';
 import type { ClusterLog } from './transport/cluster-log.ts';

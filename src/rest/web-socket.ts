@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { RequestError } from '../errors/index.ts';
-import type { Credential } from '../exec/exec-credential.ts';
+import type { Credential } from '../exec/credential.ts';
 import { originRefusal, pathRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { Connection } from './transport/connection.ts';

@@ -2,23 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Json } from '../../src/access/json.ts';
 import { caData } from '../fixtures/ca.ts';
-import {
-  argsExtension,
-  envsExtension,
-  execExtension,
-  refused,
-  resolveCluster,
-  server,
-  withExtension,
-} from '../fixtures/resolving.ts';
-
-const append = {
-  profileSourcedCLIArgsPolicy: 'Append',
-  profileSourcedEnvVarsPolicy: 'Replace',
-  allowedEnvVars: ['*'],
-} as const;
-const variables = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`V_${index}`, '']));
+import { execExtension, refused, resolveCluster, server, withExtension } from '../fixtures/resolving.ts';
 
 describe('a profile may say', () => {
   test('256 KiB in all extensions of a cluster together, those that are ignored too', () => {
@@ -46,26 +30,6 @@ describe('a profile may say', () => {
     }
   });
 
-  test('1,000 arguments and 1,000 variables', () => {
-    const at = '.extensions[0].extension';
-    assert.equal(
-      resolveCluster(withExtension(argsExtension, new Array(1_000).fill('')), append).exec.args.length,
-      1_000,
-    );
-    assert.equal(resolveCluster(withExtension(envsExtension, variables(1_000)), append).exec.env.length, 1_000);
-    const error = refused(withExtension(argsExtension, new Array(1_001).fill('')), 'PROFILE_TOO_LARGE', at, append);
-    assert.match(error.message, /holds 1001 arguments, and 1000 may be there at most/);
-    refused(withExtension(envsExtension, variables(1_001)), 'PROFILE_TOO_LARGE', at, append);
-  });
-
-  test('what one string of a process can hold in an argument, or in a variable with its name: 128 KiB with the NUL', () => {
-    const at = '.extensions[0].extension';
-    assert.ok(resolveCluster(withExtension(argsExtension, ['x'.repeat(131_071)]), append));
-    refused(withExtension(argsExtension, ['x'.repeat(131_072)]), 'PROFILE_TOO_LARGE', `${at}[0]`, append);
-    assert.ok(resolveCluster(withExtension(envsExtension, { AB: 'x'.repeat(131_068) }), append));
-    refused(withExtension(envsExtension, { AB: 'x'.repeat(131_069) }), 'PROFILE_TOO_LARGE', `${at}["AB"]`, append);
-  });
-
   test('a URL of 4 KiB and a host name of 253 bytes', () => {
     const path = 'p'.repeat(4_096);
     refused({ server: `${server}/${path}` }, 'PROFILE_TOO_LARGE', '.server');
@@ -83,12 +47,6 @@ describe('a profile may say', () => {
     const cluster = { server, 'certificate-authority-data': bundle(501) };
     const error = refused(cluster, 'CA_INVALID', '.certificate-authority-data');
     assert.match(error.message, /holds more than 500 certificates: keep those that sign the server's own, 500 at most/);
-  });
-
-  test('1,000 extensions', () => {
-    const extensions = Array.from({ length: 1_000 }, (_, index) => ({ name: `n-${index}` }));
-    assert.ok(resolveCluster({ server, extensions }));
-    refused({ server, extensions: [...extensions, { name: 'one more' }] }, 'PROFILE_TOO_LARGE', '.extensions');
   });
 
   test('100 things that are not applied, one by one; the rest are counted', () => {

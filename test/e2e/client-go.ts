@@ -4,12 +4,8 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { ConfigurationError } from '../../src/errors/index.ts';
-import {
-  AnswerFault,
-  type Credential,
-  decodeExecCredential,
-  encodeExecCredential,
-} from '../../src/exec/exec-credential.ts';
+import { AnswerFault, type Credential } from '../../src/exec/credential.ts';
+import { decodeExecCredential, encodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
 import { askGo, tally } from './differential.ts';
 import { type Case, cases } from './exec-cases.ts';

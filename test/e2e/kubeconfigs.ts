@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import { ConfigurationError } from '../../src/errors/index.ts';
-import type { Credential } from '../../src/exec/exec-credential.ts';
+import type { Credential } from '../../src/exec/credential.ts';
 import { readDefault } from '../../src/rest/from-default.ts';
 import type { RestConfigParts } from '../../src/rest/rest-config-parts.ts';
 import { askGo, tally } from './differential.ts';

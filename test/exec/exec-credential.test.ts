@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { PluginErrorCode } from '../../src/errors/index.ts';
-import {
-  AnswerFault,
-  type Credential,
-  decodeExecCredential,
-  encodeExecCredential,
-  toExecCluster,
-} from '../../src/exec/exec-credential.ts';
+import { AnswerFault, type Credential } from '../../src/exec/credential.ts';
+import { decodeExecCredential, encodeExecCredential, toExecCluster } from '../../src/exec/exec-credential.ts';
 import { parseRfc3339 } from '../../src/exec/rfc3339.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 

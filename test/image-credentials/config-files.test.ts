@@ -1,16 +1,10 @@
 // The files of a configuration and the executables that it names: A and B of the kubelet's behaviour.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { execa } from 'execa';
-import { Registry } from 'prom-client';
-import {
-  ConfigurationError,
-  ImageCredentialMetrics,
-  ImageCredentialProviders,
-} from '../../src/image-credentials/index.ts';
+import { ConfigurationError, ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import { v1 } from '../fixtures/image-plugins.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
@@ -85,24 +79,6 @@ describe('files and executables', () => {
     assert.deepEqual(ImageCredentialProviders.fromFlags(values).providerNames, ['p']);
     const alone = () => ImageCredentialProviders.fromFlags({ 'image-credential-provider-config': path });
     assert.throws(alone, /--image-credential-provider-bin-dir: is missing: the two flags go together/);
-  });
-
-  test('A.12, I.74: the hash of the configuration is in the metrics, the latest only', async (t) => {
-    const { folder, binDir } = await setUp(t);
-    const registry = new Registry();
-    const metrics = new ImageCredentialMetrics({ registry });
-    const path = join(folder, 'config.json');
-    for (const name of ['p', 'q']) {
-      await writeFile(path, file(name));
-      ImageCredentialProviders.fromConfigFile(path, { binDir, metrics });
-    }
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64BE(BigInt(Buffer.byteLength(file('q'))));
-    const hash = createHash('sha256').update(length).update(file('q')).digest('hex');
-    const lines = (await registry.metrics())
-      .split('\n')
-      .filter((line) => line.startsWith('kubelet_credential_provider_config_info'));
-    assert.deepEqual(lines, [`kubelet_credential_provider_config_info{hash="sha256:${hash}"} 1`]);
   });
 
   test('options are validated, with a suggestion', async (t) => {

@@ -1,49 +1,39 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageError } from '../../src/errors/index.ts';
-import { registriesOf, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
+import { registryOfServer, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
 
 describe('a server URL of Docker', () => {
-  for (const [serverUrl, ...expected] of [
-    ['r.io', 'r.io', 'r.io:443'],
-    ['r.io:443', 'r.io:443', 'r.io'],
+  for (const [serverUrl, expected] of [
+    ['r.io', 'r.io'],
+    ['r.io:443', 'r.io:443'],
     ['r.io:5000', 'r.io:5000'],
-    ['r.io:80', 'r.io:80'],
-    ['https://r.io', 'r.io', 'r.io:443'],
-    ['https://r.io/', 'r.io', 'r.io:443'],
-    ['HTTPS://r.io/v2/', 'r.io', 'r.io:443'],
-    ['https://r.io:443/v1/', 'r.io:443', 'r.io'],
+    ['https://r.io/', 'r.io'],
+    ['HTTPS://R.io/v2/', 'r.io'],
+    ['https://r.io:443/v1/', 'r.io'],
     ['https://r.io:80', 'r.io:80'],
-    ['http://r.io', 'r.io', 'r.io:80'],
-    ['http://r.io:80', 'r.io:80', 'r.io'],
+    ['http://r.io:80', 'r.io'],
     ['http://r.io:443', 'r.io:443'],
-    ['https://R.io', 'R.io', 'R.io:443', 'r.io', 'r.io:443'],
-    ['R.io:5000', 'R.io:5000', 'r.io:5000'],
-    ['[::1]:5000', '[::1]:5000'],
-    ['[FD00::A]', '[FD00::A]', '[FD00::A]:443', '[fd00::a]', '[fd00::a]:443'],
-    ['localhost', 'localhost', 'localhost:443'],
-    ['r.io/team/app', 'r.io/team/app', 'r.io:443/team/app'],
-    ['r.io/v2/app', 'r.io/v2/app', 'r.io:443/v2/app'],
-    ['r.io/v2', 'r.io/v2', 'r.io:443/v2'],
-    ['r.io/v2/', 'r.io', 'r.io:443'],
-    ['https://r.io/v2/team', 'r.io/team', 'r.io:443/team'],
+    ['[FD00::443]', '[fd00::443]'],
+    ['https://[::1]:443', '[::1]'],
+    ['r.io/team/app', 'r.io/team/app'],
+    ['r.io/v2/app', 'r.io/v2/app'],
+    ['r.io/v2', 'r.io/v2'],
+    ['r.io/v2/', 'r.io'],
+    ['https://r.io/v2/team', 'r.io/team'],
     ['https://index.docker.io/v1/', 'docker.io'],
     ['https://index.docker.io/v1', 'docker.io'],
     ['index.docker.io', 'docker.io'],
-    ['docker.io', 'docker.io'],
     ['https://registry-1.docker.io/v2/', 'docker.io'],
-    ['REGISTRY-1.docker.io:443', 'docker.io'],
+    ['https://REGISTRY-1.docker.io:443', 'docker.io'],
     ['index.docker.io/library/nginx', 'docker.io/library/nginx'],
-    ['https://docker.io/team/app', 'docker.io/team/app'],
     ['https://registry-1.docker.io/v2/team', 'docker.io/team'],
     ['docker.io:5000', 'docker.io:5000'],
-    ['https://docker.io.evil.com', 'docker.io.evil.com', 'docker.io.evil.com:443'],
+    ['https://docker.io.evil.com', 'docker.io.evil.com'],
     // Docker's own tokens.
-    ['https://index.docker.io/v1/access-token'],
-    ['https://index.docker.io/v1/refresh-token'],
+    ['https://index.docker.io/v1/access-token', undefined],
   ] as const) {
-    test(`${serverUrl} means ${expected.join(', ') || 'no registry'}`, () =>
-      assert.deepEqual(registriesOf(serverUrl), expected));
+    test(`${serverUrl} means ${expected ?? 'no registry'}`, () => assert.equal(registryOfServer(serverUrl), expected));
   }
 
   for (const serverUrl of [
@@ -64,7 +54,7 @@ describe('a server URL of Docker', () => {
   ]) {
     test(`${JSON.stringify(serverUrl)} is refused as it was given, but for a user`, () =>
       assert.throws(
-        () => registriesOf(serverUrl),
+        () => registryOfServer(serverUrl),
         (error: unknown) =>
           error instanceof ImageError &&
           error.message.includes(`"${serverUrl.replace('\n', '\\u000a').replace(/\/\/.*@/, '//[redacted]@')}"`),

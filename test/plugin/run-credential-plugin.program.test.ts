@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
-import { AnswerFault, decodeExecCredential } from '../../src/exec/exec-credential.ts';
+import { AnswerFault } from '../../src/exec/credential.ts';
+import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';

@@ -144,28 +144,6 @@ describe('a watched provider file', { concurrency: true }, () => {
     await list(config);
   });
 
-  test('that was cut off, and is valid all the same, is reported and not taken', async (t) => {
-    const { path, plugin, providers, otherProfile, next, warned } = await startWatched(t);
-    const yaml = [
-      'providers:',
-      '- name: other',
-      `  execConfig: { apiVersion: ${apiVersion}, command: ${plugin.command} }`,
-      '  allowedServers: [https://nowhere.example.dev]',
-      '',
-    ].join('\n');
-    const warning = warned();
-    await writeFile(path, yaml.slice(0, yaml.indexOf('\n  allowedServers')));
-    assert.match(
-      await warning,
-      /does not end with a line break, as if it had been cut off: .*; the previous providers/,
-    );
-    assert.deepEqual(providers.accessTypes, ['fake', 'other']);
-    const change = next();
-    await writeFile(path, yaml);
-    assert.deepEqual(await change, { added: [], changed: ['other'], removed: ['fake'] });
-    assert.throws(() => providers.getConfig(otherProfile), { code: 'SERVER_NOT_ALLOWED' });
-  });
-
   test('may stand beside flags: a type that both configure is reported', async (t) => {
     const { path, provider } = await startWatched(t);
     const args = ['--clusterprofile-access-provider=flag=/bin/true', `--clusterprofile-provider-file=${path}`];

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { ResolvedExec } from '../../access/resolve.ts';
-import type { Credential } from '../../exec/exec-credential.ts';
+import type { Credential } from '../../exec/credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import type { Connections } from '../../rest/transport/connections.ts';

@@ -1,20 +1,14 @@
-/**
- * Diagnoses the output of a plugin: what a client accepts, every reason why it would refuse the answer, and advice. The diagnosis
- * does not contain the credential. Pure.
- */
-import type { ApiVersion } from '../../access/api-versions.ts';
-import { type Credential, checkAnswer } from '../../exec/exec-credential.ts';
+/** What an answer that a client accepts holds, and what should be corrected all the same. It does not contain the credential. Pure. */
+import type { Credential } from '../../exec/credential.ts';
 import { expiryOfJwt } from '../../exec/jwt.ts';
 import type { Ended } from '../../exec/process.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
 
 /** `-o json` has the same names. */
 export interface Diagnosis {
-  /** Reasons why a client refuses the answer. */
-  readonly errors: readonly string[];
   /** Problems that a client accepts, but that should be corrected. */
   readonly warnings: readonly string[];
-  readonly credential?: CredentialFacts;
+  readonly credential: CredentialFacts;
 }
 
 export interface CredentialFacts {
@@ -35,21 +29,20 @@ const longRun = 5_000;
 
 /** `now` is in milliseconds since 1970. */
 export function diagnose(
-  { stdout, stderr }: Ended,
-  { acceptedVersions, durationMs, now }: { acceptedVersions: readonly ApiVersion[]; durationMs: number; now: number },
+  credential: Credential,
+  { stderr }: Pick<Ended, 'stderr'>,
+  { durationMs, now }: { readonly durationMs: number; readonly now: number },
 ): Diagnosis {
-  const { credential, faults } = checkAnswer(stdout, acceptedVersions);
   const warnings = [
-    ...(credential ? adviceFor(credential, now) : []),
-    ...(credential?.secrets.some((secret) => stderr.includes(secret))
+    ...adviceFor(credential, now),
+    ...(credential.secrets.some((secret) => stderr.includes(secret))
       ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
       : []),
     ...(durationMs > longRun
       ? [`it took ${(durationMs / 1_000).toFixed(1)} s, and requests wait for it: keep what takes long`]
       : []),
   ];
-  const errors = faults.map(({ reason }) => reason);
-  return { errors, warnings, ...(credential ? { credential: factsOf(credential, now) } : {}) };
+  return { warnings, credential: factsOf(credential, now) };
 }
 
 function factsOf(credential: Credential, now: number): CredentialFacts {

@@ -1,7 +1,7 @@
 /** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
 import { apiVersions } from '../../access/api-versions.ts';
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
-import type { Credential } from '../../exec/exec-credential.ts';
+import type { Credential } from '../../exec/credential.ts';
 import { runPlugin } from '../../exec/plugin.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from '../../plugin/exec-info.ts';

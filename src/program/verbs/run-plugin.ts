@@ -24,7 +24,7 @@ import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
 import type { Call } from '../verb.ts';
 
 /** The report on a run; `-o json` has the same names. */
-interface Report extends Diagnosis {
+interface Report extends Partial<Diagnosis> {
   readonly command: string;
   /** The file that was run. */
   readonly path?: string;
@@ -37,8 +37,11 @@ interface Report extends Diagnosis {
   readonly stderrBytes?: number;
   /** The end of it, without what looks like a secret. */
   readonly stderr?: string;
-  /** Of the first error, where a client has one for it. */
+  /** Of the error. */
   readonly code?: string;
+  /** Why a client has no credential; empty if it has one. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 export async function run(call: Call): Promise<ExitCode> {
@@ -49,7 +52,7 @@ export async function run(call: Call): Promise<ExitCode> {
 }
 
 async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> {
-  const { exec, acceptedVersions, cluster } = pluginCall;
+  const { exec, cluster } = pluginCall;
   const executable = await findExecutable(exec.command, process.env.PATH ?? '');
   const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
   let ended: Ended | undefined;
@@ -74,9 +77,9 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
     return undefined;
   });
   const durationMs = Math.round(performance.now() - began);
-  const judged = judge(ended, failure, { acceptedVersions, durationMs, now: Date.now() });
+  const diagnosis = credential && ended && diagnose(credential, ended, { durationMs, now: Date.now() });
   const warnings = [
-    ...judged.warnings,
+    ...(diagnosis?.warnings ?? []),
     ...(unsafe === undefined ? [] : [`its file can be replaced by another user: ${unsafe}`]),
   ];
   const secrets = [
@@ -95,27 +98,10 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
     ...(ended?.signal === undefined ? {} : { signal: ended.signal }),
     ...(ended ? { stdoutBytes: Buffer.byteLength(ended.stdout), stderrBytes: ended.stderrBytes } : {}),
     ...(stderr ? { stderr } : {}),
-    ...judged,
-    warnings,
-  };
-}
-
-/** Diagnoses the answer only if a client would read it: not after a failure, a signal or a time-out. */
-function judge(
-  ended: Ended | undefined,
-  failure: PluginError | undefined,
-  circumstances: Parameters<typeof diagnose>[1],
-): Pick<Report, 'code'> & Diagnosis {
-  const isAnswer = failure === undefined || failure.code.startsWith('ANSWER_');
-  const code = failure === undefined ? {} : { code: failure.code };
-  if (!ended || !isAnswer || ended.tooLarge) return { ...code, errors: failure ? [failure.reason] : [], warnings: [] };
-  const diagnosis = diagnose(ended, circumstances);
-  const [first, ...others] = diagnosis.errors;
-  // The client's message for the first error contains advice.
-  return {
     ...diagnosis,
-    ...code,
-    errors: failure ? [failure.reason, ...others] : first === undefined ? [] : [first, ...others],
+    ...(failure === undefined ? {} : { code: failure.code }),
+    errors: failure === undefined ? [] : [failure.reason],
+    warnings,
   };
 }
 
@@ -134,10 +120,7 @@ function textOf({ terminal }: Call, report: Report): string {
   const facts = lines.flatMap(([title, value]) => (value === undefined ? [] : [`${title.padEnd(12)}${value}\n`]));
   const said = stderr ? stderr.split('\n').map((line) => `${'stderr'.padEnd(12)}${line}\n`) : [];
   const verdict = [
-    ...errors.map((error, index) => {
-      const label = index === 0 && code !== undefined ? `error [${code}]:` : 'error:';
-      return `${terminal.paint('red', label)} the plugin ${error}\n`;
-    }),
+    ...errors.map((error) => `${terminal.paint('red', `error [${code}]:`)} the plugin ${error}\n`),
     ...warnings.map((warning) => `${terminal.paint('yellow', 'warning:')} ${warning}\n`),
     ...(errors.length === 0 ? [`${terminal.paint('green', 'ok:')} a client takes the answer\n`] : []),
   ];

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
-import type { Credential } from '../../exec/exec-credential.ts';
+import type { Credential } from '../../exec/credential.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { hasHeader, withHeaders } from '../transport/headers.ts';
 import { Attempt } from './attempt.ts';

@@ -1,6 +1,6 @@
 /** What the log says of a request. */
 import type { Dispatcher } from 'undici';
-import type { Credential, KeyPair } from '../../exec/exec-credential.ts';
+import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
 
 /** Method and path, without the query. */

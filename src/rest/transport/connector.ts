@@ -2,7 +2,7 @@ import { isIP, isIPv6, Socket } from 'node:net';
 import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import type { KeyPair } from '../../exec/exec-credential.ts';
+import type { KeyPair } from '../../exec/credential.ts';
 import { markConnecting } from './connection-errors.ts';
 import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';

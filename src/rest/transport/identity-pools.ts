@@ -1,6 +1,6 @@
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
-import type { KeyPair } from '../../exec/exec-credential.ts';
+import type { KeyPair } from '../../exec/credential.ts';
 import { emit, type PoolChanged } from '../../observability/telemetry.ts';
 import { printable } from '../../util/printable.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';

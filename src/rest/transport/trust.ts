@@ -1,6 +1,6 @@
 /** Which authorities TLS connections trust, and which client certificate they show. */
 import tls, { createSecureContext, type SecureContext } from 'node:tls';
-import type { KeyPair } from '../../exec/exec-credential.ts';
+import type { KeyPair } from '../../exec/credential.ts';
 
 /**
  * For connections to a cluster: its own authority where it names one, else every public root. Whatever is trusted is trusted as
