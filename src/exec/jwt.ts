@@ -1,13 +1,31 @@
-/** When a JWT expires, in milliseconds since 1970; `undefined` if it is no JWT or has no `exp`. Verifies nothing. */
-export function expiryOfJwt(token: string): number | undefined {
+/** What a JWT says of itself. Nothing of it is verified. */
+export interface JwtClaims {
+  readonly iss?: unknown;
+  readonly sub?: unknown;
+  readonly aud?: unknown;
+  readonly exp?: unknown;
+  readonly nbf?: unknown;
+}
+
+/** `undefined` if it is no JWT. Verifies nothing. */
+export function claimsOfJwt(token: string): JwtClaims | undefined {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? [];
   if (payload === undefined) return undefined;
   try {
-    const { exp }: { readonly exp?: unknown } = Object(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
-    return typeof exp === 'number' ? timeOf(exp * 1_000) : undefined;
+    return Object(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
   } catch {
     return undefined;
   }
+}
+
+/** When a JWT expires, in milliseconds since 1970; `undefined` if it is no JWT or has no `exp`. Verifies nothing. */
+export function expiryOfJwt(token: string): number | undefined {
+  return timeOfClaim(claimsOfJwt(token)?.exp);
+}
+
+/** Of `exp` or `nbf`, in milliseconds since 1970. */
+export function timeOfClaim(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' ? timeOf(seconds * 1_000) : undefined;
 }
 
 /** `undefined` if RFC 3339 cannot express it, for example milliseconds that were given as seconds. */

@@ -15,6 +15,7 @@ export interface Answer {
   readonly statusCode: number;
   /** An API server does not serve this resource, or has no such object. A 404 of any other server does not count. */
   readonly isNotFound: boolean;
+  readonly text: string;
   /** `undefined` if it is not JSON: then the server is not an API server. */
   readonly body: unknown;
   /** Of a `Status`. */
@@ -61,7 +62,7 @@ export class ClusterClient {
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
     const isNotFound = response.status === 404 && (code === 404 || text.trim() === '404 page not found');
     const mayPass = passingStatuses.has(response.status) && !response.headers.has('retry-after');
-    return { statusCode: response.status, isNotFound, body, message, mayPass };
+    return { statusCode: response.status, isNotFound, text, body, message, mayPass };
   }
 
   /** For the reflector. */

@@ -21,6 +21,10 @@ export const exitCodes = {
   identity: 16,
   /** The server answers, but not like an API server. */
   version: 17,
+  /** The API server says that it is not ready. */
+  ready: 18,
+  /** `check --can-i`: the identity lacks a right. */
+  permissions: 19,
   /** A command that was run for several clusters. */
   command: 20,
   /** Ctrl-C, by the shells' convention: 128 and the number of the signal. */

@@ -40,7 +40,7 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'find out what stands between the controller and its clusters',
     description:
-      'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity and version. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
+      'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity, version, whether the API server is ready, and permissions. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
     options: [
       ...profileOptions,
       ...providerOptions,
@@ -50,6 +50,12 @@ export const verbs: readonly Verb[] = [
         completes: 'nothing',
       },
       { flags: '--parallel <number>', about: 'clusters that are checked at once (default: 10)', completes: 'nothing' },
+      {
+        flags: '--can-i <right>',
+        about: "fail where the identity may not: 'list pods -n shop', 'get deployments.apps/web'; may be repeated",
+        multiple: true,
+        completes: 'nothing',
+      },
       { flags: '-q, --quiet', about: 'print the clusters that fail, and the summary' },
       ...outputOptions('json', 'yaml'),
     ],
@@ -60,6 +66,10 @@ export const verbs: readonly Verb[] = [
         args: 'check -A --from-pod-args fleet-system/deployment/fleet',
       },
       { what: 'one of them', args: 'check fleet/spoke-1 --clusterprofile-provider-file providers.yaml' },
+      {
+        what: 'whether the controller has its rights everywhere',
+        args: `check -A --can-i 'list namespaces' --can-i 'create deployments.apps -n shop' --clusterprofile-provider-file providers.yaml`,
+      },
       { what: 'what fails, for a script', args: 'check -A -q --clusterprofile-provider-file providers.yaml' },
     ],
     load: () => import('./verbs/check.ts'),

@@ -18,17 +18,10 @@ import { printable } from '../../util/printable.ts';
 import { type Answer, adviceOn, ClusterClient } from '../cluster-client.ts';
 import { formatDuration } from '../format-duration.ts';
 import type { Profile } from '../profiles.ts';
+import { checkPermissions, type Right } from './permissions.ts';
+import { describeRefusedToken } from './refused-token.ts';
+import { refuseUnavailable, StageFailure } from './stage-failure.ts';
 import type { Found } from './stages.ts';
-
-/** Why a stage failed, if no error of the library explains it. */
-export class StageFailure extends Error {
-  readonly hint: string | undefined;
-
-  constructor(message: string, hint?: string) {
-    super(message);
-    this.hint = hint;
-  }
-}
 
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;
@@ -125,9 +118,10 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
+      const token = describeRefusedToken(this.#credential?.authorization, Date.now());
       throw new StageFailure(
-        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})`,
-        'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
+        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${token.facts}`,
+        token.advice,
       );
     }
     refuseUnavailable(answer);
@@ -172,6 +166,32 @@ export class ClusterProbe {
     return { message: printable(version, maxBytes), warnings, value: undefined };
   }
 
+  /** Asks the API server for its own checks. */
+  async ready(): Promise<Found<void>> {
+    const answer = await this.#client.request('/readyz?verbose', { signal: this.#signal });
+    const { statusCode, text } = answer;
+    const checks = [...text.matchAll(/^\[-\].*$/gm)].map(([line]) => line.replace(/: reason withheld$/, ''));
+    if (checks.length > 0 || (statusCode >= 500 && answer.message === undefined)) {
+      const which = checks.length > 0 ? `: ${this.#dispatcher.shown(checks.join(', '), maxBytes)}` : '';
+      const hint = adviceOn(statusCode) ?? 'see the log of the API server';
+      return {
+        message: `the API server is not ready (status ${statusCode})${which}`,
+        failed: { hint },
+        value: undefined,
+      };
+    }
+    refuseUnavailable(answer);
+    if (statusCode === 200) return { message: 'the API server says that it is ready', value: undefined };
+    if (statusCode === 403 || statusCode === 404) {
+      return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true, value: undefined };
+    }
+    throw notAnApiServer(statusCode);
+  }
+
+  async permissions(rights: readonly Right[]): Promise<Found<void>> {
+    return checkPermissions(this.#client, rights, this.#signal);
+  }
+
   async close(): Promise<void> {
     await this.#dispatcher.close();
   }
@@ -189,13 +209,6 @@ export class ClusterProbe {
       throw this.#dispatcher.toOwnError(error);
     }
   }
-}
-
-/** An API server that cannot answer now says why. */
-function refuseUnavailable({ statusCode, message }: Answer): void {
-  if (statusCode !== 429 && (statusCode < 500 || message === undefined)) return;
-  const said = message === undefined ? '' : `: ${message}`;
-  throw new StageFailure(`the cluster answers with status ${statusCode}${said}`, adviceOn(statusCode));
 }
 
 function notAnApiServer(statusCode: number): StageFailure {

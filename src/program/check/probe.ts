@@ -13,12 +13,16 @@ import { isOfProvider } from '../format-error.ts';
 import type { Profile } from '../profiles.ts';
 import type { CallProviders } from '../providers.ts';
 import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
-import { ClusterProbe, StageFailure } from './cluster-probe.ts';
+import { ClusterProbe } from './cluster-probe.ts';
+import type { Right } from './permissions.ts';
+import { StageFailure } from './stage-failure.ts';
 import type { ClusterReport, Found, Stage, StageName } from './stages.ts';
 
 export interface ProbeOptions {
   /** Milliseconds for one cluster. */
   readonly timeoutMs: number;
+  /** What the identity has to be allowed. */
+  readonly rights: readonly Right[];
   readonly signal: AbortSignal;
   /** Called when a stage begins. */
   readonly onStage: (profile: string, stage: StageName) => void;
@@ -41,7 +45,7 @@ export class Prober {
   }
 
   /** Never rejects. */
-  async check(profile: Profile, { timeoutMs, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
+  async check(profile: Profile, { timeoutMs, rights, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
     const name = profileName(profile);
     const stages: Stage[] = [];
     const deadline = AbortSignal.timeout(timeoutMs);
@@ -51,9 +55,9 @@ export class Prober {
       const begin = performance.now();
       const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
       try {
-        const { message, warnings = [], skipped, value } = await work();
-        const result = skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
-        stages.push({ stage, result, milliseconds: took(), message, warnings });
+        const { message, warnings = [], skipped, failed, value } = await work();
+        const result = failed ? 'failed' : skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
+        stages.push({ stage, result, milliseconds: took(), message, ...failed, warnings });
         return value;
       } catch (error) {
         const late = deadline.aborted && !signal.aborted;
@@ -65,7 +69,7 @@ export class Prober {
       }
     };
     try {
-      await this.#pass(profile, name, either, pass);
+      await this.#pass(profile, { name, rights, signal: either }, pass);
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     }
@@ -78,7 +82,11 @@ export class Prober {
     await this.#connections.close();
   }
 
-  async #pass(profile: Profile, name: string, signal: AbortSignal, pass: Pass): Promise<void> {
+  async #pass(
+    profile: Profile,
+    { name, rights, signal }: Pick<ProbeOptions, 'rights' | 'signal'> & { readonly name: string },
+    pass: Pass,
+  ): Promise<void> {
     const { providers } = this.#providers;
     let refusal: ProfileError | undefined;
     const access = await pass('profile', () => {
@@ -102,6 +110,8 @@ export class Prober {
       const identity = await pass('authentication', () => probe.authentication());
       await pass('identity', () => probe.identity(identity));
       await pass('version', () => probe.version(profile));
+      await pass('ready', () => probe.ready());
+      await pass('permissions', () => probe.permissions(rights));
     } finally {
       await probe.close();
     }
@@ -126,12 +136,16 @@ type Pass = <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>) => P
 /** A stage failed, so the next ones are skipped. */
 class Stopped extends Error {}
 
-function describeProfile(profile: Profile): { readonly message: string; readonly warnings: readonly string[] } {
+function describeProfile(profile: Profile): Omit<Found<void>, 'value'> {
   const { ready, message, reason } = controlPlaneReadiness({ metadata: emptyMetadata, ...profile, ...kind });
-  if (ready === 'yes' && reason === 'NOT_REPORTED') return { message: 'its health is not reported', warnings: [] };
-  return ready === 'yes'
-    ? { message: 'its control plane is reported as healthy', warnings: [] }
-    : { message: 'its control plane is not reported as healthy', warnings: [printable(message, maxBytes)] };
+  if (ready === 'yes') {
+    const isReported = reason !== 'NOT_REPORTED';
+    return { message: isReported ? 'its control plane is reported as healthy' : 'its health is not reported' };
+  }
+  return {
+    message: printable(`a fleet keeps it in NotReady: ${message}`, maxBytes),
+    failed: { code: reason, hint: 'see what the cluster manager finds wrong; the next stages say what is' },
+  };
 }
 const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
 const emptyMetadata = { name: '', uid: '', resourceVersion: '' };

@@ -11,6 +11,8 @@ export const stageNames = [
   'authentication',
   'identity',
   'version',
+  'ready',
+  'permissions',
 ] as const;
 export type StageName = (typeof stageNames)[number];
 
@@ -37,6 +39,8 @@ export interface Found<T> {
   readonly warnings?: readonly string[];
   /** There was nothing to check. */
   readonly skipped?: true;
+  /** The stage failed, and the next ones are checked all the same. */
+  readonly failed?: { readonly code?: string; readonly hint: string };
   readonly value: T;
 }
 

@@ -1,4 +1,5 @@
 /** `check [NAME...]`: follows the path of a request to each cluster, and reports where it fails. */
+import { parseRight } from '../check/permissions.ts';
 import { Prober } from '../check/probe.ts';
 import { Progress } from '../check/progress.ts';
 import { formatReport, formatSummary } from '../check/report.ts';
@@ -18,6 +19,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal, signal } = call;
   const timeoutMs = durationOf('--timeout', options.text('timeout') ?? defaultTimeout);
   const atOnce = numberOf('--parallel', options.text('parallel') ?? defaultParallel);
+  const rights = options.texts('can-i').map(parseRight);
   const providers = await requiredProvidersOf(call);
   const profiles = await profilesOf(call);
   const asData = options.text('output') !== undefined;
@@ -33,7 +35,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const onStage = progress.at.bind(progress);
   try {
     const results = sideBySide(profiles, atOnce, signal, (profile) =>
-      prober.check(profile, { timeoutMs, signal, onStage }),
+      prober.check(profile, { timeoutMs, rights, signal, onStage }),
     );
     for await (const report of results) {
       // A check that was interrupted says nothing about the cluster.

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
@@ -67,12 +68,19 @@ async function startSpoke(t: TestContext) {
   return spoke;
 }
 
-/** A TLS server that answers each path in its own way. */
-async function startOddServer(t: TestContext, answers: Readonly<Record<string, readonly [number, string]>>) {
+type OddAnswer = readonly [number, string];
+
+/** A TLS server that answers each path in its own way, by its last segment. */
+async function startOddServer(
+  t: TestContext,
+  answers: Readonly<Record<string, OddAnswer | ((body: string) => OddAnswer)>>,
+) {
   const authority = createCertificateAuthority();
   const { certificate: cert, key } = authority.issue({ commonName: 'odd', ipAddresses: ['127.0.0.1'] });
-  const server = createServer({ cert, key }, (request, response) => {
-    const [status, body] = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
+  const server = createServer({ cert, key }, async (request, response) => {
+    const posted = await text(request);
+    const answer = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
+    const [status, body] = typeof answer === 'function' ? answer(posted) : answer;
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -83,6 +91,23 @@ async function startOddServer(t: TestContext, answers: Readonly<Record<string, r
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   const data = Buffer.from(authority.certificate).toString('base64');
   return { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
+}
+
+const me = '{"status":{"userInfo":{"username":"me"}}}';
+/** What a working API server answers, as far as `check` asks. */
+const working = { selfsubjectreviews: [201, me], version: [200, '{"gitVersion":"v1.34.1"}'] } as const;
+const onlyItself = {
+  incomplete: false,
+  resourceRules: [{ verbs: ['create'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
+};
+const rules = (status: object): OddAnswer => [201, JSON.stringify({ status })];
+
+/** Signed by nobody. */
+function jwtOf(claims: object): string {
+  const [header = '', payload = ''] = [{ alg: 'RS256' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  return `${header}.${payload}.c2lnbmF0dXJl`;
 }
 
 describe('clusterprofile check', () => {
@@ -110,7 +135,7 @@ describe('clusterprofile check', () => {
       proxied: /ok {4}proxy .* http:\/\/127\.0\.0\.1:\d+, by the profile/,
       refused: /FAIL {2}proxy .* PROXY_FAILED: .*403/,
       unhealthy:
-        /warn {2}profile .*not reported as healthy\n.*warning: .*False \(Down: no \\u001b\[31m answer\)[\s\S]*warn {2}version .* v1\.36\.0\S*\n.*warning: the profile says v1\.33\.0/,
+        /FAIL {2}profile .* CONTROL_PLANE_UNHEALTHY: a fleet keeps it in NotReady: ControlPlaneHealthy is False \(Down: no \\u001b\[31m answer\)\n.*cluster manager[\s\S]*warn {2}version .* v1\.36\.0\S*\n.*warning: the profile says v1\.33\.0/,
       page: /FAIL {2}authentication .* it does not answer as a Kubernetes API server does \(status 200\)/,
       anonymous: /FAIL {2}authentication .* did not look at the credential/,
       forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
@@ -122,8 +147,122 @@ describe('clusterprofile check', () => {
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
     };
     for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
-    assert.match(stdout, /^12 clusters: 3 ok \(1 with warnings\), 9 failed \(profile 1, provider 1, proxy 1,/m);
+    assert.match(stdout, /^12 clusters: 2 ok, 10 failed \(profile 2, provider 1, proxy 1,/m);
     assert.equal(exitCode, 10);
+  });
+
+  test('fails where the API server is not ready, and says which of its checks fail', async (t) => {
+    const etcd =
+      '[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/crd failed: not synced\nreadyz check failed\n';
+    const { blocks, stdout, exitCode } = await check(
+      t,
+      {
+        etcd: await startOddServer(t, { ...working, 'readyz?verbose': [500, etcd] }),
+        gateway: await startOddServer(t, { ...working, 'readyz?verbose': [502, 'Bad Gateway'] }),
+        ready: await startOddServer(t, { ...working, 'readyz?verbose': [200, '[+]etcd ok\n'] }),
+        hidden: await startOddServer(t, { ...working, 'readyz?verbose': [403, '{"kind":"Status","message":"no"}'] }),
+        unserved: await startOddServer(t, working),
+      },
+      { args: ['-q', 'etcd', 'gateway', 'ready', 'hidden', 'unserved'] },
+    );
+    assert.match(
+      blocks.etcd ?? '',
+      /FAIL {2}ready .* not ready \(status 500\): \[-\]etcd failed, \[-\]poststarthook\/crd failed: not synced\n.*its etcd/,
+    );
+    assert.match(blocks.gateway ?? '', /FAIL {2}ready .* not ready \(status 502\)\n/);
+    assert.deepEqual(Object.keys(blocks), ['etcd', 'gateway']);
+    assert.match(stdout, /^5 clusters: 3 ok, 2 failed \(ready 2\)$/m);
+    assert.equal(exitCode, 18);
+  });
+
+  test('prints what docs/command-line.md says of a cluster that answers, and where nothing works', async (t) => {
+    const readyz = '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n';
+    const profiles = {
+      'spoke-1': await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: [201, '{"status":{"allowed":false}}'],
+        selfsubjectrulesreviews: rules(onlyItself),
+        'readyz?verbose': [500, readyz],
+      }),
+    };
+    const { stdout, plugin } = await check(t, profiles, { args: ['spoke-1', '--can-i', 'list namespaces'] });
+    const names = { [plugin.command]: '/plugins/gke-gcloud-auth-plugin' };
+    assertDocumented(
+      "clusterprofile check --clusterprofile-provider-file providers.yaml --can-i 'list namespaces' spoke-1",
+      `${withoutRun(stdout, names)}\n`,
+    );
+  });
+
+  test('fails where the identity lacks a right of --can-i, and says where it has none at all', async (t) => {
+    const review = (body: string): OddAnswer => {
+      const { verb, namespace } = JSON.parse(body).spec.resourceAttributes;
+      return [201, JSON.stringify({ status: { allowed: verb === 'list', reason: namespace ? 'no RoleBinding' : '' } })];
+    };
+    const some = { ...onlyItself, resourceRules: [{ verbs: ['list'], resources: ['namespaces'] }] };
+    const profiles = {
+      some: await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: review,
+        selfsubjectrulesreviews: rules(some),
+      }),
+      none: await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: [201, '{"status":{"allowed":false}}'],
+        selfsubjectrulesreviews: rules(onlyItself),
+      }),
+      unserved: await startOddServer(t, working),
+    };
+    const names = Object.keys(profiles);
+    const get = 'get  deployments.apps/web -n shop --subresource status';
+    const asked = await check(t, profiles, { args: [...names, '--can-i', 'list namespaces', '--can-i', get] });
+    assert.match(
+      asked.blocks.some ?? '',
+      /FAIL {2}permissions .* it may not get deployments\.apps\/web -n shop --subresource status \(no RoleBinding\)\n.*bind a Role/,
+    );
+    assert.doesNotMatch(asked.blocks.some ?? '', /warning:/);
+    assert.match(
+      asked.blocks.none ?? '',
+      /it may not list namespaces, get .*\n.*\n.*warning: no role allows this identity anything/,
+    );
+    assert.match(asked.blocks.unserved ?? '', /FAIL {2}permissions .*\(status 404\)\n.*system:basic-user/);
+    assert.equal(asked.exitCode, 19);
+    const allowed = await check(t, profiles, { args: ['some', '--can-i', 'list namespaces'] });
+    assert.match(allowed.blocks.some ?? '', /ok {4}permissions .* it may list namespaces\n/);
+    assert.equal(allowed.exitCode, 0);
+    const unasked = await check(t, profiles, { args: names });
+    assert.match(unasked.blocks.some ?? '', /- {5}permissions .* none were asked for with --can-i\n/);
+    assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
+    assert.equal(unasked.exitCode, 0);
+  });
+
+  test('shows issuer, audience and expiry of a token that is refused, says which looks wrong, and never shows it', async (t) => {
+    const seconds = Math.floor(Date.now() / 1_000);
+    const refusing = await startOddServer(t, {
+      selfsubjectreviews: [401, '{"kind":"Status","message":"Unauthorized"}'],
+    });
+    const cases = [
+      [
+        { iss: 'https://issuer', aud: 'spoke', exp: seconds - 7_500 },
+        /iss https:\/\/issuer; aud spoke; exp .*\n.*has expired 2 h ago/,
+      ],
+      [
+        { iss: 'https://issuer', aud: ['a', 'b'], nbf: seconds + 7_500 },
+        /aud a, b; no exp\n.*is not yet valid, only from/,
+      ],
+      [
+        { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['vault'], exp: seconds + 7_500 },
+        /aud vault; .*\n.*the audience looks wrong: .* usually the issuer or https:\/\/kubernetes\.default\.svc/,
+      ],
+      [{ sub: 'me', aud: 'a\u001b' }, /iss none; aud a\\u001b; no exp\n.*trusts this issuer for this audience/],
+    ] as const;
+    await Promise.all(
+      cases.map(async ([claims, expected]) => {
+        const token = jwtOf(claims);
+        const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'] });
+        assert.match(stdout, expected);
+        for (const part of token.split('.')) assert.doesNotMatch(stdout, new RegExp(part));
+      }),
+    );
   });
 
   test('gives up a plugin that hangs after --timeout, and leaves no process', async (t) => {
@@ -146,6 +285,8 @@ describe('clusterprofile check', () => {
     const cases = [
       [[], /^error: check needs to know the controller's access providers/],
       [['--timeout', '5'], /^error: --timeout 5: has to be a duration/],
+      [['--can-i', 'namespaces'], /^error: --can-i 'namespaces': has to be VERB RESOURCE\[\.GROUP\]/],
+      [['--can-i', 'get pods --as me'], /^error: --can-i 'get pods --as me': has to be/],
       [['--parallel', '0'], /^error: --parallel 0: has to be a whole number of 1 or more$/],
     ] as const;
     const input = '{"kind":"ClusterProfile"}';

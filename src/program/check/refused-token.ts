@@ -1,0 +1,51 @@
+/** What a refused token says of itself, and which of it looks wrong. Never the token. Pure. */
+import { claimsOfJwt, timeOfClaim } from '../../exec/jwt.ts';
+import { toRfc3339 } from '../../exec/rfc3339.ts';
+import { printable } from '../../util/printable.ts';
+import { formatDuration } from '../format-duration.ts';
+
+export interface RefusedToken {
+  /** To go behind the server's answer; empty if the token is no JWT. */
+  readonly facts: string;
+  readonly advice: string;
+}
+
+/** The most bytes of an issuer, and of the audiences. */
+const maxBytes = 256;
+
+/** `authorization` is the value of the header, and `now` is in milliseconds since 1970. */
+export function describeRefusedToken(authorization: string | undefined, now: number): RefusedToken {
+  const claims = claimsOfJwt(authorization?.replace(/^Bearer /, '') ?? '');
+  if (!claims) {
+    return {
+      facts: '',
+      advice:
+        'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
+    };
+  }
+  const [issuer] = textsOf(claims.iss);
+  const audiences = textsOf(claims.aud);
+  const [endsAt, startsAt] = [timeOfClaim(claims.exp), timeOfClaim(claims.nbf)];
+  const isOver = endsAt !== undefined && endsAt <= now;
+  const isEarly = startsAt !== undefined && startsAt > now;
+  const facts = [
+    `iss ${printable(issuer ?? 'none', maxBytes)}`,
+    `aud ${printable(audiences.join(', ') || 'none', maxBytes)}`,
+    endsAt === undefined ? 'no exp' : `exp ${toRfc3339(endsAt)}`,
+  ].join('; ');
+  const isServiceAccount = typeof claims.sub === 'string' && claims.sub.startsWith('system:serviceaccount:');
+  const isUsual = (audience: string) => audience === issuer || /^https:\/\/kubernetes\.default\.svc\b/.test(audience);
+  const advice = isOver
+    ? `the token has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
+    : isEarly
+      ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: see whether the clocks of this machine and of the issuer are right`
+      : isServiceAccount && !audiences.some(isUsual)
+        ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
+        : 'see whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right';
+  return { facts: `; the token is a JWT: ${facts}`, advice };
+}
+
+/** A claim of one text or of several. */
+function textsOf(claim: unknown): readonly string[] {
+  return [claim].flat().filter((one) => typeof one === 'string');
+}
