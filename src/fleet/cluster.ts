@@ -37,14 +37,6 @@ export interface ClusterParts {
   changed(): void;
 }
 
-/** The end of the work on a cluster, from the moment in which its signal aborts. */
-export interface Drain {
-  /** Aborted when the requests are aborted: running reconciles then lose their slots and timers. */
-  readonly cut: AbortSignal;
-  /** Aborted when running reconciles are no longer waited for. */
-  readonly late: AbortSignal;
-}
-
 /** An engaged cluster, until `signal` aborts. Afterwards `config` submits no request. */
 export class Cluster {
   /** `namespace/name` of its ClusterProfile. */

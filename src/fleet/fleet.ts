@@ -1,6 +1,5 @@
 /** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
 
-import { nearest } from '../access/nearest.ts';
 import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError, FleetError } from '../errors/index.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
@@ -83,8 +82,8 @@ export class Fleet {
       begin: (cluster) => {
         for (const controller of this.#controllers) controller.attach(cluster);
       },
-      drained: async (cluster, drain) => {
-        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, drain)));
+      drained: async (cluster, deadline) => {
+        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, deadline)));
       },
       problems: (cluster) => this.#controllers.flatMap((controller) => controller.problem(cluster) ?? []),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
@@ -219,7 +218,6 @@ export class Fleet {
     const { hub, namespaces, labelSelector, placement, clock, logger, metrics, providers } = this.#settings;
     const { signal } = this.#stop;
     if (signal.aborted) return;
-    const observer = metrics?.observer;
     const changes = providers.onChange(({ added, changed, removed }) => {
       const types = new Set([...added, ...changed, ...removed]);
       for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
@@ -232,7 +230,16 @@ export class Fleet {
     const ownership = this.#ownership
       .run({ changed: (affects) => this.#apply(this.#membership.namesOf(affects)) }, signal)
       .catch(failed);
-    const source = new Hub({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
+    const source = new Hub({
+      hub,
+      namespaces,
+      labelSelector,
+      placement,
+      clock,
+      logger,
+      observer: metrics?.observer,
+      signal,
+    });
     await source
       .run({
         profile: (name, profile) =>
@@ -297,11 +304,6 @@ export class Fleet {
     if (this.#stop.signal.aborted) return `${name} cannot be used: the fleet has been closed`;
     const left = this.#membership.whyLeft(name) ?? (this.#lifecycles.has(name) ? deleted : undefined);
     if (left !== undefined) return `${name} is not in the fleet: ${left}`;
-    const meant = nearest(
-      name,
-      this.list().map((listing) => listing.name),
-    );
-    const hint = meant ? ` (did you mean ${meant}?)` : this.#known ? '' : ': the hub has not been read yet';
-    return `${name} is not in the fleet${hint}`;
+    return `${name} is not in the fleet${this.#known ? '' : ': the hub has not been read yet'}`;
   }
 }

@@ -6,16 +6,16 @@ import { codeFieldOf } from '../util/errno.ts';
 /** The fields of a log line: the cluster, the controller, the object. */
 export type LogFields = Readonly<Record<string, string | undefined>>;
 
-/** Calls it. What it throws, or what its promise rejects with, goes to the logger. */
+/** Calls it, and logs what it throws, or what its promise rejects with. */
 export function guard(logger: Logger, fields: LogFields, what: string, call: () => unknown): void {
   callCatching(call, (error) =>
-    warn(logger, { ...fields, ...codeFieldOf(error) }, `${what} failed: ${reasonOf(error)}`),
+    logger.warn({ ...fields, ...codeFieldOf(error) }, `${what} failed: ${reasonOf(error)}`),
   );
 }
 
 /**
- * Asks it for something; `read` throws where what it returned is of no use. `undefined` where there is no answer, which the
- * logger is told.
+ * Calls it for its value, which `read` checks: it throws if the value cannot be used. Returns `undefined`, and logs why, where there is
+ * no value.
  */
 export function ask<T>(
   logger: Logger,
@@ -26,14 +26,6 @@ export function ask<T>(
 ): T | undefined {
   const answer = askSafely(call, read);
   if ('value' in answer) return answer.value;
-  warn(logger, fields, `${what} failed: ${answer.problem}`);
+  logger.warn(fields, `${what} failed: ${answer.problem}`);
   return undefined;
-}
-
-export function warn(logger: Logger, fields: LogFields, message: string): void {
-  logger.warn(fields, message);
-}
-
-export function debug(logger: Logger, fields: LogFields, message: string): void {
-  logger.debug?.(fields, message);
 }

@@ -7,7 +7,7 @@ import { parseOptionsWith } from '../options/option-schemas.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { ApiServer } from './api/api-server.ts';
-import { debug, guard, warn } from './guard.ts';
+import { guard } from './guard.ts';
 import { restConfigOf } from './hub-config.ts';
 import {
   type ElectionCallbacks,
@@ -164,8 +164,7 @@ export class LeaderElection {
     try {
       await this.#lock.release();
     } catch (error) {
-      warn(
-        this.#settings.logger,
+      this.#settings.logger.warn(
         { ...this.#fields, ...codeFieldOf(error) },
         `the Lease was not released, so others wait until it expires: ${reasonOf(error)}`,
       );
@@ -201,7 +200,7 @@ export class LeaderElection {
         ? `it could not be renewed for ${this.#settings.renewDeadlineMs} ms${this.#problem === undefined ? '' : `: ${this.#problem}`}`
         : `${leader} holds it`;
     const message = `${this.identity} no longer leads: it lost Lease ${this.#fields.lease}: ${why}`;
-    warn(this.#settings.logger, { ...this.#fields, code: 'LEASE_LOST' }, message);
+    this.#settings.logger.warn({ ...this.#fields, code: 'LEASE_LOST' }, message);
     return new FleetError('LEASE_LOST', message);
   }
 
@@ -209,7 +208,7 @@ export class LeaderElection {
     const { name, metrics } = this.#settings;
     this.#leads = leading;
     emit(metrics?.observer, 'leader', { name, identity: this.identity, leading });
-    debug(this.#settings.logger, this.#fields, `${this.identity} ${leading ? 'leads' : 'does not lead'}`);
+    this.#settings.logger.debug?.(this.#fields, `${this.identity} ${leading ? 'leads' : 'does not lead'}`);
   }
 
   get #fields(): { readonly lease: string } {

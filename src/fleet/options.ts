@@ -71,7 +71,7 @@ export interface FleetOptions {
   readonly logger?: Logger;
   /** `new FleetMetrics({ registry })`. */
   readonly metrics?: FleetMetrics;
-  /** @internal For tests. For tests. */
+  /** @internal For tests. */
   readonly clock?: Clock;
 }
 

@@ -40,7 +40,7 @@ describe('a fleet', () => {
       thrown(() => fleet.get('fleet/onn')),
       {
         code: 'CLUSTER_NOT_FOUND',
-        message: 'fleet/onn is not in the fleet (did you mean fleet/one?)',
+        message: 'fleet/onn is not in the fleet',
       },
     );
   });

@@ -8,7 +8,7 @@ import { abortable, pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
-import type { Cluster, Drain } from '../cluster.ts';
+import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
@@ -103,20 +103,19 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
   }
 
   /**
-   * Resolves when no reconcile of a cluster runs, or `late` aborts. Reconciles that still run when `cut` aborts lose their slots and
-   * timers. The cluster's signal has aborted before.
+   * Resolves when no reconcile of a cluster runs, or `deadline` aborts. Reconciles that still run then lose their slots and timers. The
+   * cluster's signal has aborted before.
    */
-  async drained(cluster: Cluster, { cut, late }: Drain): Promise<void> {
+  async drained(cluster: Cluster, deadline: AbortSignal): Promise<void> {
     const attachment = this.#attachments.get(cluster);
     if (!attachment) return;
     const abandon = () => {
-      for (const reject of attachment.abandon) reject(cut.reason);
+      for (const reject of attachment.abandon) reject(deadline.reason);
     };
-    if (cut.aborted) abandon();
-    cut.addEventListener('abort', abandon, { once: true });
-    // No reconcile starts any more. Only `late` makes it reject.
-    await abortable(() => Promise.all(attachment.running), late).catch(() => undefined);
-    cut.removeEventListener('abort', abandon);
+    deadline.addEventListener('abort', abandon, { once: true });
+    // No reconcile starts any more. Only the deadline makes it reject.
+    await abortable(() => Promise.all(attachment.running), deadline).catch(() => undefined);
+    deadline.removeEventListener('abort', abandon);
     this.#attachments.delete(cluster);
     this.#byQueue.delete(attachment.queue);
   }

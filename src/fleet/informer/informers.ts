@@ -1,5 +1,4 @@
 /** The informers of one cluster, shared by equal options. */
-import { debug, warn } from '../guard.ts';
 import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
 import { Informer } from './informer.ts';
@@ -47,11 +46,10 @@ export class Informers {
     });
     this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
     const { logger, fields } = this.#context;
-    debug(logger, fields, `informer for ${kind} (${apiVersion})`);
+    logger.debug?.(fields, `informer for ${kind} (${apiVersion})`);
     if (informers.length + 1 === suspicious) {
       const advice = 'define transform and indexers once, outside of what is called again and again';
-      warn(
-        logger,
+      logger.warn(
         fields,
         `${suspicious} informers for ${kind} (${apiVersion}), each with functions of its own: ${advice}`,
       );

@@ -6,7 +6,6 @@
 import { reasonOf } from '../../observability/callbacks.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Cluster } from '../cluster.ts';
-import { debug, warn } from '../guard.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
 import { Wait } from '../wait.ts';
@@ -73,7 +72,7 @@ export class ClusterLifecycle {
     this.#health.report(context.readinessOf(profile));
     this.ended = this.#drive().catch((error: unknown) => {
       const message = `${name} is given up, which is a bug of this package: ${reasonOf(error)}`;
-      warn(context.logger, { cluster: name, ...codeFieldOf(error) }, message);
+      context.logger.warn({ cluster: name, ...codeFieldOf(error) }, message);
     });
   }
 
@@ -268,8 +267,8 @@ export class ClusterLifecycle {
     const broken = this.#broken;
     const line = `${this.name} is disengaged (${why.reason}): ${why.message}`;
     // A change of the profile or of the owner is no problem.
-    const say = why.state === 'NotReady' || why.state === 'Backoff' ? warn : debug;
-    say(this.#context.logger, { cluster: this.name }, line);
+    const level = why.state === 'NotReady' || why.state === 'Backoff' ? 'warn' : 'debug';
+    this.#context.logger[level]?.({ cluster: this.name }, line);
     this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
@@ -294,7 +293,7 @@ export class ClusterLifecycle {
     if (before.state === state && before.reason === reason) return;
     this.#since = this.#context.clock.now();
     emit(this.#context.observer, 'cluster', { cluster: this.name, state, reason, message });
-    debug(this.#context.logger, { cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
+    this.#context.logger.debug?.({ cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
     this.#context.changed();
   }
 }

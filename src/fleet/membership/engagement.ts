@@ -12,8 +12,7 @@ import { abortable } from '../../util/abortable.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { Discovery } from '../api/discovery.ts';
 import type { Clock } from '../clock.ts';
-import { Cluster, type Drain } from '../cluster.ts';
-import { warn } from '../guard.ts';
+import { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
@@ -30,8 +29,8 @@ export interface EngagementContext {
   readonly drainTimeoutMs: number;
   /** The `onEngage` functions, with those that are registered during the iteration. */
   readonly handlers: Iterable<(cluster: Cluster) => unknown>;
-  /** Resolves when no reconcile of the cluster runs, or `drain.late` aborts. */
-  drained(cluster: Cluster, drain: Drain): Promise<void>;
+  /** Resolves when no reconcile of the cluster runs, or `deadline` aborts: those that still run then lose their slots. */
+  drained(cluster: Cluster, deadline: AbortSignal): Promise<void>;
   /** Why controllers cannot work on it. */
   problems(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
@@ -67,9 +66,7 @@ export class Engagement {
   readonly #context: EngagementContext;
   readonly #listener: EngagementListener;
   readonly #controller = new AbortController();
-  /** Aborted when its requests are aborted. */
-  readonly #cut = new AbortController();
-  readonly #cutOff = () => this.#end(this.#lost());
+  readonly #onFenceOver = () => this.#abortRequests(this.#shardLost());
   #config: RestConfig | undefined;
   #cluster: Cluster | undefined;
 
@@ -78,7 +75,7 @@ export class Engagement {
     this.basis = basis;
     this.#context = context;
     this.#listener = listener;
-    basis.fence?.signal.addEventListener('abort', this.#cutOff, { once: true });
+    basis.fence?.signal.addEventListener('abort', this.#onFenceOver, { once: true });
   }
 
   /** Set when the cluster has answered. */
@@ -115,7 +112,7 @@ export class Engagement {
       const config = providers.getConfig(this.#listener.profile());
       this.#config = config;
       const { fence } = this.basis;
-      if (fence) RestConfig.fence(config, () => (fence.isOver ? this.#lost() : undefined));
+      if (fence) RestConfig.fence(config, () => (fence.isOver ? this.#shardLost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       // The plugin has a limit of its own. At the start of a large fleet most of this time is spent in the queue of plugin runs.
       await abortable(() => config.ready({ signal }), signal);
@@ -147,21 +144,20 @@ export class Engagement {
    */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
-    if (this.basis.fence?.isOver) this.#cutOff();
+    if (this.basis.fence?.isOver) this.#onFenceOver();
     if (this.#cluster) await this.#drain(this.#cluster);
-    this.#end(reason);
-    this.basis.fence?.signal.removeEventListener('abort', this.#cutOff);
+    this.#abortRequests(reason);
+    this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
     await this.#config?.close();
   }
 
   /** Aborts all requests at once, and refuses later ones. */
-  #end(reason: FleetError): void {
+  #abortRequests(reason: FleetError): void {
     this.abort(reason);
-    this.#cut.abort();
     this.#config?.dispatcher.destroy(reason);
   }
 
-  #lost(): FleetError {
+  #shardLost(): FleetError {
     return disengaged(this.name, { state: 'NotOwned', ...shardLost });
   }
 
@@ -179,15 +175,13 @@ export class Engagement {
 
   async #drain(cluster: Cluster): Promise<void> {
     const { clock, logger, drainTimeoutMs } = this.#context;
-    const [cut, late] = [this.#cut, new AbortController()];
+    const deadline = new AbortController();
     const cancel = clock.after(drainTimeoutMs, () => {
-      const requests = cut.signal.aborted ? 'their requests ended before' : 'their requests are ended now';
-      const message = `reconciles of ${this.name} go on though their signal aborted ${drainTimeoutMs} ms ago: ${requests}`;
-      warn(logger, { cluster: this.name }, message);
-      cut.abort();
-      late.abort();
+      const message = `reconciles of ${this.name} still run ${drainTimeoutMs} ms after their signal aborted: their requests are aborted`;
+      logger.warn({ cluster: this.name }, message);
+      deadline.abort();
     });
-    await this.#context.drained(cluster, { cut: cut.signal, late: late.signal });
+    await this.#context.drained(cluster, deadline.signal);
     cancel();
   }
 

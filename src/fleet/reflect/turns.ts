@@ -6,9 +6,6 @@
 /** Milliseconds in one turn of the event loop, for light senders and for the rest. Work that has begun is finished. */
 const lightMs = 8;
 const heavyMs = 4;
-/** A single piece of more bytes than this gets at most a quarter of the time: real objects are smaller. */
-const hugeBytes = 2 * 1024 * 1024;
-const hugeShare = 0.25;
 /** Bytes that a cluster may send before others go first. The count halves every second. */
 const lightBytes = 256 * 1024;
 const halfLifeMs = 1_000;
@@ -32,8 +29,6 @@ const heavy: Work[] = [];
 /** When light work began in this turn; `undefined` if it has not. */
 let began: number | undefined;
 let scheduled = false;
-/** When the next huge piece of work may begin. */
-let hugeAt = 0;
 
 /**
  * Runs short, synchronous work now if this turn has time left, else in a later turn. `owner` is any object that identifies the
@@ -41,7 +36,7 @@ let hugeAt = 0;
  */
 export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Promise<T> {
   const usage = usageOf(owner);
-  const isLight = usage.bytes < lightBytes && bytes < hugeBytes;
+  const isLight = usage.bytes < lightBytes;
   if (isLight && light.length === 0 && timeIsLeft()) {
     usage.bytes += bytes;
     return work();
@@ -94,22 +89,19 @@ function nextTurn(): void {
   }
   light = light.slice(done);
   const heavyBegan = performance.now();
-  for (let now = heavyBegan; now - heavyBegan < heavyMs; now = performance.now()) {
-    const work = nextHeavy(now);
+  while (performance.now() - heavyBegan < heavyMs) {
+    const work = nextHeavy();
     if (!work) break;
     heavy.splice(heavy.indexOf(work), 1);
     perform(work);
-    if (work.bytes > hugeBytes) hugeAt = performance.now() + (performance.now() - now) * (1 / hugeShare - 1);
   }
-  if (light.length > 0 || nextHeavy(performance.now())) schedule();
-  else if (heavy.length > 0) setTimeout(schedule, hugeAt - performance.now());
+  if (light.length > 0 || heavy.length > 0) schedule();
 }
 
 /** The work of the cluster that has sent least. */
-function nextHeavy(now: number): Work | undefined {
+function nextHeavy(): Work | undefined {
   let next: Work | undefined;
   for (const work of heavy) {
-    if (work.bytes > hugeBytes && now < hugeAt) continue;
     if (!next || work.usage.bytes < next.usage.bytes) next = work;
   }
   return next;

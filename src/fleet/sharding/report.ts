@@ -3,7 +3,6 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { Clock } from '../clock.ts';
-import { debug, warn } from '../guard.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
 import { identityOf } from './names.ts';
 import type { Shard, Taken } from './shard.ts';
@@ -45,19 +44,19 @@ export class ShardingReport {
       ...(from === undefined ? {} : { from }),
       ...(seenAt === undefined ? {} : { unownedMs: clock.uptime() - seenAt }),
     });
-    this.#say(debug, `shard ${index} is ${from === undefined ? 'taken' : `taken over from ${from}`}`);
+    this.#say('debug', `shard ${index} is ${from === undefined ? 'taken' : `taken over from ${from}`}`);
   }
 
   /** A shard is not this replica's any more. */
   ended({ index, liveHolder }: Shard, change: 'handed_over' | 'lost'): void {
     const { identity, name, observer } = this.#options;
     emit(observer, 'shard', { fleet: name, shard: index, change, owner: identity });
-    if (change === 'handed_over') this.#say(debug, `shard ${index} is handed over`);
+    if (change === 'handed_over') this.#say('debug', `shard ${index} is handed over`);
     else if (liveHolder !== undefined && identityOf(liveHolder) !== identity)
-      this.#say(warn, `shard ${index} is lost: ${identityOf(liveHolder)} owns it`);
+      this.#say('warn', `shard ${index} is lost: ${identityOf(liveHolder)} owns it`);
     else
       this.#say(
-        debug,
+        'debug',
         `shard ${index} is lost: the Lease of this replica was not renewed in time, or that of the shard is gone`,
       );
   }
@@ -89,8 +88,8 @@ export class ShardingReport {
     return { name, fields: this.#fields };
   }
 
-  #say(say: typeof warn, message: string): void {
-    say(this.#options.logger, this.#fields, message);
+  #say(level: 'debug' | 'warn', message: string): void {
+    this.#options.logger[level]?.(this.#fields, message);
   }
 
   get #fields(): { readonly fleet: string; readonly identity: string } {

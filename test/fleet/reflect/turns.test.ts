@@ -43,21 +43,6 @@ describe('work on what clusters have sent', () => {
     assert.deepEqual(done, ['least', 'least', 'less', 'less', 'most', 'most']);
   });
 
-  test('leaves three quarters of the time to others where it is on objects that are larger than any should be', async () => {
-    const times: { readonly began: number; readonly ended: number }[] = [];
-    const parse = () => {
-      const began = performance.now();
-      work(10);
-      times.push({ began, ended: performance.now() });
-    };
-    await Promise.all(Array.from({ length: 4 }, () => inTurn({}, 8 * MiB, parse)));
-    for (const [index, { began, ended }] of times.slice(0, -1).entries()) {
-      const next = times[index + 1]?.began ?? 0;
-      assert.ok(next - ended >= 2.9 * (ended - began), `${next - ended} ms after ${ended - began} ms`);
-    }
-    assert.equal(times.length, 4);
-  });
-
   test('that fails rejects, and what waits goes on', async () => {
     const owner = {};
     await inTurn(owner, MiB, () => 0);
