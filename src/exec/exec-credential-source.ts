@@ -51,7 +51,7 @@ export class ExecCredentialSource implements CredentialSource {
   readonly #history: RunHistory = {};
   #clockWarning: SourceWarning | undefined;
   #refreshWarning: SourceWarning | undefined;
-  /** Both. */
+  /** The warnings above that are set. */
   #warnings = noWarnings;
   #runs = 0;
 

@@ -59,7 +59,7 @@ export function sourceKey({ provider, exec, acceptedVersions, cluster }: PluginC
   return JSON.stringify([provider, apiVersion, acceptedVersions, ...run, cluster ?? null]);
 }
 
-/** For the log. */
+/** The fields of a log line about a plugin. */
 export function fieldsOf({ provider, exec }: Plugin, cluster: ClusterOfError | undefined): object {
   const { profile, server } = cluster ?? {};
   return {

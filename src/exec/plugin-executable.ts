@@ -9,7 +9,7 @@ import { redact } from '../redaction/redact.ts';
 import { errnoOf } from '../util/errno.ts';
 import { type ExecutableProblem, findExecutable, pluginFileProblem } from './executable.ts';
 import { fieldsOf, lineOf, type Plugin, type PluginOptions } from './plugin-call.ts';
-import { failure, isPassing } from './plugin-outcome.ts';
+import { failure, isTransient } from './plugin-outcome.ts';
 import { type Ended, type ProcessOptions, runProcess } from './process.ts';
 
 /**
@@ -46,7 +46,7 @@ async function runPinned(
   const refused = (why: string) => failure(plugin, 'PLUGIN_NOT_ALLOWED', why);
   const file = await openPinnedFile(path).catch((error: unknown) => {
     const errno = errnoOf(error);
-    if (isPassing(errno)) throw error;
+    if (isTransient(errno)) throw error;
     throw refused(`may not be run: ${path} cannot be read, so its SHA-256 cannot be compared (${errno})`);
   });
   try {

@@ -113,7 +113,7 @@ const descriptors = 'raise its limit of open files (ulimit -n), and see what hol
 const memory = 'see the limits of memory here';
 
 /** Transient: the next run of the same plugin may succeed. */
-const passing: Readonly<Record<string, string>> = {
+const transient: Readonly<Record<string, string>> = {
   EMFILE: `this process has no free descriptors: ${descriptors}`,
   ENFILE: `this machine has no free descriptors: ${descriptors}`,
   EAGAIN: 'this machine starts no more processes now: raise the limit of processes (ulimit -u, pids.max)',
@@ -146,12 +146,12 @@ export function startProblem(errno: string): StartProblem {
 
 /** Of an error before that: in the plugin's folders, or in this process. */
 function machineProblem(errno: string): StartProblem {
-  return isPassing(errno)
-    ? { code: 'PLUGIN_NOT_STARTED', reason: `could not be started: ${passing[errno]} (${errno})` }
+  return isTransient(errno)
+    ? { code: 'PLUGIN_NOT_STARTED', reason: `could not be started: ${transient[errno]} (${errno})` }
     : { code: 'PLUGIN_NOT_EXECUTABLE', reason: `could not be started (${errno})` };
 }
 
-/** Whether a machine's code says nothing of the plugin. */
-export function isPassing(errno: string): boolean {
-  return Object.hasOwn(passing, errno);
+/** Whether the machine, and not the plugin, is the reason of a system's error, so that the next run may succeed. */
+export function isTransient(errno: string): boolean {
+  return Object.hasOwn(transient, errno);
 }

@@ -1,6 +1,6 @@
 /**
- * Where a plugin is started: runs one plugin once. its input goes in, a checked Credential comes out, anything else is a PluginError.
- * It must not know of caches, requests or connections.
+ * One run of a plugin: its input goes in, a checked Credential comes out, anything else is a PluginError. `plugin-executable.ts` checks
+ * the file, and `process.ts` starts it. It must not know of caches, requests or connections.
  */
 import { isatty } from 'node:tty';
 import { type ClusterOfError, PluginError } from '../errors/index.ts';
@@ -27,7 +27,7 @@ export interface Previous {
   /** The cluster that asked for it, for the log. */
   readonly cluster?: ClusterOfError | undefined;
   /** Receives the end of the process before its answer is read. It holds the answer, so it must never be logged. */
-  readonly ended?: (ended: Ended) => void;
+  readonly onEnded?: (ended: Ended) => void;
 }
 
 /** Runs the plugin when a place is free. Rejects only with a `PluginError`. */
@@ -39,9 +39,9 @@ export async function runPlugin(
   const { signal, maxConcurrentRuns: limit } = options;
   const { history } = previous;
   const interactive = decideInteraction(call);
-  const work = () => observed(call, options, previous, interactive);
+  const work = () => runReported(call, options, previous, interactive);
   try {
-    if (interactive) return await abortable(() => alone(work), signal);
+    if (interactive) return await abortable(() => afterLastPrompt(work), signal);
     return await withinRunLimit({ signal, limit, accessType: call.provider, history }, work);
   } catch (error) {
     throw toPluginError(call, error, signal);
@@ -67,7 +67,7 @@ function decideInteraction(call: PluginCall): boolean {
 let lastPrompt: Promise<unknown> = Promise.resolve();
 
 /** Two plugins must never prompt on the terminal at the same time. */
-function alone<T>(work: () => Promise<T>): Promise<T> {
+function afterLastPrompt<T>(work: () => Promise<T>): Promise<T> {
   const turn = lastPrompt.then(work);
   lastPrompt = turn.catch(() => undefined);
   return turn;
@@ -76,7 +76,7 @@ function alone<T>(work: () => Promise<T>): Promise<T> {
 let lastRunId = 0;
 
 /** Runs the plugin, and reports the beginning and end. */
-async function observed(
+async function runReported(
   call: PluginCall,
   options: PluginOptions,
   previous: Previous,
@@ -119,7 +119,7 @@ async function observed(
   }
 }
 
-/** For the log. */
+/** Why a plugin runs, as the log says it. */
 const runReasons: Readonly<Record<RunReason, string>> = {
   first: 'there is no credential yet',
   expired: 'the credential has expired',
@@ -152,7 +152,7 @@ async function run(
   const timeoutMs = interactive ? undefined : options.timeoutMs;
   const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop };
   const ended = await runExecutable(call, settings, options);
-  previous.ended?.(ended);
+  previous.onEnded?.(ended);
   // The search for them takes a while where there are many.
   const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
   const log = (stderr: string) => {

@@ -15,9 +15,9 @@ const stderrKept = 16 * 1024;
 export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
-  /** Of all of stderr. */
+  /** The bytes that were written on stderr in all. `stderr` has the last of them. */
   readonly stderrBytes: number;
-  /** `stderr` is only its end. */
+  /** Whether `stderr` lacks the beginning. */
   readonly stderrCut: boolean;
   readonly tooLarge: boolean;
   readonly timedOut: boolean;
@@ -35,7 +35,7 @@ export interface ProcessOptions {
   readonly input?: string;
   /** Milliseconds. Without it the process has the terminal, and no limit. */
   readonly timeoutMs: number | undefined;
-  /** Of stdout. */
+  /** The most that is read of stdout. */
   readonly maxBytes: number;
   /** Aborted: the process is killed. */
   readonly stop: AbortSignal;
@@ -60,6 +60,7 @@ async function loadExeca(): Promise<typeof import('execa')> {
 /** Rejects with the reason of `stop` if it is aborted before the start, and with nothing else. */
 export async function runProcess(path: string, options: ProcessOptions): Promise<Ended> {
   const { args, env, input, timeoutMs, maxBytes, stop, descriptor } = options;
+  // Only a plugin that may prompt on the terminal has no limit.
   const interactive = timeoutMs === undefined;
   // execa takes any descriptor here, and its type does not say so.
   const inherited = (descriptor === undefined ? [] : [descriptor]) as unknown as readonly 'ignore'[];
@@ -90,7 +91,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
   // It may have been closed meanwhile: nothing starts after that.
   stop.throwIfAborted();
   const child = execa(descriptor === undefined ? path : inheritedFile, args, settings);
-  const ended = killAtExit(child);
+  const unregister = killAtExit(child);
   let stderr = Buffer.alloc(0);
   let stderrBytes = 0;
   let stderrCut = false;
@@ -135,7 +136,7 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
       signal,
     };
   } finally {
-    ended();
+    unregister();
     for (const timer of timers) clearTimeout(timer);
     stop.removeEventListener('abort', kill);
   }

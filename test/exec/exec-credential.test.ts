@@ -130,21 +130,16 @@ describe('what a plugin answers', () => {
   });
 
   for (const [what, given, code] of [
-    ['nothing', '', 'ANSWER_EMPTY'],
     ['blanks', ' \n ', 'ANSWER_EMPTY'],
     ['garbage', `{"token": "${secret}`, 'ANSWER_UNPARSABLE'],
     ['a log line before the JSON', `logged in with ${secret}\n{"a": 1}`, 'ANSWER_UNPARSABLE'],
     ['text', secret, 'ANSWER_UNPARSABLE'],
     ['a list', '[]', 'ANSWER_UNPARSABLE'],
-    ['null', 'null', 'ANSWER_UNPARSABLE'],
-    ['an empty object', {}, 'ANSWER_WRONG_VERSION'],
     ['another version', answer({ token: secret }, { apiVersion: v1beta1 }), 'ANSWER_WRONG_VERSION'],
     ['a version that is a secret', answer({ token: 'x' }, { apiVersion: `${secret} ` }), 'ANSWER_WRONG_VERSION'],
     ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_UNPARSABLE'],
-    ['no status', answer(undefined), 'ANSWER_NO_CREDENTIAL'],
     ['a null status', answer(null), 'ANSWER_NO_CREDENTIAL'],
     ['an empty status', answer({}), 'ANSWER_NO_CREDENTIAL'],
-    ['an expiry alone', answer({ expirationTimestamp: '2030-01-01T00:00:00Z' }), 'ANSWER_NO_CREDENTIAL'],
     ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],
     ['a lone certificate', answer({ token: secret, clientCertificateData: keyPair.certificate }), 'ANSWER_HALF_PAIR'],
     ['a lone key', answer({ clientKeyData: keyPair.key }), 'ANSWER_HALF_PAIR'],
@@ -154,7 +149,6 @@ describe('what a plugin answers', () => {
       'ANSWER_KEY_MISMATCH',
     ],
     ['no PEM', answer({ clientCertificateData: secret, clientKeyData: secret }), 'ANSWER_FIELD_INVALID'],
-    ['a token that is a number', answer({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['a token with a line break', answer({ token: `${secret}\n` }), 'ANSWER_FIELD_INVALID'],
     ['a status that is a list', answer([secret]), 'ANSWER_FIELD_INVALID'],
     [

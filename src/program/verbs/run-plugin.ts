@@ -61,7 +61,7 @@ async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> 
     reason: 'first',
     secrets: [],
     history: {},
-    ended: (how: Ended) => {
+    onEnded: (how: Ended) => {
       ended = how;
     },
   } as const;
