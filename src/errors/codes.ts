@@ -60,7 +60,6 @@ export type RequestErrorCode =
   | 'UPGRADE_REFUSED'
   | 'CONFIG_CLOSED'
   | 'PROVIDER_CHANGED'
-  | 'CONFIG_IMMUTABLE'
   | 'REQUEST_ABORTED'
   | 'PROXY_INVALID'
   | 'PROXY_FAILED'

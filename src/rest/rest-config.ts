@@ -16,7 +16,7 @@ import type { Dispatcher } from 'undici';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
 import { checkArgument, isClass, signalOf } from '../errors/check-argument.ts';
-import { ConfigurationError, RequestError } from '../errors/index.ts';
+import { ConfigurationError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { abortable } from '../util/abortable.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
@@ -30,26 +30,9 @@ import { Connections } from './transport/connections.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
 
-/** What changes a `KubeConfig`. */
-const mutators: readonly (keyof KubeConfig)[] = [
-  'setCurrentContext',
-  'loadFromFile',
-  'loadFromString',
-  'loadFromOptions',
-  'loadFromClusterAndUser',
-  'loadFromCluster',
-  'loadFromDefault',
-  'mergeConfig',
-  'addCluster',
-  'addUser',
-  'addContext',
-  'addAuthenticator',
-  'makePathsAbsolute',
-];
-
 /**
  * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
- * It is immutable, and one reference to what it shares with equal configs: `close()` gives back only this one.
+ * It is frozen, and one reference to what it shares with equal configs: `close()` gives back only this one.
  *
  * @example
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
@@ -231,16 +214,6 @@ export class RestConfig extends KubeConfig {
         connection.removeReference();
       }
     }, signal);
-  }
-
-  static {
-    for (const method of mutators) {
-      const value = () => {
-        const message = `${method}: a RestConfig cannot be changed; call getConfig for another one`;
-        throw new RequestError('CONFIG_IMMUTABLE', message);
-      };
-      Object.defineProperty(RestConfig.prototype, method, { value });
-    }
   }
 }
 

@@ -10,16 +10,8 @@ import { Relay } from './request/relay.ts';
 import { requestName } from './request/request-messages.ts';
 import { isResumed } from './request/retry-policy.ts';
 
-/** Milliseconds until a watch that cannot begin fails with the last error, unless it is aborted before. */
-export interface WatchPatience {
-  /** One that goes on from a version, as an informer's does: client-node starts it again after 30 s, and ends it at any error. */
-  readonly resumedMs: number;
-  /** Any other: before client-node gives up after 30 s, and no longer says why. */
-  readonly firstMs: number;
-  /** Any other whose plugin or server says nothing: as long as it can be, and not longer than client-node's 30 s. */
-  readonly silentMs: number;
-}
-export const defaultPatience: WatchPatience = { resumedMs: 60_000, firstMs: 20_000, silentMs: 28_000 };
+/** Milliseconds until a watch that has not begun fails with the reason: client-node gives up after 30 s, and no longer says why. */
+export const defaultPatienceMs = 28_000;
 
 /** Whether a URL asks for a watch. */
 export function isWatch(url: string): boolean {
@@ -29,19 +21,19 @@ export function isWatch(url: string): boolean {
 /** A dispatcher for watches on top of the authenticated one. */
 export class WatchDispatcher extends Dispatcher {
   readonly #inner: AuthenticatedDispatcher;
-  readonly #patience: WatchPatience;
+  readonly #patienceMs: number;
 
-  constructor(inner: AuthenticatedDispatcher, patience = defaultPatience) {
+  constructor(inner: AuthenticatedDispatcher, patienceMs = defaultPatienceMs) {
     super();
     this.#inner = inner;
-    this.#patience = patience;
+    this.#patienceMs = patienceMs;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const { firstMs, resumedMs, silentMs } = this.#patience;
-    const resumed = isResumed(options.path);
-    const watch = new WatchRequest(this.#inner, options, handler, resumed ? undefined : silentMs);
-    return this.#inner.watch(options, watch, performance.now() + (resumed ? resumedMs : firstMs));
+    // One that goes on from a version is an informer's, which goes on only after client-node's own timeout.
+    const patienceMs = isResumed(options.path) ? undefined : this.#patienceMs;
+    const watch = new WatchRequest(this.#inner, options, handler, patienceMs);
+    return this.#inner.watch(options, watch, performance.now() + (patienceMs ?? Number.POSITIVE_INFINITY));
   }
 }
 
@@ -51,23 +43,23 @@ class WatchRequest extends Relay {
   readonly #silence: NodeJS.Timeout | undefined;
   #began = false;
 
-  /** `silentMs` ends a watch without an answer, before client-node does. An informer goes on only after client-node's own error. */
+  /** A watch without an answer ends after `patienceMs`. */
   constructor(
     dispatcher: AuthenticatedDispatcher,
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
-    silentMs: number | undefined,
+    patienceMs: number | undefined,
   ) {
     super(handler);
     this.#dispatcher = dispatcher;
     this.#name = `watch ${requestName(options).replace('GET ', '')}`;
-    if (silentMs !== undefined) this.#silence = setTimeout(() => this.#tooSilent(silentMs), silentMs).unref();
+    if (patienceMs !== undefined) this.#silence = setTimeout(() => this.#tooSilent(patienceMs), patienceMs).unref();
   }
 
-  #tooSilent(silentMs: number): void {
+  #tooSilent(ms: number): void {
     const { state, log } = this.#dispatcher;
     const message =
-      `${this.#name} had no answer in ${silentMs / 1_000} s, and client-node waits for 30 s only ` +
+      `${this.#name} had no answer in ${ms / 1_000} s, and client-node waits for 30 s only ` +
       `(credential: ${state}): see why the plugin, the server or what stands between takes so long`;
     this.abort(new ConnectionError('RESPONSE_TIMEOUT', log.cluster, message));
   }

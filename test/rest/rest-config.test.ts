@@ -30,28 +30,11 @@ describe('a RestConfig', () => {
 
   test('is immutable', async (t) => {
     const { config } = await startFleet(t);
-    const methods = [
-      'setCurrentContext',
-      'loadFromFile',
-      'loadFromString',
-      'loadFromOptions',
-      'loadFromClusterAndUser',
-      'loadFromCluster',
-      'loadFromDefault',
-      'mergeConfig',
-      'addCluster',
-      'addUser',
-      'addContext',
-      'addAuthenticator',
-      'makePathsAbsolute',
-    ] as const;
-    for (const method of methods) {
-      assert.throws(
-        () => Reflect.apply(config[method], config, []),
-        { code: 'CONFIG_IMMUTABLE', name: 'RequestError' },
-        method,
-      );
-    }
+    assert.throws(() => config.setCurrentContext('x'), TypeError);
+    assert.throws(
+      () => config.loadFromClusterAndUser({ name: 'x', server: 'https://x', skipTLSVerify: false }, { name: 'x' }),
+      TypeError,
+    );
     assert.throws(() => Object.assign(config, { currentContext: 'x' }), TypeError);
     assert.throws(() => config.users.push({ name: 'x' }), TypeError);
   });

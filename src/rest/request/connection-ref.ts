@@ -61,8 +61,7 @@ export class ConnectionRef {
 
   close(): void {
     this.#closed = true;
-    const connection = this.#connection;
+    this.#connection?.removeReference();
     this.#connection = undefined;
-    if (connection) this.#connections.release(connection);
   }
 }

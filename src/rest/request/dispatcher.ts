@@ -31,9 +31,6 @@ const layers: readonly Layer[] = [retry, bounds, report, resend, authorize];
 /** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
 const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
 
-/** How many watched paths are remembered. */
-const maxWatched = 1_000;
-
 /** An undici dispatcher that puts the cluster's credential on every request to the cluster's own origin. */
 export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner {
   readonly cluster: ClusterFacts;
@@ -46,7 +43,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly #requests = new Set<SafeHandler>();
   /** Of WebSockets and other upgrades. */
   readonly #sockets = new Set<Duplex>();
-  readonly #watched = new Set<string>();
   #destroyed = false;
   /** Aborted by `close()` and `destroy()`. */
   readonly #closed = new AbortController();
@@ -82,13 +78,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** For a watch of client-node's, which ends at any error: one that cannot begin is tried again until then (`performance.now()`). */
   watch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, retryUntil: number): boolean {
-    if (this.#watched.size >= maxWatched) this.#watched.clear();
-    this.#watched.add(withoutQuery(options.path));
     return this.#dispatch(options, handler, this.#send, retryUntil);
-  }
-
-  isWatched(path: string): boolean {
-    return this.#watched.size > 0 && this.#watched.has(withoutQuery(path));
   }
 
   #dispatch(
@@ -103,7 +93,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       connection = this.connection();
     } catch (error) {
       // The fence says why its config has been closed.
-      Relay.refuse(new SafeHandler(given, this.log), this.fence?.() ?? toError(error));
+      Relay.refuse(new SafeHandler(given, this.log), this.fence?.() ?? this.toOwnError(error));
       return true;
     }
     const handler = new SafeHandler(given, this.log, () => {
@@ -117,7 +107,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       connection,
       longRunning: isLongRunning(options, connection.basePath),
       retryUntil,
-      sent: 0,
+      sent: 1,
       reused: false,
       waitsSince: undefined,
     };
@@ -225,12 +215,4 @@ function refuseForeign(handler: ForeignHandler): boolean {
     'cannot use it. Call config.fetch, or import fetch from the package undici';
   queueMicrotask(() => handler.onError(new RequestError('FOREIGN_HANDLER', message)));
   return true;
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-function withoutQuery(path: string): string {
-  return String(path).replace(/[?#].*/s, '');
 }

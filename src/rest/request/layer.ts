@@ -16,7 +16,7 @@ export interface OutgoingRequest {
   readonly longRunning: boolean;
   /** Of a watch of client-node's, which ends at any error: until when (`performance.now()`) it is tried again. */
   readonly retryUntil: number | undefined;
-  /** How often it has been sent. */
+  /** How often it has been sent, with the attempt under way. */
   sent: number;
   /** Its last attempt was on a connection that had carried a response before. */
   reused: boolean;
@@ -35,8 +35,6 @@ export interface RequestOwner {
   readonly pathBounds: readonly Segments[] | undefined;
   /** What may be shown of a text of the server, or of what stands between: its first `length` characters. */
   shown(text: string, length: number): string;
-  /** Whether the path is watched through this config. */
-  isWatched(path: string): boolean;
   /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
   /** A socket that ends with the config. */

@@ -1,7 +1,6 @@
 /**
- * When a request is sent again, and after how long: the one policy, as client-go has it, for generated clients, `config.fetch`, the
- * dispatcher, watches and informers. client-node's informers end at any error, so their lists and watches are sent again after more
- * of them.
+ * When a request is sent again, and after how long: the one policy, as client-go has it, for generated clients, `config.fetch` and
+ * the dispatcher. client-node's watches, and the informers on them, end at any error, so they are sent again after more of them.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
@@ -14,9 +13,7 @@ const maxRetries = 10;
 const maxResendsAtOnce = 5;
 /** Milliseconds before a GET whose connection was lost is sent again. */
 const lostPauseMs = 1_000;
-/** How often an informer's list is sent again: for about 15 s. */
-const maxListRetries = 5;
-/** Milliseconds between the attempts of an informer's list or watch. */
+/** Milliseconds between the attempts of a watch. */
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
 /** The longest time that a server may ask a client to wait, in seconds: a response that asks for more is the caller's. */
@@ -35,10 +32,8 @@ export type Outcome =
 export interface Retried {
   readonly method: string;
   readonly path: string;
-  /** How often it has been sent. */
+  /** How often it has been sent, with the attempt that has ended. */
   readonly sent: number;
-  /** It is a list of a path that is watched as well. */
-  readonly informerList: boolean;
   /** Of a watch of client-node's: milliseconds for which it may still be tried. */
   readonly watchLeftMs: number | undefined;
 }
@@ -56,13 +51,10 @@ export function isResentAtOnce({ options, sent, reused }: OutgoingRequest, error
 export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | undefined {
   const { sent, watchLeftMs } = request;
   if (sent > maxRetries) return undefined;
+  if (watchLeftMs === undefined)
+    return 'error' in outcome ? afterError(request, outcome.error) : afterResponse(outcome);
   const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (sent - 1));
-  if (watchLeftMs !== undefined) {
-    return backoff < watchLeftMs && mayPassForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
-  }
-  const usual = 'error' in outcome ? afterError(request, outcome.error) : afterResponse(outcome);
-  if (usual === undefined && request.informerList && sent <= maxListRetries && mayPassForList(outcome)) return backoff;
-  return usual;
+  return backoff < watchLeftMs && isTransientForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
 }
 
 function afterError({ method }: Retried, error: Error): number | undefined {
@@ -76,20 +68,15 @@ function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error 
   return Number(seconds) <= longestRetryAfter ? Number(seconds) * 1_000 : undefined;
 }
 
-/** A 401 here has outlived a refresh: the issuer may be away. */
-function mayPassForList(outcome: Outcome): boolean {
+/** Whether a watch may begin after this. A 401 here has outlived a refresh: the issuer may be away. */
+function isTransientForWatch(outcome: Outcome, resumed: boolean): boolean {
   if ('statusCode' in outcome) return outcome.statusCode === 401 || passingStatuses.has(outcome.statusCode);
   const { error } = outcome;
+  // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
+  if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
   // A response that cannot be read: what stands between may be going or coming.
   if (error instanceof RequestError && error.code === 'RESPONSE_INVALID') return true;
   return error instanceof CredentialsError && error.retryable;
-}
-
-function mayPassForWatch(outcome: Outcome, resumed: boolean): boolean {
-  // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
-  if (resumed && 'error' in outcome && outcome.error instanceof PluginError)
-    return outcome.error.code !== 'PLUGIN_STOPPED';
-  return mayPassForList(outcome);
 }
 
 /** Whether a watch goes on from a version that its client has seen. */

@@ -34,7 +34,6 @@ class RetriedRequest extends Relay {
   #attempt(): void {
     if (this.done) return;
     this.#request.waitsSince = undefined;
-    this.#request.sent += 1;
     this.#next(this.#request, this);
   }
 
@@ -70,9 +69,8 @@ class RetriedRequest extends Relay {
     const { options, body, sent, retryUntil } = this.#request;
     if (!body.replayable) return undefined;
     const [method, path] = [String(options.method).toUpperCase(), String(options.path)];
-    const informerList = method === 'GET' && this.#owner.isWatched(path);
     const watchLeftMs = retryUntil === undefined ? undefined : retryUntil - performance.now();
-    const pauseMs = pauseBeforeRetry({ method, path, sent, informerList, watchLeftMs }, outcome);
+    const pauseMs = pauseBeforeRetry({ method, path, sent, watchLeftMs }, outcome);
     if (pauseMs !== undefined) {
       const why = 'error' in outcome ? printable(outcome.error.message, 1_024) : `status ${outcome.statusCode}`;
       this.#owner.log.debug(`${requestName(options)} is sent again in ${pauseMs} ms: ${why}`, { tries: sent });
@@ -89,7 +87,10 @@ class RetriedRequest extends Relay {
       .pause(ms, this.#pause.signal)
       .finally(leave)
       .then(
-        () => this.#attempt(),
+        () => {
+          this.#request.sent += 1;
+          this.#attempt();
+        },
         (reason: Error) => this.fail(reason),
       );
   }

@@ -76,7 +76,7 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (error instanceof CredentialsError) return error;
   const code = codeOf(error);
   const fail = (...[own, message]: [ConnectionError['code'], string]) =>
-    new ConnectionError(own, cluster, message, { cause: withoutData(error) });
+    new ConnectionError(own, cluster, message, { cause: withoutDetails(error) });
   const known = messages[code];
   if (known) return fail(known[0], `${known[1]} (${code})`);
   if (untrusted.has(code)) return fail('TLS_UNTRUSTED', untrustedMessage(code, cluster));
@@ -86,7 +86,7 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
   if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
     const message = `the answer is no HTTP that can be read: ${error.message}: see what stands between`;
-    return new RequestError('RESPONSE_INVALID', message, { cause: withoutData(error) }, cluster);
+    return new RequestError('RESPONSE_INVALID', message, { cause: withoutDetails(error) }, cluster);
   }
   return fail(
     'CONNECTION_LOST',
@@ -98,22 +98,10 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
 export function cannotBeSent(error: unknown, cluster: ClusterFacts): CredentialsError {
   if (error instanceof CredentialsError) return error;
   const message = `the request cannot be sent: ${error instanceof Error ? error.message : error}`;
-  return new RequestError('REQUEST_INVALID', message, { cause: withoutData(error) }, cluster);
+  return new RequestError('REQUEST_INVALID', message, { cause: withoutDetails(error) }, cluster);
 }
 
-/** Fields in which an error may carry what was sent and received, and so a token that the server has echoed. */
-const dataFields = ['data', 'body', 'rawPacket', 'headers'];
-
-/** The error itself; where it, or a cause of it, carries data, only its name, code and message. */
-function withoutData(error: unknown): unknown {
-  let one = error;
-  for (let depth = 0; one instanceof Error && depth < 8; depth += 1) {
-    if (dataFields.some((field) => Object.hasOwn(Object(one), field))) return withoutDetails(error);
-    one = one.cause;
-  }
-  return one === undefined ? error : withoutDetails(error);
-}
-
+/** Name, code and message alone: errors of Node and undici may carry what was received, and so a token that the server has echoed. */
 function withoutDetails(error: unknown): Error {
   const { name = 'Error', message = 'no error' } = error instanceof Error ? error : {};
   const code = codeOf(error);
@@ -173,30 +161,15 @@ const messages: Readonly<Record<string, Message>> = {
   CERT_NOT_YET_VALID: expired,
 };
 
+/** The authority of a certificate is not trusted, or not known. */
 const untrusted: ReadonlySet<string> = new Set([
-  'CERT_CHAIN_TOO_LONG',
-  'CERT_REJECTED',
-  'CERT_REVOKED',
-  'CERT_SIGNATURE_FAILURE',
   'CERT_UNTRUSTED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'INVALID_PURPOSE',
-  'PATH_LENGTH_EXCEEDED',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-
-/** What is wrong with a certificate, independent of its signer. */
-const unfit: Readonly<Record<string, string>> = {
-  INVALID_PURPOSE: 'is not for servers: issue one whose extended key usage has serverAuth',
-  INVALID_CA: 'was signed with one that may not sign others: issue it with an authority (CA:TRUE)',
-  PATH_LENGTH_EXCEEDED: 'was signed by more authorities than one of them allows (pathlen): see its chain',
-  CERT_CHAIN_TOO_LONG: 'was signed by more authorities than TLS allows: see its chain',
-  CERT_REVOKED: 'was revoked: issue a new one',
-};
 
 /** A connection that could not be opened, for a reason that has no words of its own here. */
 function connectFailure(error: Error, code: string): Message {
@@ -205,12 +178,11 @@ function connectFailure(error: Error, code: string): Message {
   if (code.startsWith('ERR_') || error.name !== 'Error')
     return ['TLS_FAILED', tlsMessage(error, code || error.message)];
   // What OpenSSL says of a certificate that it has read.
-  const advice = "issue one that today's TLS takes, and see the authorities above it";
+  const advice = "issue one for servers that today's TLS takes, and see the authorities above it";
   return ['TLS_UNTRUSTED', `the server's certificate is refused (${error.message}): ${advice}`];
 }
 
 function untrustedMessage(code: string, { hasAuthority }: ClusterFacts): string {
-  if (Object.hasOwn(unfit, code)) return `the server's certificate ${unfit[code]} (${code})`;
   return hasAuthority
     ? `the server's certificate does not come from certificate-authority-data (${code}): put the authority of this server there`
     : `no authority that this machine trusts has signed the server's certificate (${code}), and there is no ` +

@@ -52,7 +52,7 @@ export class Connections implements CredentialCache {
     return { connections: this.#connections.size, sources: this.#sources.size };
   }
 
-  /** The connection for a destination, with a reference to it: `release` gives it back. */
+  /** The connection for a destination, with a reference to it: `removeReference` gives it back. */
   acquire(destination: Destination, log: ClusterLog): Connection {
     const { cluster, call, supply } = destination;
     // A supply has these connections to itself.
@@ -84,10 +84,6 @@ export class Connections implements CredentialCache {
     this.#live.add(connection);
     connection.addReference();
     return connection;
-  }
-
-  release(connection: Connection): void {
-    connection.removeReference();
   }
 
   /** True once `close()` has been called: nothing is given out any more. */
