@@ -12,6 +12,16 @@ export function splitArguments(argv: readonly string[]): SplitArguments {
   return end < 0 ? { own: argv, command: undefined } : { own: argv.slice(0, end), command: argv.slice(end + 1) };
 }
 
+/** `-n fleet get` is `get -n fleet`: each verb has its own options. `takesValue` gets `-n`, or `--namespace`. */
+export function verbFirst(own: readonly string[], takesValue: (option: string) => boolean): readonly string[] {
+  let at = 0;
+  for (let word = own[0]; word?.startsWith('-') && !/^(?:-V|--version)$/.test(word); word = own[at]) {
+    at += takesValue(word) ? 2 : 1;
+  }
+  const [verb, ...after] = own.slice(at);
+  return verb === undefined || verb.startsWith('-') ? own : [verb, ...own.slice(0, at), ...after];
+}
+
 /** Whether there is a `--clusterprofile-*` flag, or a misspelt one. */
 export function hasProviderFlags(own: readonly string[]): boolean {
   return own.some((argument) => /^--?clusterprofile[-_]/i.test(argument));

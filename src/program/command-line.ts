@@ -24,7 +24,10 @@ export function createCommandLine(program: string, terminal: Terminal, called: (
     .usage('<verb> [options]')
     .version(version(), '-V, --version', 'show the version')
     .helpCommand('help [verb]', 'show the help of a verb')
-    .addHelpText('after', `\nEach verb has examples: ${program} <verb> --help`);
+    .addHelpText(
+      'after',
+      `\nEach verb has options, which may stand before it too, and examples: ${program} <verb> --help`,
+    );
   for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, called));
   return root;
 }

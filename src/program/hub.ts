@@ -20,6 +20,8 @@ const answerMs = 30_000;
 const pageSize = 500;
 /** How often a request is sent again that may pass, and a list begins again whose version has expired. */
 const maxRetries = 3;
+/** The most pages of a list. */
+const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
 
@@ -58,6 +60,7 @@ export class Hub {
     let items: unknown[] = [];
     let next = '';
     let expired = 0;
+    const read = new Set<string>();
     for (;;) {
       const query = new URLSearchParams({ limit: String(pageSize) });
       if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
@@ -67,6 +70,7 @@ export class Hub {
       if (answer.statusCode === 410 && next !== '' && expired++ < maxRetries) {
         items = [];
         next = '';
+        read.clear();
         continue;
       }
       const list = this.#checked(answer, 'list', resource, namespace);
@@ -75,6 +79,11 @@ export class Hub {
       items.push(...page);
       next = String(Object(Object(list).metadata).continue ?? '');
       if (next === '') return items;
+      if (read.has(next) || read.size === maxPages) {
+        const message = `the hub ${this.server} does not end its list of ${resource.plural}: ${read.has(next) ? 'a page continues with one before it' : `it has more than ${maxPages} pages`}`;
+        throw new Failure(exitCodes.hub, message, 'see what stands before the API server, or give -n or names');
+      }
+      read.add(next);
     }
   }
 

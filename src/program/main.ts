@@ -4,8 +4,9 @@
  */
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
+import { errnoOf } from '../util/errno.ts';
 import { printableLines } from '../util/printable.ts';
-import { hasProviderFlags, normalizeArguments, splitArguments } from './arguments.ts';
+import { hasProviderFlags, normalizeArguments, splitArguments, verbFirst } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
@@ -19,7 +20,7 @@ import { verbs } from './verbs.ts';
 export async function main(): Promise<void> {
   const terminal = new Terminal(process.stdout, process.stderr);
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', () => process.exit(exitCodes.brokenPipe));
+    stream.on('error', (error) => endWithoutOutput(error, terminal));
   }
   const stop = stopOnSignals();
   const program = calledName(process.argv[1] ?? '');
@@ -32,10 +33,24 @@ export async function main(): Promise<void> {
   stop.exit(exitCode);
 }
 
+/** The reader has gone, or the disk is full. */
+function endWithoutOutput(error: Error, { stderr }: Terminal): never {
+  if (errnoOf(error) === 'EPIPE') process.exit(exitCodes.brokenPipe);
+  stderr.write(`error: the output cannot be written: ${error.message}\n`, () => {});
+  process.exit(exitCodes.failed);
+}
+
 /** `kubectl clusterprofile`, where kubectl has started it as its plugin. */
 function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }
+
+const flagsOfVerbs = verbs.flatMap(({ options }) => options.map(({ flags }) => flags));
+/** The long names of options without a value. */
+const switches = new Set(flagsOfVerbs.flatMap((flags) => /^(?:-\w, )?--([a-z-]+)$/.exec(flags)?.[1] ?? []));
+const withValue = new Set(
+  flagsOfVerbs.flatMap((flags) => (flags.includes('<') ? flags.match(/--?[\w-]+/g) : null) ?? []),
+);
 
 /** What cobra's programs call it, and kubectl's plugins: the rest of the words is a command line that is not finished. */
 const completeVerb = '__complete';
@@ -52,16 +67,14 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const line = createCommandLine(program, terminal, (call) => {
     parsed = call;
   });
-  const { rest, flags } = await withoutProviderFlags(own);
-  if (rest.length === 0) {
+  const { rest: given, flags } = await withoutProviderFlags(own);
+  if (given.length === 0) {
     line.outputHelp();
     return exitCodes.ok;
   }
-  const switches = new Set(
-    verbs.flatMap(({ options }) => options.flatMap((spec) => /^(?:-\w, )?--([a-z-]+)$/.exec(spec.flags)?.[1] ?? [])),
-  );
+  const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
   try {
-    line.parse([...normalizeArguments(rest, switches)], { from: 'user' });
+    line.parse([...rest], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCodes.ok;

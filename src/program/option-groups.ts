@@ -34,7 +34,7 @@ export const providerOptions: readonly OptionSpec[] = [
   {
     flags: '--from-pod-args <workload>',
     about:
-      'take the --clusterprofile-* flags of a Deployment: a manifest file, or NAMESPACE/deployment/NAME on the hub',
+      'take the --clusterprofile-* flags of a Deployment: a manifest file, or [NAMESPACE/]deployment/NAME on the hub',
     completes: 'files',
   },
   { flags: '--container <name>', about: 'its container (default: the one that has such flags)', completes: 'nothing' },

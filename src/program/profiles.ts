@@ -13,8 +13,12 @@ import type { Call } from './verb.ts';
 /** A ClusterProfile from the hub or a file. It is an object, and nothing else is checked. */
 export type Profile = Partial<FleetProfile>;
 
-/** The message if there is no ClusterProfile. */
-export const noProfiles = 'no ClusterProfiles are there; -A looks in all namespaces';
+/** The message if there is no ClusterProfile, in kubectl's words. */
+export async function noProfiles(call: Call): Promise<string> {
+  const namespace = await homeOf(call);
+  if (namespace === undefined) return 'No resources found.';
+  return `No resources found in ${namespace} namespace. -A looks in all namespaces.`;
+}
 
 /** In the order of their names. Throws a `Failure` for a name that is not there. */
 export async function profilesOf(call: Call): Promise<readonly Profile[]> {
@@ -42,15 +46,20 @@ export async function profileOf(call: Call): Promise<Profile> {
 }
 
 /** The namespace that names without one are in: `undefined` for all. */
-export function namespaceOf({ options }: Call, otherwise: string | undefined): string | undefined {
-  return options.has('all-namespaces') ? undefined : (options.text('namespace') ?? otherwise);
+export async function homeOf({ options, signal }: Call): Promise<string | undefined> {
+  if (options.has('all-namespaces')) return undefined;
+  const namespace = options.text('namespace');
+  // Files need no hub.
+  if (namespace !== undefined || options.texts('filename').length > 0) return namespace;
+  const { openHub } = await import('./hub.ts');
+  return (await openHub({ options, signal })).namespace ?? 'default';
 }
 
 async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
   // Files need none of it.
   const { openHub } = await import('./hub.ts');
   const hub = await openHub(call);
-  const namespace = namespaceOf(call, hub.namespace ?? 'default');
+  const namespace = await homeOf(call);
   if (call.args.length === 0) {
     const labelSelector = call.options.text('selector');
     return (await hub.list(clusterProfiles, namespace, labelSelector)).filter(isObject);
@@ -79,7 +88,7 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
   }
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
   const profiles = unique(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
-  const namespace = namespaceOf(call, undefined);
+  const namespace = await homeOf(call);
   if (args.length === 0)
     return inNamespace(profiles, namespace).toSorted((a, b) => (profileName(a) < profileName(b) ? -1 : 1));
   const asked = args.map(readName).map((one) => ({ ...one, namespace: one.namespace ?? namespace }));
@@ -116,9 +125,9 @@ interface AskedName {
   readonly name: string;
 }
 
-/** `NAME`, or `NAMESPACE/NAME`. */
+/** `NAME`, `NAMESPACE/NAME`, or what `kubectl get -o name` prints: `clusterprofile.multicluster.x-k8s.io/NAME`. */
 export function readName(argument: string): AskedName {
-  const [first = '', second, third] = argument.split('/');
+  const [first = '', second, third] = argument.replace(/^clusterprofiles?\.multicluster\.x-k8s\.io\//, '').split('/');
   if (first === '' || second === '' || third !== undefined) {
     const message = `'${argument}' is not the name of a ClusterProfile`;
     throw new Failure(exitCodes.usage, message, 'write NAME, or NAMESPACE/NAME');

@@ -1,4 +1,5 @@
 /** Where a verb writes: a terminal, with colours, or a pipe, without. */
+import { fstatSync, writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
@@ -8,6 +9,7 @@ export type Style = Parameters<typeof styleText>[0];
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly fd?: number;
 }
 
 export class Terminal {
@@ -40,7 +42,16 @@ export class Terminal {
   }
 }
 
-function writeTo(stream: Writable, text: string): Promise<void> {
+async function writeTo(stream: OutputStream, text: string): Promise<void> {
   // What fails is the stream's error event, which the frame listens to: `| head` ends the program.
+  if (stream.fd !== undefined && fstatSync(stream.fd).isFile()) {
+    // A full disk may take a part of the text, and Node's stream for a file takes that for all of it.
+    try {
+      writeFileSync(stream.fd, text);
+    } catch (error) {
+      stream.emit('error', error);
+    }
+    return;
+  }
   return new Promise((resolve) => void stream.write(text, () => resolve()));
 }

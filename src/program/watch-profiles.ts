@@ -6,7 +6,7 @@ import { systemClock } from '../fleet/clock.ts';
 import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 import { Reflector } from '../fleet/reflect/reflector.ts';
 import { openHub } from './hub.ts';
-import { namespaceOf, type Profile, readName } from './profiles.ts';
+import { homeOf, type Profile, readName } from './profiles.ts';
 import type { Call } from './verb.ts';
 
 export interface ProfileChange {
@@ -19,7 +19,7 @@ export interface ProfileChange {
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
   const { options, signal, terminal, args } = call;
   const hub = await openHub(call);
-  const home = namespaceOf(call, hub.namespace ?? 'default');
+  const home = await homeOf(call);
   const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
   // Names may be in several namespaces.
   const namespace = asked.every((one) => one.namespace === home) ? home : undefined;

@@ -54,7 +54,8 @@ async function fromManifest({ signal }: Call, file: string): Promise<FoundWorklo
 
 async function fromHub(call: Call, workload: string): Promise<FoundWorkload> {
   const [name = '', kind = '', ...before] = workload.split('/').reverse();
-  const resource = workloads[kind.toLowerCase()];
+  // `deployment.apps/NAME` is what kubectl prints.
+  const resource = workloads[kind.toLowerCase().replace(/\.(?:v1\.)?apps$/, '')];
   if (!resource || name === '' || before.length > 1) {
     const message = `--from-pod-args ${workload}: there is no such file`;
     throw new Failure(

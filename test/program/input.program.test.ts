@@ -102,7 +102,7 @@ test('a FIFO and <(command) are read to their end, as a file is', async (t) => {
   const writer = await writerOf(fifo, child);
   await writer.writeFile(JSON.stringify(profile));
   await writer.close();
-  assert.equal((await child).stdout, 'clusterprofile.multicluster.x-k8s.io/spoke-1');
+  assert.equal((await child).stdout, 'fleet/spoke-1');
   const providerFile = await writeInput(t, 'providers.json', providers);
   const script = `"$0" "$1" get -f <(cat "$2") --clusterprofile-provider-file <(cat "$3") -o json`;
   const { stdout } = await execa('bash', ['-c', script, process.execPath, programFile, file, providerFile]);
@@ -114,7 +114,7 @@ test('stdin that two options name is read once', async (t) => {
   const workload = { kind: 'Pod', metadata: { name: 'c' }, spec: { containers: [{ name: 'c', args }] } };
   const input = JSON.stringify({ kind: 'List', items: [profile, workload] });
   const { stdout, stderr } = await runProgram(t, ['get', '-f', '-', '--from-pod-args', '-', '-o', 'name'], { input });
-  assert.deepEqual([stdout, stderr], ['clusterprofile.multicluster.x-k8s.io/spoke-1', '']);
+  assert.deepEqual([stdout, stderr], ['fleet/spoke-1', '']);
 });
 
 test("the hub's kubeconfig may come from a pipe, however often the hub is opened", async (t) => {

@@ -36,7 +36,7 @@ describe('--from-pod-args', () => {
     const get = (...args: string[]) => runProgram(t, ['get', 'spoke-1', '--no-headers', ...args], { env });
     const [onHub, named, inFile, instead, noMap, gone, noFile] = await Promise.all([
       get('--from-pod-args', 'deployment/controller'),
-      get('--from-pod-args', 'fleet/deploy/controller', '--container', 'controller', '-n', 'fleet'),
+      get('--from-pod-args', 'fleet/deployment.apps/controller', '--container', 'controller', '-n', 'fleet'),
       get('--from-pod-args', manifest),
       get('--from-pod-args', alone, '--clusterprofile-provider-file', providerFile),
       get('--from-pod-args', alone),

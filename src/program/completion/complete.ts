@@ -3,6 +3,8 @@
  * a line for each suggestion, with a tab before its description, and a directive.
  */
 import { flagOptions } from '../../access/flags.ts';
+import { verbFirst } from '../arguments.ts';
+import { hubOptions } from '../option-groups.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Call, type Completes, type OptionSpec, Options, type Verb } from '../verb.ts';
 import { verbs } from '../verbs.ts';
@@ -32,16 +34,14 @@ export async function complete(words: readonly string[], terminal: Terminal, sig
 /** What could stand there, whatever the beginning of the last word is. */
 async function suggest(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<Suggestions> {
   const current = words.at(-1) ?? '';
-  const before = words.slice(0, -1);
-  const verbName = before.find((word) => !word.startsWith('-'));
-  const verb = verbs.find(({ name }) => name === verbName);
-  if (!verb) {
-    const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
-    if (verbName === 'help') return all;
-    return verbName === undefined ? [...all, { value: 'help', about: 'show the help of a verb' }] : [];
-  }
+  const before = verbFirst(words.slice(0, -1), takesValueSomewhere);
+  const verbName = before.find((word, index) => index === 0 && !word.startsWith('-'));
+  const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
+  if (verbName === 'help') return all;
+  const verb = verbName === undefined ? anyVerb : verbs.find(({ name }) => name === verbName);
+  if (!verb) return [];
   if (before.includes('--')) return 'files';
-  const given = readGiven(before.slice(before.indexOf(verb.name) + 1), verb);
+  const given = readGiven(verbName === undefined ? before : before.slice(1), verb);
   const call: Call = {
     program: 'clusterprofile',
     verb,
@@ -59,7 +59,9 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     const values = spec ? await valuesOf(spec, start, call) : [];
     return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
   }
-  return current.startsWith('-') ? optionsOf(verb) : valuesFor(verb.completes ?? 'nothing', current, call);
+  if (current.startsWith('-')) return optionsOf(verb);
+  if (verb === anyVerb) return [...all, { value: 'help', about: 'show the help of a verb' }];
+  return valuesFor(verb.completes ?? 'nothing', current, call);
 }
 
 /** bash splits `--output=json` into three words. */
@@ -79,6 +81,17 @@ const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([n
 }));
 
 const specsOf = (verb: Verb) => [...verb.options, ...(verb.takesProviderFlags ? providerSpecs : [])];
+/** Before there is a verb. */
+const anyVerb: Verb = {
+  name: '',
+  summary: '',
+  options: hubOptions,
+  takesProviderFlags: true,
+  examples: [],
+  load: () => import('../verbs/get.ts'),
+};
+const takesValueSomewhere = (option: string) =>
+  [anyVerb, ...verbs].some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
 const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
 const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
 

@@ -1,22 +1,27 @@
 /** Advice on risky settings of providers that the library accepts. Pure. */
 import { isAbsolute } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
+import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
 import type { AdviceRule, Severity } from './finding.ts';
+
+const secretAdvice =
+  'looks like a secret, which everyone who reads the provider file sees: have the plugin read it from a file, or from a ' +
+  "variable of the controller's environment";
 
 export interface Advice {
   readonly rule: AdviceRule;
   readonly severity: Severity;
   /** The field of the provider that it is about, or that is missing. */
-  readonly field: readonly string[];
+  readonly field: readonly (string | number)[];
   readonly message: string;
 }
 
 /** All advice on one provider. */
 export function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
   const { execConfig, allowedServers, allowedArgs, allowedEnvVars } = provider;
-  const { command, apiVersion, provideClusterInfo } = execConfig;
+  const { command, args, apiVersion, provideClusterInfo } = execConfig;
   const advice: Advice[] = [];
-  const say = (rule: AdviceRule, field: readonly string[], message: string, severity: Severity = 'warning') =>
+  const say = (rule: AdviceRule, field: Advice['field'], message: string, severity: Severity = 'warning') =>
     advice.push({ rule, severity, field, message });
   if (!allowedServers && !provideClusterInfo) {
     const message =
@@ -45,6 +50,17 @@ export function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
   if (apiVersion === 'client.authentication.k8s.io/v1alpha1') {
     const message = 'client-go refuses this version: have the plugin speak client.authentication.k8s.io/v1';
     say('VERSION_OUTDATED', ['execConfig', 'apiVersion'], message);
+  }
+  for (const [index, variable] of (execConfig.env ?? []).entries()) {
+    if (secretsOfEnvironment([variable]).length > 0) {
+      say('SECRET_IN_PROVIDER', ['execConfig', 'env', index, 'value'], secretAdvice);
+    }
+  }
+  const secretsUpTo = (count: number) => secretsOfArguments((args ?? []).slice(0, count)).length;
+  for (const index of (args ?? []).keys()) {
+    if (secretsUpTo(index + 1) > secretsUpTo(index)) {
+      say('SECRET_IN_PROVIDER', ['execConfig', 'args', index], secretAdvice);
+    }
   }
   return advice;
 }

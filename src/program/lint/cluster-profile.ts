@@ -6,6 +6,7 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import type { ResolvedAccess } from '../../access/resolve.ts';
 import type { Place } from '../../access/yaml-text.ts';
 import { ProfileError } from '../../errors/index.ts';
+import { isLabel, isSubdomain } from '../../util/kubernetes-names.ts';
 import { keysOf, listAt, textAt } from '../fields.ts';
 import type { Profile } from '../profiles.ts';
 import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
@@ -28,6 +29,10 @@ export function lintClusterProfile(
   const say: Say = (severity, rule, path, message) => {
     findings.push({ file, ...placeOf(keysOf(path)), severity, rule, path, message });
   };
+  for (const [field, isValid, rule] of names) {
+    const name = textAt(content, 'metadata', field);
+    if (name !== undefined && !isValid(name)) say('error', 'NAME_INVALID', `metadata.${field}`, rule);
+  }
   const offered = new Set(
     lists.flatMap((list) => listAt(content, 'status', list).flatMap((entry) => textAt(entry, 'name') ?? [])),
   );
@@ -57,6 +62,18 @@ export function lintClusterProfile(
   return findings;
 }
 
+const names = [
+  [
+    'name',
+    isSubdomain,
+    'must be a DNS-1123 subdomain: a-z, 0-9, - and ., with a letter or digit at both ends of each part',
+  ],
+  [
+    'namespace',
+    isLabel,
+    'must be a DNS-1123 label: a-z, 0-9 and -, with a letter or digit at both ends, 63 characters at most',
+  ],
+] as const;
 const lists = ['accessProviders', 'credentialProviders'] as const;
 
 /** A provider as an operator may write it first: it allows profiles everything that is safe. */

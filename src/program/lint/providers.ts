@@ -4,7 +4,7 @@ import type { ConfiguredProvider } from '../../access/provider.ts';
 import { parseProviderFile } from '../../access/provider-file.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
-import { adviceFor } from './advice.ts';
+import { type Advice, adviceFor } from './advice.ts';
 import { type Finding, toFindings } from './finding.ts';
 
 /** A provider that the library accepts, and its place. */
@@ -12,9 +12,9 @@ export interface KnownProvider {
   readonly provider: ConfiguredProvider;
   readonly file: string;
   /** How a field of it is called there: `providers[0].execConfig.command`. */
-  pathOf(field: readonly string[]): string;
+  pathOf(field: Advice['field']): string;
   /** Where a field of it stands, or the provider itself. */
-  placeOf(field: readonly string[]): Place;
+  placeOf(field: Advice['field']): Place;
 }
 
 export interface LintedProviders {
@@ -35,8 +35,8 @@ export function lintProviders(
     const providers = configured.map((provider, index) => ({
       provider,
       file,
-      pathOf: (field: readonly string[]) => fieldPath(['providers', index, ...field]),
-      placeOf: (field: readonly string[]) => toFile(placeOf(['providers', index, ...field])),
+      pathOf: (field: Advice['field']) => fieldPath(['providers', index, ...field]),
+      placeOf: (field: Advice['field']) => toFile(placeOf(['providers', index, ...field])),
     }));
     return { providers, findings: providers.flatMap(adviceOf) };
   } catch (error) {

@@ -24,7 +24,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const profiles = await profilesOf(call);
   const asData = options.text('output') !== undefined;
   if (profiles.length === 0 && !asData) {
-    await terminal.say(noProfiles);
+    await terminal.say(await noProfiles(call));
     return exitCodes.ok;
   }
   // Its plugin may ask something.

@@ -46,7 +46,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const after = [...hub.after, ...providerArguments(call, providers)];
   const profiles = await profilesOf(call);
   if (profiles.length === 0) {
-    await terminal.say(noProfiles);
+    await terminal.say(await noProfiles(call));
     return exitCodes.ok;
   }
   const folder = new PrivateFolder();

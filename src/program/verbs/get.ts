@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { listAt, textAt } from '../fields.ts';
 import { jsonText, printData } from '../print.ts';
-import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
+import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
 import { type Column, formatTable } from '../table.ts';
 import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
@@ -67,11 +67,12 @@ async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promi
   }
   if (await printData(call, () => ({ items: rows }))) return [];
   if (options.text('output') === 'name') {
-    await terminal.write(rows.map(nameLine).join(''));
+    const home = await homeOf(call);
+    await terminal.write(rows.map((row) => nameLine(row, home)).join(''));
     return [];
   }
   if (rows.length === 0) {
-    await terminal.say(noProfiles);
+    await terminal.say(await noProfiles(call));
     return [];
   }
   const { text, widths } = formatTable(terminal, columns, rows, { ...tableOptions(call), widths: [] });
@@ -90,7 +91,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
     const format = options.text('output');
     if (format === 'json') await terminal.write(`${jsonText(row)}\n`);
     else if (format === 'yaml') await printData(call, () => row).then(() => terminal.write('---\n'));
-    else if (format === 'name') await terminal.write(nameLine(row));
+    else if (format === 'name') await terminal.write(nameLine(row, await homeOf(call)));
     else {
       const table = formatTable(terminal, columns, [row], { ...tableOptions(call), headers, widths });
       headers = false;
@@ -101,7 +102,13 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
 }
 
 const isData = ({ options }: Call) => ['json', 'yaml'].includes(options.text('output') ?? '');
-const nameLine = ({ name }: Row) => `clusterprofile.multicluster.x-k8s.io/${printableLines(name)}\n`;
+
+/** As kubectl prints it; with its namespace where the same call would not find it without. Each verb takes both. */
+function nameLine({ namespace, name }: Row, home: string | undefined): string {
+  const before = namespace === '' || namespace === home ? 'clusterprofile.multicluster.x-k8s.io' : namespace;
+  return `${printableLines(`${before}/${name}`)}\n`;
+}
+
 const tableOptions = ({ options }: Call) => ({
   headers: !options.has('no-headers'),
   wide: options.text('output') === 'wide',

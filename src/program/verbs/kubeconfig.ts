@@ -40,7 +40,7 @@ export async function run(call: Call): Promise<ExitCode> {
     await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
   }
   for (const { message } of refused) await terminal.say(`left out: ${printableLines(message)}`);
-  if (entries.length + refused.length === 0) await terminal.say(noProfiles);
+  if (entries.length + refused.length === 0) await terminal.say(await noProfiles(call));
   const [first] = refused;
   return first ? exitCodeOfProfile(first) : exitCodes.ok;
 }

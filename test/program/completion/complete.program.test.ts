@@ -23,6 +23,19 @@ describe('completion', () => {
       [['ch'], ['check', ':4']],
       [['nonsense', ''], [':4']],
       [
+        ['-n', 'fleet', 'ch'],
+        ['check', ':4'],
+      ],
+      [
+        ['-n', 'flee'],
+        ['fleet', ':4'],
+      ],
+      [['--kubec'], ['--kubeconfig', ':4']],
+      [
+        ['--namespace=fleet', 'get', 'spoke-1'],
+        ['spoke-1', ':4'],
+      ],
+      [
         ['get', '--names'],
         ['--namespace', ':4'],
       ],

@@ -53,6 +53,16 @@ status:
 
   for (const [what, status, said] of [
     ['no status', '', /1:1: warning: status: is missing.*\(NO_PROVIDER\)/],
+    [
+      'a name that Kubernetes refuses',
+      'metadata: { name: Spoke_1 }\n',
+      /:2:19: error: metadata\.name: must be a DNS-1123 .*\(NAME_INVALID\)/,
+    ],
+    [
+      'a namespace that Kubernetes refuses',
+      'metadata: { namespace: a.b }\n',
+      /error: metadata\.namespace: .*\(NAME_INVALID\)/,
+    ],
     ['a status that is a list', 'status: []\n', /error: status: must be an object \(PROFILE_INVALID\)/],
     ['a list that is text', 'status: { accessProviders: x }\n', /error: status\.accessProviders: must be a list/],
     [

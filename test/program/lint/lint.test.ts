@@ -41,9 +41,19 @@ describe('a provider file', () => {
     ],
     ['INSECURE_TLS_ALLOWED', provider('  allowInsecureTLS: true\n'), /:7:21: warning: .*TLS verification off/],
     ['COMMAND_RELATIVE', provider().replace('/plugins/google', 'bin/google'), /:5:14: warning: .*absolute path/],
+    [
+      'SECRET_IN_PROVIDER',
+      provider().replace('/plugins/google', '/plugins/google\n    env: [{ name: CLIENT_SECRET, value: s3cr3t }]'),
+      /:6:41: warning: providers\[0\]\.execConfig\.env\[0\]\.value: looks like a secret, (?!.*s3cr3t)/,
+    ],
+    [
+      'SECRET_IN_PROVIDER',
+      provider().replace('/plugins/google', '/plugins/google\n    args: [--user, me, --password, s3cr3t]'),
+      /:6:36: warning: providers\[0\]\.execConfig\.args\[3\]: looks like a secret, (?!.*s3cr3t)/,
+    ],
     ['VERSION_OUTDATED', provider().replace('io/v1', 'io/v1alpha1'), /:4:17: warning: .*client-go refuses/],
   ] as const) {
-    test(`is advised of ${rule}`, () => {
+    test(`is advised of ${rule}: ${said}`, () => {
       const [line = '', ...more] = linesFor(text);
       assert.match(line, said);
       assert.match(line, new RegExp(`\\(${rule}\\)$`));

@@ -278,7 +278,10 @@ describe('clusterprofile check', () => {
   test('says so where no ClusterProfile is there to check', async (t) => {
     const run = ['check', '-f', '-', '-n', 'empty', '--clusterprofile-access-provider=google=/plugin'];
     const { stdout, stderr, exitCode } = await runProgram(t, run, { input: '{"kind":"ClusterProfile"}' });
-    assert.deepEqual([stdout, stderr, exitCode], ['', 'no ClusterProfiles are there; -A looks in all namespaces', 0]);
+    assert.deepEqual(
+      [stdout, stderr, exitCode],
+      ['', 'No resources found in empty namespace. -A looks in all namespaces.', 0],
+    );
   });
 
   test('needs providers, a time and a number that are such', async (t) => {

@@ -175,7 +175,7 @@ test('exec says what it was not given: a command, one that is there, ClusterProf
       ['error: exec needs a command after --', 2],
       ['error: the command no-such-command was not found', 2],
       ['error: there is no ClusterProfile nobody', 5],
-      ['no ClusterProfiles are there; -A looks in all namespaces', 0],
+      ['No resources found in empty namespace. -A looks in all namespaces.', 0],
       ['error: --parallel many: has to be a whole number of 1 or more', 2],
     ],
   );

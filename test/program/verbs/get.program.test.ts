@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { execa } from 'execa';
 import { FakeCluster } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { listen } from '../../fixtures/listen.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
-import { runProgram, writeInput, writeKubeconfig } from '../../fixtures/program.ts';
+import { programFile, runProgram, writeInput, writeKubeconfig } from '../../fixtures/program.ts';
+import { temporaryFolder } from '../../fixtures/script.ts';
 
 describe('clusterprofile get', () => {
   test('prints what docs/command-line.md says, with what the providers make of each', async (t) => {
@@ -23,7 +28,7 @@ describe('clusterprofile get', () => {
     );
     assert.match(lines[1] ?? '', /^fleet +spoke-7 +ocm +True +google +google +- +https:\/\/127\.0\.0\.1:6443 +-$/);
     assert.equal(names.stdout.split('\n').length, 10);
-    assert.match(names.stdout, /^clusterprofile\.multicluster\.x-k8s\.io\/spoke-0$/m);
+    assert.match(names.stdout, /^fleet\/spoke-0$/m);
     const [item] = JSON.parse(json.stdout).items;
     assert.deepEqual([item.name, item.accessTypes, item.error.code], ['spoke-3', ['azure'], 'NO_MATCHING_PROVIDER']);
   });
@@ -31,7 +36,97 @@ describe('clusterprofile get', () => {
   test('says that there are none, where there are none', async (t) => {
     const { env } = await startOperatedFleet(t);
     const { stdout, stderr, exitCode } = await runProgram(t, ['get', '-n', 'default'], { env });
-    assert.deepEqual([stdout, stderr, exitCode], ['', 'no ClusterProfiles are there; -A looks in all namespaces', 0]);
+    const said = 'No resources found in default namespace. -A looks in all namespaces.';
+    assert.deepEqual([stdout, stderr, exitCode], ['', said, 0]);
+    const all = await runProgram(t, ['get', '-A', '-l', 'env=none'], { env });
+    assert.deepEqual([all.stdout, all.stderr, all.exitCode], ['', 'No resources found.', 0]);
+  });
+
+  test('-o name prints what every verb takes as a name, with -A too', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const names = await Promise.all(
+      [['-n', 'fleet'], ['-A'], []].map((where) => runProgram(t, ['get', 'spoke-1', ...where, '-o', 'name'], { env })),
+    );
+    const said = names.map(({ stdout }) => stdout);
+    assert.deepEqual(said, [
+      'clusterprofile.multicluster.x-k8s.io/spoke-1',
+      'fleet/spoke-1',
+      'clusterprofile.multicluster.x-k8s.io/spoke-1',
+    ]);
+    const verbs = ['get', 'check', 'resolve', 'kubeconfig'] as const;
+    const results = await Promise.all(
+      verbs.flatMap((verb) => said.map((name) => runProgram(t, [verb, name, ...flags], { env }))),
+    );
+    for (const { stdout, exitCode } of results) {
+      assert.equal(exitCode, 0);
+      assert.match(stdout, /spoke-1/);
+    }
+  });
+
+  test('takes options before the verb, as kubectl does', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const { KUBECONFIG = '' } = env;
+    const [before, equal, unknown] = await Promise.all([
+      runProgram(t, ['--kubeconfig', KUBECONFIG, '-n', 'fleet', ...flags, 'get', 'spoke-1', '-o', 'name']),
+      runProgram(t, [`--kubeconfig=${KUBECONFIG}`, '--context=hub', '-A', '-o=name', 'get', 'spoke-1']),
+      runProgram(t, ['-n', 'fleet', 'gte']),
+    ]);
+    assert.deepEqual([before.stderr, before.stdout], ['', 'clusterprofile.multicluster.x-k8s.io/spoke-1']);
+    assert.deepEqual([equal.stderr, equal.stdout], ['', 'fleet/spoke-1']);
+    assert.match(unknown.stderr, /^error: unknown command 'gte'\nhint: {2}did you mean get\?/);
+  });
+
+  test('ends with an error where a list never ends', async (t) => {
+    const endless = async (next: (page: number) => string) => {
+      let page = 0;
+      const body = () => ({ metadata: { continue: next(page++) }, items: [] });
+      const server = createServer((_request, response) => response.end(JSON.stringify(body())));
+      const { port } = await listen(t, server);
+      const kubeconfig = await writeInput(t, 'kubeconfig', {
+        'current-context': 'hub',
+        contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }],
+        clusters: [{ name: 'hub', cluster: { server: `http://127.0.0.1:${port}` } }],
+        users: [{ name: 'me', user: {} }],
+      });
+      return runProgram(t, ['get', '--kubeconfig', kubeconfig]);
+    };
+    const [repeated, more] = await Promise.all([
+      endless((page) => `page-${page % 3}`),
+      endless((page) => `page-${page}`),
+    ]);
+    assert.match(
+      repeated.stderr,
+      /^error: the hub http\S+ does not end its list of clusterprofiles: a page continues with/,
+    );
+    assert.match(
+      more.stderr,
+      /^error: the hub http\S+ does not end its list of clusterprofiles: it has more than 1000 pages\nhint:/,
+    );
+    assert.deepEqual([repeated.exitCode, more.exitCode], [4, 4]);
+  });
+
+  test('ends with 1 where the disk is full, and says so', async (t) => {
+    const { env } = await startOperatedFleet(t);
+    const script = 'exec "$0" "$@" > /dev/full';
+    const { stderr, exitCode } = await execa('sh', ['-c', script, process.execPath, programFile, 'get'], {
+      env,
+      reject: false,
+    });
+    assert.equal(stderr, 'error: the output cannot be written: ENOSPC: no space left on device, write');
+    assert.equal(exitCode, 1);
+  });
+
+  test('leaves no part of its output out where a file may not grow as long as that', async (t) => {
+    const { env } = await startOperatedFleet(t);
+    const file = join(await temporaryFolder(t), 'out');
+    // In blocks of 512 bytes.
+    const script = `trap '' XFSZ; ulimit -f 1; exec "$0" "$@" > '${file}'`;
+    const { stderr, exitCode } = await execa('sh', ['-c', script, process.execPath, programFile, 'get', '-o', 'json'], {
+      env,
+      reject: false,
+    });
+    assert.match(stderr, /^error: the output cannot be written: EFBIG/);
+    assert.equal(exitCode, 1);
   });
 
   test('asks again where the hub is busy, starts or drops the connection, and begins a list again that has expired', async (t) => {
