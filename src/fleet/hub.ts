@@ -111,9 +111,9 @@ export class Hub {
   /** Resolves when the condition holds or the signal aborts. */
   async #until(holds: () => boolean): Promise<void> {
     const { signal } = this.#options;
-    signal.addEventListener('abort', this.#change.poke, { once: true });
+    signal.addEventListener('abort', this.#change.wake, { once: true });
     while (!signal.aborted && !holds()) await this.#change.for();
-    signal.removeEventListener('abort', this.#change.poke);
+    signal.removeEventListener('abort', this.#change.wake);
   }
 
   #informer<T extends KubernetesObject>(
@@ -128,9 +128,9 @@ export class Hub {
       restarted: ({ reason, afterMs }) => {
         const { apiVersion, kind } = options;
         emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-        this.#change.poke();
+        this.#change.wake();
       },
-      changed: this.#change.poke,
+      changed: this.#change.wake,
     });
   }
 }

@@ -63,7 +63,7 @@ export class LeaderElection {
       // So that a request which hangs leaves time for another.
       requestTimeoutMs: (renewDeadlineMs - retryPeriodMs) / 2,
       clock,
-      changed: this.#wait.poke,
+      changed: this.#wait.wake,
     });
     this.#report(false);
   }
@@ -152,7 +152,7 @@ export class LeaderElection {
 
   /** Resolves with `true` when the Lease is lost, with `false` when the signal aborts before. */
   async #isLost(signal: AbortSignal): Promise<boolean> {
-    signal.addEventListener('abort', this.#wait.poke, { once: true });
+    signal.addEventListener('abort', this.#wait.wake, { once: true });
     while (!signal.aborted) {
       if (!this.#lock.isHeld) return true;
       await this.#wait.for(this.#lock.heldUntil - this.#settings.clock.uptime());

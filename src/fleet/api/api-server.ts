@@ -10,7 +10,7 @@ import { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { readStatus, type Shown } from './api-status.ts';
 import { answerTimeoutMs } from './deadline.ts';
-import { type StreamedAnswer, stream } from './streamed-answer.ts';
+import { type StreamedResponse, stream } from './streamed-response.ts';
 
 /** What is needed of a RestConfig. */
 export interface ApiServerConfig {
@@ -18,7 +18,7 @@ export interface ApiServerConfig {
   readonly dispatcher: Dispatcher;
 }
 
-export type ApiResponse = StreamedAnswer;
+export type ApiResponse = StreamedResponse;
 
 interface RequestOptions {
   /** Gives up, whatever has come. */

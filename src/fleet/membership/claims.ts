@@ -23,7 +23,7 @@ export class Claims {
     this.#holders.delete(key);
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
-    for (const other of waiting) other.poke();
+    for (const other of waiting) other.wake();
     return true;
   }
 }

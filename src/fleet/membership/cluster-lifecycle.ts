@@ -113,13 +113,13 @@ export class ClusterLifecycle {
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
     if (this.#tried !== undefined && this.#tried !== this.#access()) this.#attempts.skipPause();
-    this.poke();
+    this.wake();
   }
 
   /** Removes it from the fleet, unless `update` brings it back. Resolves when all of its work has ended. */
   remove(reason: string, message: string): Promise<void> {
     this.#gone ??= { state: 'Pending', reason, message };
-    this.poke();
+    this.wake();
     return this.ended;
   }
 
@@ -128,7 +128,7 @@ export class ClusterLifecycle {
     const provider = this.#engagement?.provider;
     if (provider !== undefined && types.has(provider)) this.#breakUp(`provider ${provider} has changed`);
     this.#attempts.skipPause();
-    this.poke();
+    this.wake();
   }
 
   /** An `onEngage` function that was registered later has failed. */
@@ -136,7 +136,7 @@ export class ClusterLifecycle {
     if (this.cluster !== cluster || this.#broken) return;
     this.#attempts.begin();
     this.#broken = { why: { state: 'Backoff', ...failureOf('HANDLERS', error) }, error };
-    this.poke();
+    this.wake();
   }
 
   /** It may have been leaving the fleet. The earlier engagement may still be ending. */
@@ -149,12 +149,12 @@ export class ClusterLifecycle {
   }
 
   /** Looks at the desired state again. */
-  poke(): void {
+  wake(): void {
     // Aborts an attempt at once; an engaged cluster is disengaged as the next step.
     const attempt = this.#status.state === 'Engaging' ? this.#engagement : undefined;
     const why = attempt && this.#whyNot(attempt.basis);
     if (why) attempt?.abort(disengaged(this.name, why));
-    this.#wait.poke();
+    this.#wait.wake();
   }
 
   async #drive(): Promise<void> {
@@ -258,7 +258,7 @@ export class ClusterLifecycle {
   #fail(failure: Failure, error: unknown, { command }: Engagement): void {
     this.#attempts.failed(failure, error, command, () => {
       forgetFailure(this.#context.providers, this.#profile);
-      this.poke();
+      this.wake();
     });
     this.#setStatus({ state: 'Backoff', ...failure });
   }
@@ -279,7 +279,7 @@ export class ClusterLifecycle {
   #breakUp(message: string): void {
     if (!this.#engagement) return;
     this.#broken ??= { why: again('PROVIDER_CHANGED', message) };
-    this.poke();
+    this.wake();
   }
 
   #access(): string {

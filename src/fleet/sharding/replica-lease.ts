@@ -71,7 +71,7 @@ export class ReplicaLease {
   }
 
   /** Something that it waits for may have changed. */
-  readonly look = (): void => this.#wait.poke();
+  readonly look = (): void => this.#wait.wake();
 
   /** Another process has changed something that it has to look at: it renews at once. */
   renewNow(): void {

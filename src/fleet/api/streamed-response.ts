@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
-/** An answer whose body is still to come. */
-export interface StreamedAnswer {
+/** A response whose body is still to come. */
+export interface StreamedResponse {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: StreamedBody;
@@ -13,13 +13,13 @@ export interface StreamedAnswer {
 const mostKept = 65_536;
 
 /**
- * Sends the request. Resolves when the answer begins. Aborting `signal` ends the request and its body with the signal's reason.
+ * Sends the request. Resolves when the response begins. Aborting `signal` ends the request and its body with the signal's reason.
  */
 export async function stream(
   url: string,
   options: Omit<Dispatcher.DispatchOptions, 'origin' | 'path'> & { readonly dispatcher: Dispatcher },
   signal: AbortSignal,
-): Promise<StreamedAnswer> {
+): Promise<StreamedResponse> {
   signal.throwIfAborted();
   const { dispatcher, ...rest } = options;
   const { origin, pathname, search } = new URL(url);
@@ -34,7 +34,7 @@ export async function stream(
 
 /** What has come of a body, and whether more will. */
 export class StreamedBody implements Dispatcher.DispatchHandler {
-  readonly #begun = Promise.withResolvers<Omit<StreamedAnswer, 'body'>>();
+  readonly #begun = Promise.withResolvers<Omit<StreamedResponse, 'body'>>();
   readonly #signal: AbortSignal;
   readonly #onAbort = () => this.#abort(this.#signal.reason);
   #controller: Dispatcher.DispatchController | undefined;
@@ -51,8 +51,8 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Resolves when the answer begins. */
-  get begun(): Promise<Omit<StreamedAnswer, 'body'>> {
+  /** Resolves when the response begins. */
+  get begun(): Promise<Omit<StreamedResponse, 'body'>> {
     return this.#begun.promise;
   }
 
@@ -88,7 +88,7 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
 
   /** Ends the request without waiting. */
   destroy(): void {
-    this.#abort(new Error('the rest of the answer is not read'));
+    this.#abort(new Error('the rest of the response is not read'));
   }
 
   // Called by undici.
@@ -99,7 +99,7 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: unknown, statusCode: number, headers: IncomingHttpHeaders): void {
-    // Early hints are no answer.
+    // Early hints are no response.
     if (statusCode >= 200) this.#begun.resolve({ statusCode, headers });
   }
 
