@@ -88,7 +88,7 @@ describe('the keys of an answer', () => {
       assert.deepEqual(usersFor(repositoryOf, image, keys), expected));
   }
 
-  test("serve Docker Hub with its own key where no other matches, and nobody else with Docker Hub's", () => {
+  test("H.68: serve Docker Hub with its own key where no other matches, and nobody else with Docker Hub's", () => {
     for (const image of ['nginx', 'me/app', 'index.docker.io/me/app', 'docker.io/library/nginx'])
       assert.deepEqual(usersFor(repositoryOf, image, [hub]), [hub], image);
     for (const image of ['localhost/app', 'evil.example.dev/app', 'docker.io:443/app', 'LOCAL/app', 'x.docker.io/app'])

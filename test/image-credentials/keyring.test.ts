@@ -61,15 +61,6 @@ describe('several providers (H)', () => {
     ]);
   });
 
-  test('H.68: the default registry has a key of its own, which counts where nothing else matches', async (t) => {
-    const hub = { 'https://index.docker.io/v1/': user('hub') };
-    const { users } = await startImageProviders(t, [{ name: 'p', code: respond(hub) }]);
-    assert.deepEqual(await users('nginx'), ['p hub']);
-    const other = await startImageProviders(t, [{ name: 'p', code: respond({ ...hub, 'docker.io': user('own') }) }]);
-    assert.deepEqual(await other.users('nginx'), ['p own']);
-    assert.deepEqual(await users('gcr.io/a'), []);
-  });
-
   test('a credential prints without its password, and a failure without what the plugin printed', async (t) => {
     const secret = 'SECRET-5d1f';
     const said: string[] = [];
