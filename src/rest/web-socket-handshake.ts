@@ -70,10 +70,10 @@ async function refusalOf(request: ClientRequest, response: IncomingMessage, hand
   if (refreshing) {
     const refreshed = await refreshing;
     next = refreshed ? '; the credential has been refreshed: try again' : '; there is no better credential now';
-    const and = refreshed
+    const consequence = refreshed
       ? 'for a WebSocket; the next one has another'
       : 'for a WebSocket, and there is no better one now';
-    const message = refusalMessage(credential, statusCode, and);
+    const message = refusalMessage(credential, statusCode, consequence);
     if (message !== undefined) log.rejected(message);
   }
   const path = request.path.replace(/[?#].*/s, '');

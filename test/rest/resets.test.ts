@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
+import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { frames, profileAt, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
@@ -30,6 +31,15 @@ describe('a stream that the server refuses', () => {
     const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
     await assert.rejects(request(`${access.cluster.server}/x`, { dispatcher }), { code: 'CONNECTION_LOST' });
     assert.ok(server.requests() <= 12, `${server.requests()} tries`);
+  });
+
+  test('is sent again five times at once, for callers that retry by themselves too', async (t) => {
+    const server = await startRawH2(t, (socket, stream) => socket.write(frames.reset(stream, resets.REFUSED_STREAM)));
+    const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
+    assert.ok(dispatcher instanceof AuthenticatedDispatcher);
+    const sent = request(`${access.cluster.server}/x`, { dispatcher: dispatcher.withoutRetries });
+    await assert.rejects(sent, { code: 'CONNECTION_LOST' });
+    assert.equal(server.requests(), 6);
   });
 
   for (const end of ['providers.close()', 'dispatcher.destroy()'] as const) {

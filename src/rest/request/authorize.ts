@@ -141,7 +141,7 @@ class AuthorizedRequest extends Relay {
     if (!refreshed || !body.replayable) {
       if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
       else log.debug(`${name} cannot be sent again: its caller gets the ${statusCode}`);
-      this.#handOver(buffered);
+      this.#forward(buffered);
       return;
     }
     log.debug(`${name} is sent again, with a new credential`);
@@ -157,7 +157,7 @@ class AuthorizedRequest extends Relay {
     }
   }
 
-  #handOver({ statusCode, headers, message, chunks, trailers }: BufferedResponse): void {
+  #forward({ statusCode, headers, message, chunks, trailers }: BufferedResponse): void {
     this.respond(statusCode, headers, message);
     for (const chunk of chunks) this.data(chunk);
     if (trailers) this.complete(trailers);
@@ -193,8 +193,8 @@ class AuthorizedRequest extends Relay {
   }
 
   /** The server goes on refusing the credential. */
-  #refused(statusCode: number, and: string): void {
-    const message = refusalMessage(this.#credential, statusCode, and);
+  #refused(statusCode: number, consequence: string): void {
+    const message = refusalMessage(this.#credential, statusCode, consequence);
     if (message !== undefined) this.#owner.log.rejected(message);
   }
 }

@@ -8,15 +8,15 @@ export function requestName({ method, path }: Dispatcher.DispatchOptions): strin
   return `${method} ${printable(path.replace(/[?#].*/s, ''), 1_024)}`;
 }
 
-/** That a server goes on refusing a credential; `undefined` where there is none: nobody may well be refused. */
+/** That a server goes on refusing a credential, and what follows; `undefined` without one: anonymous requests may well be refused. */
 export function refusalMessage(
   credential: Credential | undefined,
   statusCode: number,
-  and: string,
+  consequence: string,
 ): string | undefined {
   if (!credential?.authorization && !credential?.keyPair) return undefined;
   const why = lifetimeProblem(credential.keyPair) ?? 'see whether the server knows its issuer and audience';
-  return `the server refuses the credential (${statusCode}), ${and}: ${why}`;
+  return `the server refuses the credential (${statusCode}), ${consequence}: ${why}`;
 }
 
 /** Why no server takes a client certificate, where its time says so. */
