@@ -211,7 +211,8 @@ export class Sharding implements Ownership {
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
     const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
-    this.#isNewFleet ??= missing.length === this.#shards.length && !this.#replicas.anyRenewed;
+    const wasNewFleet = this.#isNewFleet ?? missing.length === this.#shards.length;
+    this.#isNewFleet = wasNewFleet && !this.#replicas.anyRenewed;
     for (const shard of this.#isNewFleet && !this.#own.isValid ? [] : missing) {
       // What was written since is not missing.
       if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.look();
