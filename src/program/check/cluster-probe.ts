@@ -3,7 +3,8 @@ import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ResolvedCluster } from '../../access/cluster.ts';
-import type { ResolvedExec } from '../../access/resolve.ts';
+import type { ResolvedAccess } from '../../access/resolve.ts';
+import { PluginError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { AuthenticatedDispatcher } from '../../rest/request/dispatcher.ts';
@@ -25,6 +26,8 @@ import type { Found } from './stages.ts';
 
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;
+/** Milliseconds that a run whose limit is over has to end. */
+const afterLimitMs = 3_000;
 const dayMs = 86_400_000;
 /** Warns about a certificate that expires sooner, unless it is short-lived and has a fifth of its lifetime left. */
 const soonMs = 14 * dayMs;
@@ -46,12 +49,9 @@ export class ClusterProbe {
   }
 
   /** Runs it, unless another cluster's check has the same credential already. */
-  async plugin({ command }: ResolvedExec, policy: string): Promise<Found<void>> {
-    const connection = this.#connection();
-    this.#credential = await this.#own(() =>
-      abortable(() => connection.source.get(this.#dispatcher.log), this.#signal),
-    );
-    const found = await findExecutable(command, process.env.PATH ?? '');
+  async plugin(access: ResolvedAccess, policy: string): Promise<Found<void>> {
+    this.#credential = await this.#own(() => this.#getCredential(access));
+    const found = await findExecutable(access.exec.command, process.env.PATH ?? '');
     const { authorization, keyPair, expiresAt } = this.#credential;
     const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
     const until =
@@ -196,6 +196,24 @@ export class ClusterProbe {
     await this.#dispatcher.close();
   }
 
+  async #getCredential({ provider, exec: { command } }: ResolvedAccess): Promise<Credential> {
+    const { source } = this.#connection();
+    const running = (async () => source.get(this.#dispatcher.log))();
+    try {
+      return await abortable(() => running, this.#signal);
+    } catch (error) {
+      if (!isTimeout(this.#signal.reason)) throw error;
+    }
+    // The limit of the run began a little later, and its error has what the plugin wrote.
+    try {
+      return await abortable(() => running, AbortSignal.timeout(afterLimitMs));
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      const reason = 'gave no answer in time: it waits for this terminal, or behind other plugins that hang';
+      throw new PluginError('PLUGIN_TIMEOUT', reason, { provider, origin: `access provider ${provider}`, command });
+    }
+  }
+
   #connection() {
     return this.#dispatcher.connection();
   }
@@ -205,11 +223,13 @@ export class ClusterProbe {
     try {
       return await work();
     } catch (error) {
-      this.#signal.throwIfAborted();
+      if (!(error instanceof PluginError)) this.#signal.throwIfAborted();
       throw this.#dispatcher.toOwnError(error);
     }
   }
 }
+
+const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
 
 function notAnApiServer(statusCode: number): StageFailure {
   return new StageFailure(

@@ -19,8 +19,6 @@ import { StageFailure } from './stage-failure.ts';
 import type { ClusterReport, Found, Stage, StageName } from './stages.ts';
 
 export interface ProbeOptions {
-  /** Milliseconds for one cluster. */
-  readonly timeoutMs: number;
   /** What the identity has to be allowed. */
   readonly rights: readonly Right[];
   readonly signal: AbortSignal;
@@ -31,23 +29,28 @@ export interface ProbeOptions {
 /** Clusters that share credentials and connections, as those of one controller do. */
 export class Prober {
   readonly #providers: CallProviders;
+  readonly #timeoutMs: number;
   readonly #connections: Connections;
   readonly #stop = new AbortController();
   /** What the library warns of, by profile. */
   readonly #warnings = new Map<string, string[]>();
 
-  constructor(providers: CallProviders) {
+  /** `timeoutMs` is the limit of one cluster, and so of its plugin's run. */
+  constructor(providers: CallProviders, timeoutMs: number) {
     this.#providers = providers;
+    this.#timeoutMs = timeoutMs;
     const logger = { warn: (fields: object, message: string) => this.#warned(fields, message) };
     // A provider file that changes in the meantime is of no interest.
     const settings = parseOptions({ ...providers.options, watchProviderFile: false, logger });
-    this.#connections = new Connections({ ...settings, signal: this.#stop.signal });
+    const pluginTimeoutMs = Math.min(timeoutMs, settings.timeoutMs);
+    this.#connections = new Connections({ ...settings, timeoutMs: pluginTimeoutMs, signal: this.#stop.signal });
   }
 
   /** Never rejects. */
-  async check(profile: Profile, { timeoutMs, rights, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
+  async check(profile: Profile, { rights, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
     const name = profileName(profile);
     const stages: Stage[] = [];
+    const timeoutMs = this.#timeoutMs;
     const deadline = AbortSignal.timeout(timeoutMs);
     const either = AbortSignal.any([signal, deadline]);
     const pass = async <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>): Promise<T> => {
@@ -60,7 +63,7 @@ export class Prober {
         stages.push({ stage, result, milliseconds: took(), message, ...failed, warnings });
         return value;
       } catch (error) {
-        const late = deadline.aborted && !signal.aborted;
+        const late = deadline.aborted && !signal.aborted && !(error instanceof PluginError);
         const why = late
           ? { message: `nothing came within ${timeoutMs / 1_000} s`, hint: 'see what hangs, or give it more --timeout' }
           : explain(error, name);
@@ -102,7 +105,7 @@ export class Prober {
     });
     try {
       await pass('plugin', async () => {
-        const found = await probe.plugin(resolved.exec, this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll');
+        const found = await probe.plugin(resolved, this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll');
         return { ...found, warnings: this.#warnings.get(name) ?? [] };
       });
       await pass('proxy', () => probe.proxy());
@@ -158,6 +161,8 @@ function describeAccess({ provider, cluster, ignored }: ResolvedAccess) {
 /** The most bytes of a text that the library did not write. */
 const maxBytes = 1_024;
 
+const timeoutHint = 'a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout';
+
 /** Why a stage failed, without what its heading says already. */
 function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code' | 'hint'> {
   if (error instanceof StageFailure) {
@@ -165,7 +170,8 @@ function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code
   }
   if (error instanceof PluginError) {
     const lines = error.stderr ? error.stderr.split('\n').map((line) => `stderr: ${line}`) : [];
-    return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code };
+    const hint = error.code === 'PLUGIN_TIMEOUT' ? { hint: timeoutHint } : {};
+    return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code, ...hint };
   }
   if (error instanceof CredentialsError) {
     return { message: withoutProfile(error.message, profile), code: error.code };

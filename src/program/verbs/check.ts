@@ -30,12 +30,12 @@ export async function run(call: Call): Promise<ExitCode> {
   // Its plugin may ask something.
   const mayTalk = providers.providers.some(({ execConfig }) => execConfig.interactiveMode !== 'Never');
   const progress = new Progress(terminal, profiles.length, mayTalk);
-  const prober = new Prober(providers);
+  const prober = new Prober(providers, timeoutMs);
   const reports: ClusterReport[] = [];
   const onStage = progress.at.bind(progress);
   try {
     const results = sideBySide(profiles, atOnce, signal, (profile) =>
-      prober.check(profile, { timeoutMs, rights, signal, onStage }),
+      prober.check(profile, { rights, signal, onStage }),
     );
     for await (const report of results) {
       // A check that was interrupted says nothing about the cluster.

@@ -265,14 +265,40 @@ describe('clusterprofile check', () => {
     );
   });
 
-  test('gives up a plugin that hangs after --timeout, and leaves no process', async (t) => {
-    const code = 'echo $$ > "$DIR/pid"; exec sleep 100';
-    const profiles = { hangs: { server: 'https://127.0.0.1:1' } };
-    const { stdout, exitCode, plugin } = await check(t, profiles, { code, args: ['--timeout', '1s'] });
-    assert.match(stdout, /FAIL {2}plugin .* nothing came within 1 s\n.*see what hangs, or give it more --timeout/);
-    assert.equal(exitCode, 10);
-    const pid = await readFile(join(plugin.folder, 'pid'), 'utf8').catch(() => '');
-    if (pid !== '') await ended(t, Number(pid));
+  // The plugin's own limit is the shorter one, the same, and the longer one.
+  for (const [timeout, pluginTimeout, limitMs] of [
+    ['20s', '2s', 2_000],
+    ['2s', '2s', 2_000],
+    ['2s', '20s', 2_000],
+  ] as const) {
+    const title = `with --timeout ${timeout} and --clusterprofile-plugin-timeout ${pluginTimeout}`;
+    test(`names a plugin that hangs, shows what it wrote, and leaves no process, ${title}`, async (t) => {
+      const code = `echo $$ > "$DIR/pid"; echo "asks sts with token=${'s3cr3t'.repeat(4)}" >&2; exec sleep 100`;
+      const profiles = { hangs: { server: 'https://127.0.0.1:1' } };
+      const args = ['hangs', '--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout];
+      const { stdout, exitCode, plugin } = await check(t, profiles, { code, args });
+      assert.match(stdout, /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: gave no answer within (\d+) ms and was killed/);
+      assert.match(stdout, new RegExp(`within ${limitMs} ms and was killed: .*\n +stderr: asks sts with token=`));
+      assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
+      assert.doesNotMatch(stdout, /s3cr3t/);
+      assert.equal(exitCode, 12);
+      await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
+    });
+  }
+
+  test('names a plugin that waited for its turn behind others that hang', async (t) => {
+    const plugin = await shellPlugin(t, 'exec sleep 100');
+    const types = ['a', 'b', 'c', 'd', 'e'];
+    const input = JSON.stringify({
+      kind: 'List',
+      items: types.map((type) => profileOf(type, type, { server: 'https://127.0.0.1:1' })),
+    });
+    const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
+    const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
+    const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
+    assert.equal(stdout.split(`PLUGIN_TIMEOUT: ${plugin.command}: gave no answer `).length, 1 + types.length);
+    assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
+    assert.equal(exitCode, 12);
   });
 
   test('says so where no ClusterProfile is there to check', async (t) => {
