@@ -1,6 +1,21 @@
 #!/usr/bin/env node
 // The program `clusterprofile`, also `kubectl clusterprofile`. The check of Node's version comes before anything else is loaded.
 import '../util/node-version.ts';
+import { writeFileSync } from 'node:fs';
+import { exitCodes } from './exit-codes.ts';
 
-const { main } = await import('./main.ts');
-await main();
+const { keptAnswer } = await import('./credential-cache.ts');
+const kept = keptAnswer(process.argv.slice(2));
+if (kept === undefined) {
+  const { main } = await import('./main.ts');
+  await main();
+} else writeAnswer(kept);
+
+/** `process.stdout` would take as long to load as everything else here. */
+function writeAnswer(text: string): void {
+  try {
+    writeFileSync(1, text);
+  } catch {
+    process.exit(exitCodes.brokenPipe);
+  }
+}

@@ -181,6 +181,7 @@ export const verbs: readonly Verb[] = [
         about: 'put the contexts into this kubeconfig, and leave all else in it as it is',
         completes: 'files',
       },
+      { flags: '--cache', about: 'have credentials kept on disk until a minute before they expire' },
       { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'yaml'] },
     ],
     takesProviderFlags: true,
@@ -198,7 +199,7 @@ export const verbs: readonly Verb[] = [
   },
   {
     name: 'credential',
-    arguments: '<NAME>',
+    arguments: '[NAME]',
     completes: 'profiles',
     summary: "print a cluster's credential for kubectl, helm and the like: an exec plugin",
     description:
@@ -207,6 +208,8 @@ export const verbs: readonly Verb[] = [
       ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
       ...providerOptions,
       { flags: '--show', about: 'print the credential on a terminal too' },
+      { flags: '--cache', about: 'keep the credential on disk until a minute before it expires' },
+      { flags: '--forget', about: 'remove what --cache has kept for that ClusterProfile, or all, and do nothing else' },
     ],
     takesProviderFlags: true,
     examples: [
@@ -214,6 +217,7 @@ export const verbs: readonly Verb[] = [
         what: 'what a kubeconfig execs',
         args: 'credential fleet/spoke-1 --clusterprofile-provider-file /etc/clusterprofile/providers.yaml',
       },
+      { what: 'after a credential was revoked', args: 'credential --forget fleet/spoke-1' },
     ],
     load: () => import('./verbs/credential.ts'),
   },

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startHub } from '../fixtures/hub.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from './start-cost.ts';
 
 const dist = (path: string) => new URL(`../../dist/${path}`, import.meta.url).href;
@@ -116,18 +116,25 @@ test('clusterprofile takes less than 5 times as long as Node where it talks to n
   }
 });
 
-test('clusterprofile credential, its hub and its plugin counted in, takes less than 12 times as long as Node', async (t) => {
+test('clusterprofile credential takes less than 12 times as long as Node with a hub and a plugin, and 1.5 times from its cache', async (t) => {
   const fleet = await startOperatedFleet(t);
-  const bare = join(await temporaryFolder(t), 'bare.mjs');
+  const plugin = await shellPlugin(t, print({ token: 'token-1', expirationTimestamp: '2999-01-01T00:00:00Z' }));
+  const folder = await temporaryFolder(t);
+  const bare = join(folder, 'bare.mjs');
   await writeFile(bare, '');
-  const program = fileURLToPath(dist('program/clusterprofile.js'));
+  const flags = ['--kubeconfig', fleet.kubeconfig, `--clusterprofile-access-provider=google=${plugin.command}`];
+  const credential = [fileURLToPath(dist('program/clusterprofile.js')), 'credential', 'fleet/spoke-0', ...flags];
   const starts = await cheapestStarts(t, {
     bare: { args: [bare] },
-    credential: { args: [program, 'credential', 'fleet/spoke-0', ...fleet.flags], env: fleet.env },
+    credential: { args: credential },
+    cached: { args: [...credential, '--cache'], env: { XDG_CACHE_HOME: folder } },
   });
-  assert.equal(JSON.parse(starts.credential.stdout).status.token, 'token-1');
+  for (const { stdout } of [starts.credential, starts.cached]) {
+    assert.equal(JSON.parse(stdout).status.token, 'token-1');
+  }
   assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 12);
   assert.ok(starts.credential.megabytes < 95, `${starts.credential.megabytes} MB`);
+  assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.5);
 });
 
 test('importing the package adds less than half to the import of client-node', async (t) => {

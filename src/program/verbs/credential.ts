@@ -1,4 +1,5 @@
 /** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
+import { isAbsolute } from 'node:path';
 import { apiVersions } from '../../access/api-versions.ts';
 import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
 import type { Credential } from '../../exec/credential.ts';
@@ -6,6 +7,8 @@ import { runPlugin } from '../../exec/plugin.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
 import { type ExecCredential, loadExecCredentialFromEnv } from '../../plugin/exec-info.ts';
 import { toDestination } from '../../providers/profile-destination.ts';
+import { errnoOf } from '../../util/errno.ts';
+import { entryFile, forget, keep } from '../credential-cache.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
@@ -17,8 +20,18 @@ import type { Call } from '../verb.ts';
 type ApiVersion = ExecCredential['apiVersion'];
 
 export async function run(call: Call): Promise<ExitCode> {
+  const { terminal, options, program, args } = call;
+  if (options.has('forget')) {
+    const count = forget(args[0]);
+    await terminal.say(`forgot ${count} credential${count === 1 ? '' : 's'}`);
+    return exitCodes.ok;
+  }
   try {
-    await call.terminal.write(`${JSON.stringify(await answer(call))}\n`);
+    if (args.length === 0) {
+      const how = `${program} get lists those that are there`;
+      throw new Failure(exitCodes.usage, 'credential needs the name of a ClusterProfile', how);
+    }
+    await answer(call);
     return exitCodes.ok;
   } catch (error) {
     call.signal.throwIfAborted();
@@ -29,23 +42,34 @@ export async function run(call: Call): Promise<ExitCode> {
   }
 }
 
-async function answer(call: Call): Promise<object> {
+async function answer(call: Call): Promise<void> {
   const { terminal, options, program } = call;
   if (terminal.stdout.isTTY && !options.has('show')) {
     const how = `${program} credential --show shows it, and run-plugin and check show what it is worth`;
     throw new Failure(exitCodes.usage, 'stdout is a terminal, and a credential would be shown on it', how);
   }
+  const file = options.has('cache') ? entryFile(process.argv.slice(2)) : undefined;
   const asked = readExecInfo();
   refuseToAskItself(call);
   const { providers, options: flagged } = await requiredProvidersOf(call);
-  const profile = await profileOf(call);
-  const access = resolve(profile, providers);
+  const found = await profileOf(call);
+  const access = resolve(found, providers);
   checkServer(call, access, asked);
-  const name = profileName(profile);
+  const profile = profileName(found);
   const configured = providers.find((provider) => provider.name === access.provider);
-  const { call: pluginCall } = toDestination(name, access, configured);
+  const { call: pluginCall } = toDestination(profile, access, configured);
   const credential = await runPlugin(pluginCall, silentPluginOptions(call, flagged));
-  return toAnswer(credential, asked?.apiVersion ?? apiVersions[0]);
+  const text = `${JSON.stringify(toAnswer(credential, asked?.apiVersion ?? apiVersions[0]))}\n`;
+  await terminal.write(text);
+  const { command } = pluginCall.exec;
+  const { expiresAt } = credential;
+  // A relative command is another one in another folder.
+  if (file === undefined || expiresAt === undefined || (command.includes('/') && !isAbsolute(command))) return;
+  try {
+    keep(file, { profile, expiresAt, answer: text });
+  } catch (error) {
+    await terminal.say(`the credential of ${profile} is not kept: ${file} cannot be written (${errnoOf(error)})`);
+  }
 }
 
 /** What the client asks for; `undefined` if a person runs the program. */

@@ -58,7 +58,12 @@ async function entriesOf(
   const { after, env } = hubArguments(call, context);
   const command = {
     ...thisProgram(),
-    after: [...fileArguments(call), ...after, ...providerArguments(call, providers)],
+    after: [
+      ...(call.options.has('cache') ? ['--cache'] : []),
+      ...fileArguments(call),
+      ...after,
+      ...providerArguments(call, providers),
+    ],
     env,
   };
   const entries: KubeconfigEntry[] = [];

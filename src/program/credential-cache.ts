@@ -1,0 +1,168 @@
+/**
+ * What `credential --cache` keeps on disk. Clients start the program for every command, so this is loaded before all else, and a
+ * kept answer costs little more than the start of Node: no hub is asked, and no plugin runs.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  fstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { errnoOf } from '../util/errno.ts';
+import { homeKubeconfig } from '../util/home.ts';
+import { exitCodes } from './exit-codes.ts';
+import { Failure } from './failure.ts';
+
+/** Milliseconds before its expiry from which a credential is not given any more: the client still has to use it. */
+const leadMs = 60_000;
+
+interface Entry {
+  /** `namespace/name` of the ClusterProfile. */
+  readonly profile: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+  /** What is printed. */
+  readonly answer: string;
+}
+
+/** The answer that is kept for these arguments. Where there is none, or a problem, the verb itself goes on. */
+export function keptAnswer(argv: readonly string[]): string | undefined {
+  const given = new Set(argv);
+  if (!given.has('credential') || !given.has('--cache')) return undefined;
+  if (['--forget', '--help', '-h'].some((option) => given.has(option))) return undefined;
+  // A terminal is one. `isatty` would take as long to load as all of this.
+  if (fstatSync(1).isCharacterDevice()) return undefined;
+  try {
+    const file = entryFile(argv);
+    const entry = file === undefined ? undefined : readEntry(file);
+    return isUsable(entry) ? entry.answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The file for the answer to these arguments; `undefined` where they name stdin or a pipe, whose content cannot be known. Call it
+ * before the environment is changed.
+ * @throws {Failure} if other users could read what is kept
+ */
+export function entryFile(argv: readonly string[]): string | undefined {
+  const key = keyOf(argv);
+  if (key === undefined) return undefined;
+  const folder = makeFolder();
+  checkPrivate(folder, statSync(folder), '700');
+  const file = join(folder, `${key}.json`);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats) checkPrivate(file, stats, '600');
+  return file;
+}
+
+/** Keeps an answer in the place of the one before, and removes those that have expired. */
+export function keep(file: string, entry: Entry): void {
+  for (const other of entryFiles(/\.json$/)) if (!isUsable(readEntry(other))) rmSync(other, { force: true });
+  if (!isUsable(entry)) return;
+  const written = `${file}.${randomUUID()}`;
+  try {
+    writeFileSync(written, JSON.stringify(entry), { mode: 0o600, flag: 'wx' });
+    renameSync(written, file);
+  } catch (error) {
+    rmSync(written, { force: true });
+    throw error;
+  }
+}
+
+/** Removes what is kept of the ClusterProfiles of that name, or all. Returns how many files there were. */
+export function forget(name: string | undefined): number {
+  // Those that a killed process has not finished too.
+  const found = entryFiles(/\.json/).filter((file) => {
+    const profile = readEntry(file)?.profile;
+    return name === undefined || profile === name || profile?.endsWith(`/${name}`);
+  });
+  for (const file of found) rmSync(file, { force: true });
+  return found.length;
+}
+
+/** Everything that leads to the answer and can be known without the hub. The kept ones of another shell may differ in its variables. */
+function keyOf(argv: readonly string[]): string | undefined {
+  const { _, OLDPWD, PWD, SHLVL, ...environment } = process.env;
+  const kubeconfigs = process.env.KUBECONFIG?.split(delimiter) ?? [homeKubeconfig() ?? []].flat();
+  const namesHub = argv.some((argument) => argument.startsWith('--kubeconfig'));
+  // `--filename FILE`, `--filename=FILE`, `-fFILE`
+  const named = argv.flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1), argument.slice(2)]);
+  const files: unknown[] = [];
+  for (const path of new Set([...named, ...(namesHub ? [] : kubeconfigs)])) {
+    const stats = statsOf(path);
+    if (path === '-' || (stats && !stats.isFile() && !stats.isDirectory())) return undefined;
+    if (stats?.isFile()) files.push([path, stats.dev, stats.ino, stats.size, stats.mtimeMs]);
+  }
+  const input = JSON.stringify([argv, Object.entries(environment).sort(), files]);
+  return createHash('sha256').update(input).digest('hex');
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    // Most arguments are no paths.
+    return undefined;
+  }
+}
+
+function cacheFolder(): string {
+  const { XDG_CACHE_HOME: given = '' } = process.env;
+  return join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'clusterprofile');
+}
+
+function makeFolder(): string {
+  try {
+    const folder = cacheFolder();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  } catch (error) {
+    const message = `the folder for --cache, $XDG_CACHE_HOME/clusterprofile or ~/.cache/clusterprofile, cannot be made (${errnoOf(error)})`;
+    throw new Failure(exitCodes.configuration, message, 'name another one in XDG_CACHE_HOME, or leave --cache out');
+  }
+}
+
+function entryFiles(names: RegExp): readonly string[] {
+  const folder = cacheFolder();
+  if (!statsOf(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (names.test(name) ? join(folder, name) : []));
+}
+
+/** `undefined` where it is missing or broken. */
+function readEntry(file: string): Entry | undefined {
+  try {
+    const { profile, expiresAt, answer }: Partial<Entry> = Object(JSON.parse(readFileSync(file, 'utf8')));
+    const isWhole = typeof profile === 'string' && typeof expiresAt === 'number' && typeof answer === 'string';
+    return isWhole ? { profile, expiresAt, answer } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isUsable(entry: Entry | undefined): entry is Entry {
+  return entry !== undefined && entry.expiresAt - leadMs > Date.now();
+}
+
+function checkPrivate(path: string, { uid, mode }: Stats, wanted: string): void {
+  const own = process.getuid?.();
+  // Windows has neither: a user's folders are private there.
+  if (own === undefined) return;
+  if (uid !== own) {
+    const message = `${path} belongs to user ${uid}, and credentials of user ${own} are to be kept there`;
+    const how = `chown ${own} ${path} && chmod ${wanted} ${path}, or name another folder in XDG_CACHE_HOME`;
+    throw new Failure(exitCodes.configuration, message, how);
+  }
+  if ((mode & 0o077) === 0) return;
+  const message = `${path} is open to other users (mode ${(mode & 0o777).toString(8)}), and credentials are kept there`;
+  throw new Failure(exitCodes.configuration, message, `chmod ${wanted} ${path}`);
+}
