@@ -172,7 +172,7 @@ export const verbs: readonly Verb[] = [
     completes: 'profiles',
     summary: 'write a kubeconfig with a context for each cluster',
     description:
-      'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
+      'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB if --context-name does not say otherwise. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
     options: [
       ...profileOptions,
       ...providerOptions,
@@ -182,6 +182,19 @@ export const verbs: readonly Verb[] = [
         completes: 'files',
       },
       { flags: '--cache', about: 'have credentials kept on disk until a minute before they expire' },
+      { flags: '--prune', about: 'with --merge: take the contexts of ClusterProfiles out that are gone from this hub' },
+      { flags: '-w, --watch', about: 'with --merge: go on, and keep the file as the hub is' },
+      { flags: '--use <name>', about: "make this ClusterProfile's context the current one", completes: 'profiles' },
+      {
+        flags: '--context-name <template>',
+        about: 'how contexts are called, by {namespace}, {name} and {hub} (default: {namespace}/{name}@{hub})',
+        completes: 'nothing',
+      },
+      {
+        flags: '--command <command>',
+        about: 'what the users exec (default: this very program, by its absolute path)',
+        completes: 'files',
+      },
       { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'yaml'] },
     ],
     takesProviderFlags: true,
@@ -193,6 +206,10 @@ export const verbs: readonly Verb[] = [
       {
         what: 'all of them, for kubectl --context',
         args: 'kubeconfig -A --merge ~/.kube/config --clusterprofile-provider-file providers.yaml',
+      },
+      {
+        what: 'a sidecar that keeps a file for other programs',
+        args: "kubeconfig -n fleet --merge /shared/config --prune --watch --context-name '{name}' --from-pod-args fleet-system/deployment/fleet",
       },
     ],
     load: () => import('./verbs/kubeconfig.ts'),

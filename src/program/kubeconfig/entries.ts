@@ -28,8 +28,9 @@ export interface CredentialCommand {
 /** Whatever an API server allows, and more. A file may have any name, such as one that `credential` would take for an option. */
 const plainName = /^[\p{L}\p{N}_.][\p{L}\p{N}_.-]*(?:\/[\p{L}\p{N}_.-]+)?$/u;
 
+/** Shown by clients that do not find the command. */
 const installHint =
-  'npm install -g clusterprofile-credentials, or from a checkout: npm pack && npm install -g ./clusterprofile-credentials-*.tgz';
+  'install the package clusterprofile-credentials, and write this kubeconfig again with clusterprofile kubeconfig';
 
 /** The entry for a ClusterProfile, or why the library refuses it. */
 export function tryToEnter(
@@ -84,14 +85,26 @@ export function sourceOf(user: unknown): readonly string[] {
   ].sort();
 }
 
-/** Whether a user of a kubeconfig, as it stands in the file, is one of ours for that profile. */
-export function isEntryOf(profile: string, user: unknown): boolean {
-  const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);
-  if (!Array.isArray(args)) return false;
-  const at = args.indexOf('credential');
+/** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if it is not of `program` or of ours. */
+export function profileOfUser(user: unknown, program: readonly string[]): string | undefined {
+  const words = wordsOf(user);
+  const at = words.indexOf('credential');
+  const own = words.slice(0, at);
   // Another program may have a verb of that name.
-  const program = at === 0 ? command : args[0];
-  return /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(textOf(program)) && args[at + 1] === profile && at <= 1;
+  const isOurs = /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(own.at(-1) ?? '') && own.length <= 2;
+  return isOurs || (at > 0 && own.join('\n') === program.join('\n')) ? words[at + 1] : undefined;
+}
+
+/** The words before `credential`. */
+export function programOf(user: unknown): readonly string[] {
+  const words = wordsOf(user);
+  return words.slice(0, words.indexOf('credential'));
+}
+
+function wordsOf(user: unknown): readonly string[] {
+  const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);
+  const given: readonly unknown[] = Array.isArray(args) ? args : [];
+  return [command, ...given].map(textOf);
 }
 
 /** A file may have any value there. */

@@ -1,4 +1,5 @@
 /** Merges entries into the text of a kubeconfig. Everything else stays as it is, including comments. Pure. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   Document,
   isMap,
@@ -13,43 +14,88 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { kubernetesTags, kubernetesYaml } from '../../access/yaml-text.ts';
-import { isEntryOf, type KubeconfigEntry, sourceOf } from './entries.ts';
+import { editText, type ListChanges } from './edit-text.ts';
+import { type CredentialCommand, type KubeconfigEntry, profileOfUser, programOf, sourceOf } from './entries.ts';
 
 export interface Merged {
   readonly text: string;
   readonly added: readonly string[];
+  /** Those that were there, and are now others. */
   readonly updated: readonly string[];
+  readonly removed: readonly string[];
+  /** The lines of others may be in another form: lists in brackets, as JSON has them, are written anew. */
+  readonly isRewritten: boolean;
+  /** The current context. */
+  readonly current: string | undefined;
+}
+
+export interface MergeOptions {
+  /** Becomes the current context. */
+  readonly use?: string | undefined;
+  /** Removes what `command` has written for ClusterProfiles that are gone. */
+  readonly prune?: { readonly command: CredentialCommand; readonly isGone: (profile: string) => boolean } | undefined;
 }
 
 /** Why entries cannot be put into the file. */
 export class MergeProblem extends Error {}
 
 /** `text` is `undefined` where there is no file yet. Throws a `MergeProblem`. */
-export function mergeKubeconfig(text: string | undefined, entries: readonly KubeconfigEntry[]): Merged {
+export function mergeKubeconfig(
+  text: string | undefined,
+  entries: readonly KubeconfigEntry[],
+  { use, prune }: MergeOptions = {},
+): Merged {
   const document = readKubeconfig(text ?? '');
   const clusters = listOf(document, 'clusters');
   const users = listOf(document, 'users');
   const contexts = listOf(document, 'contexts');
+  const lists = [clusters, users, contexts];
+  const userOf = (item: YAMLMap | undefined): unknown => Object(item?.toJS(document)).user;
   const added: string[] = [];
   const updated: string[] = [];
   for (const { name, profile, cluster, user } of entries) {
-    const isThere = [clusters, users, contexts].some(({ byName }) => byName.has(name));
-    const before: unknown = Object(users.byName.get(name)?.toJS(document)).user;
-    if (isThere && !isEntryOf(profile, before)) {
-      throw new MergeProblem(
-        `has an entry ${name} that is not of clusterprofile: rename it (kubectl config rename-context), or remove it`,
-      );
+    const isThere = lists.some(({ byName }) => byName.has(name));
+    const before = userOf(users.byName.get(name));
+    if (isThere) {
+      refuseOther(name, profile, profileOfUser(before, programOf(user)));
+      refuseOtherSource(name, sourceOf(before), sourceOf(user));
     }
-    if (isThere) refuseOtherSource(name, sourceOf(before), sourceOf(user));
-    put(document, clusters, name, 'cluster', cluster);
-    put(document, users, name, 'user', user);
-    // The user may have chosen a namespace for the context.
-    if (!contexts.byName.has(name)) put(document, contexts, name, 'context', { cluster: name, user: name });
-    (isThere ? updated : added).push(name);
+    const isChanged = [
+      put(document, clusters, name, 'cluster', cluster),
+      put(document, users, name, 'user', user),
+      // The user may have chosen a namespace for the context.
+      !contexts.byName.has(name) && put(document, contexts, name, 'context', { cluster: name, user: name }),
+    ].includes(true);
+    if (!isThere) added.push(name);
+    else if (isChanged) updated.push(name);
   }
+  const removed = prune ? removeGone(document, { clusters, users, contexts }, prune) : [];
   const [only, second] = entries;
-  if (only && !second && !document.get('current-context')) document.set('current-context', only.name);
-  return { text: document.toString(formOf(text ?? '')), added, updated };
+  const before = document.get('current-context') || undefined;
+  const current = use ?? before ?? (only && !second ? only.name : undefined);
+  const changed = typeof current === 'string' && current !== before ? current : undefined;
+  const isNew = (text ?? '').trim() === '';
+  const isSame = added.length + updated.length + removed.length === 0 && changed === undefined;
+  const edited = isNew ? undefined : isSame ? text : editText(text ?? '', document, lists, changed, toText);
+  const all = { added, updated, removed, current: typeof current === 'string' ? current : undefined };
+  if (edited !== undefined) return { text: edited, ...all, isRewritten: false };
+  for (const list of lists) write(document, list);
+  if (changed !== undefined) document.set('current-context', changed);
+  return { text: document.toString(formOf(text ?? '')), ...all, isRewritten: !isNew };
+}
+
+const toText = (value: unknown) => new Document(value, asWritten).toString({ lineWidth: 0, indentSeq: false });
+
+function refuseOther(name: string, profile: string, before: string | undefined): void {
+  if (before === profile) return;
+  if (before !== undefined) {
+    throw new MergeProblem(
+      `has an entry ${name} of ClusterProfile ${before}, and it would be that of ${profile} too: choose another --context-name, or merge into another file`,
+    );
+  }
+  throw new MergeProblem(
+    `has an entry ${name} that is not of clusterprofile: rename it (kubectl config rename-context), or remove it`,
+  );
 }
 
 /** The user of a context must not get another cluster of the same name without an error. */
@@ -60,6 +106,35 @@ function refuseOtherSource(name: string, before: readonly string[], now: readonl
     `has an entry ${name} of another source (${named(before)}, and now ${named(now)}): merge into another file, or remove it first ` +
       '(kubectl config delete-context, delete-cluster and delete-user)',
   );
+}
+
+/** What a context of others refers to stays. */
+function removeGone(
+  document: Document,
+  { clusters, users, contexts }: Readonly<Record<'clusters' | 'users' | 'contexts', NamedList>>,
+  { command, isGone }: NonNullable<MergeOptions['prune']>,
+): readonly string[] {
+  const ours = { exec: { command: command.command, args: [...command.before, ...command.after], env: command.env } };
+  const source = sourceOf(ours).join('\n');
+  const gone = [...users.byName].flatMap(([name, item]) => {
+    const { user }: { user?: unknown } = Object(item.toJS(document));
+    const profile = profileOfUser(user, [command.command, ...command.before]);
+    const isOurs = profile !== undefined && isGone(profile) && sourceOf(user).join('\n') === source;
+    return isOurs && typeof name === 'string' ? name : [];
+  });
+  const names = new Set<unknown>(gone);
+  const used = new Set<unknown>();
+  for (const [name, item] of contexts.byName) {
+    const { cluster, user } = Object(Object(item.toJS(document)).context);
+    if (!names.has(name)) used.add(cluster).add(user);
+  }
+  for (const name of gone) {
+    contexts.removed.add(contexts.byName.get(name));
+    if (used.has(name)) continue;
+    clusters.removed.add(clusters.byName.get(name));
+    users.removed.add(users.byName.get(name));
+  }
+  return gone.filter((name) => contexts.byName.has(name));
 }
 
 function readKubeconfig(text: string): Document {
@@ -105,31 +180,48 @@ function written(tag: ScalarTag): NonNullable<ScalarTag['stringify']> {
   };
 }
 
-/** A list of the file, and its entries. */
-interface NamedList {
-  readonly items: YAMLSeq;
-  readonly byName: Map<unknown, YAMLMap>;
+/** A list of the file, its entries, and what becomes of them. */
+interface NamedList extends ListChanges {
+  readonly byName: ReadonlyMap<unknown, YAMLMap>;
+  readonly updated: Map<unknown, { readonly field: string; readonly value: object }>;
+  readonly removed: Set<unknown>;
+  readonly added: YAMLMap[];
+}
+
+function listOf(document: Document, field: string): NamedList {
+  const found = document.get(field, true);
+  const isEmpty = found === undefined || (isScalar(found) && found.value === null);
+  if (!isEmpty && !isSeq(found)) throw new MergeProblem(`${field} has to be a list: correct it first`);
+  const before = isSeq(found) ? found.items : [];
+  const byName = new Map(before.filter(isMap).map((item) => [item.get('name'), item]));
+  return { field, before, byName, updated: new Map(), removed: new Set(), added: [] };
+}
+
+/** Returns whether that changes something. */
+function put(
+  document: Document,
+  { byName, updated, added }: NamedList,
+  name: string,
+  field: string,
+  value: object,
+): boolean {
+  const item = byName.get(name);
+  if (!item)
+    added.push(document.createNode({ [field]: value, name }) as YAMLMap); // of an object
+  else if (isDeepStrictEqual(Object(item.toJS(document))[field], value)) return false;
+  else updated.set(item, { field, value });
+  return true;
 }
 
 /** Makes the list where there is none. */
-function listOf(document: Document, field: string): NamedList {
+function write(document: Document, { field, before, updated, removed, added }: NamedList): void {
+  for (const [item, { field, value }] of updated) if (isMap(item)) item.set(field, document.createNode(value));
   const found = document.get(field, true);
-  if (isSeq(found)) {
-    // An empty one is written as [], and would take its entries into that line.
-    if (found.items.length === 0) found.flow = false;
-    return { items: found, byName: new Map(found.items.filter(isMap).map((item) => [item.get('name'), item])) };
-  }
-  const isEmpty = found === undefined || (isScalar(found) && found.value === null);
-  if (!isEmpty) throw new MergeProblem(`${field} has to be a list: correct it first`);
-  const items = document.createNode([]) as YAMLSeq; // of a list
+  const items = isSeq(found) ? found : (document.createNode([]) as YAMLSeq); // of a list
+  // An empty one is written as [], and would take its entries into that line.
+  if (items.items.length === 0) items.flow = false;
+  items.items = [...before.filter((item) => !removed.has(item)), ...added];
   document.set(field, items);
-  return { items, byName: new Map() };
-}
-
-function put(document: Document, { items, byName }: NamedList, name: string, field: string, value: object): void {
-  const item = byName.get(name);
-  if (item) item.set(field, document.createNode(value));
-  else items.add(document.createNode({ [field]: value, name }));
 }
 
 /** How the file is written already: JSON, or YAML with lists that are moved in or not; kubectl does not. */

@@ -28,7 +28,8 @@ const lockPauseMs = 50;
 /**
  * `update` gets the file's text, `undefined` where there is no file, and gives the new one. The file keeps its mode and its owner;
  * a new one is for its owner alone. Where the path is a symbolic link, the file behind it is changed. Locks as kubectl does, by a
- * file `PATH.lock`, which is waited for `lockMs` milliseconds. Rejects with a `FileProblem`, and with the signal's reason.
+ * file `PATH.lock`, which is waited for `lockMs` milliseconds. `update` is called before the lock is taken, and again under it only
+ * where the file has changed in between. Rejects with a `FileProblem`, and with the signal's reason.
  */
 export async function updateFile(
   path: string,
@@ -41,6 +42,7 @@ export async function updateFile(
     mkdirSync(dirname(asNamed), { recursive: true, mode: 0o700 });
     return behindLinks(asNamed);
   });
+  const early = updateEarly(file, update);
   const locks = [...new Set([`${asNamed}.lock`, `${file}.lock`])];
   const taken: string[] = [];
   const release = () => {
@@ -54,18 +56,38 @@ export async function updateFile(
       taken.push(lock);
     }
     // Nothing waits from here on, so that no signal comes between.
-    asFileProblem(asNamed, () => replace(file, update));
+    asFileProblem(asNamed, () => replace(file, update, early));
   } finally {
     release();
     process.off('exit', release);
   }
 }
 
-function replace(file: string, update: (text: string | undefined) => string): void {
+/** The file's text, and what becomes of it. */
+interface Change {
+  readonly before: string | undefined;
+  readonly text: string;
+}
+
+/** Without the lock the text may be half of what kubectl is writing: what is wrong with it counts only under the lock. */
+function updateEarly(file: string, update: (text: string | undefined) => string): Change | undefined {
+  try {
+    const { before } = read(file);
+    return { before, text: update(before) };
+  } catch {
+    return undefined;
+  }
+}
+
+function read(file: string): { readonly stats: Stats | undefined; readonly before: string | undefined } {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats && !stats.isFile()) throw new FileProblem(`${file} is not a file`);
-  const before = stats ? textOf(readFileSync(file), file) : undefined;
-  const text = update(before);
+  return { stats, before: stats ? textOf(readFileSync(file), file) : undefined };
+}
+
+function replace(file: string, update: (text: string | undefined) => string, early: Change | undefined): void {
+  const { stats, before } = read(file);
+  const text = early && early.before === before ? early.text : update(before);
   if (text === before) return;
   const folder = dirname(file);
   const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`);

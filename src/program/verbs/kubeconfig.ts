@@ -1,4 +1,5 @@
 /** `kubeconfig [NAME...]`: a kubeconfig with a context for each cluster, whose users exec `clusterprofile credential`. */
+import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { profileName } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors/index.ts';
@@ -6,6 +7,7 @@ import { printableLines } from '../../util/printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
+import { contextNamer, contextToUse, refuseCollisions } from '../kubeconfig/context-name.ts';
 import {
   contextOf,
   fileArguments,
@@ -15,40 +17,62 @@ import {
   refuseReadOnce,
   thisProgram,
 } from '../kubeconfig/credential-command.ts';
-import { type KubeconfigEntry, tryToEnter } from '../kubeconfig/entries.ts';
-import { MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
+import { type CredentialCommand, type KubeconfigEntry, tryToEnter } from '../kubeconfig/entries.ts';
+import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 import { jsonText } from '../print.ts';
-import { noProfiles, profilesOf } from '../profiles.ts';
+import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
+  refuseOptions(call);
   const file = options.text('merge');
-  if (file === '-') {
-    throw new Failure(
-      exitCodes.usage,
-      '--merge cannot merge into stdout',
-      'leave --merge out to print the kubeconfig, or name a file',
-    );
+  const { command, enter } = await entering(call);
+  const profiles = await profilesOf(call);
+  const found = new Map(profiles.map((profile) => [profileName(profile), enter(profile)]));
+  const use = contextToUse(options.text('use'), entriesOf(found));
+  const prune = options.has('prune') ? { command, isGone: await goneBeside(call, found) } : undefined;
+  if (file === undefined) await print(call, entriesOf(found), { use });
+  else if (prune || found.size > 0) await merge(call, file, entriesOf(found), { use, prune });
+  const refused = await sayRefused(call, found, new Set());
+  if (found.size === 0) await terminal.say(await noProfiles(call));
+  if (file !== undefined && options.has('watch')) {
+    await keep(call, file, { profiles, found, enter, prune, refused });
+    return exitCodes.interrupted;
   }
-  const { entries, refused } = await entriesOf(call);
-  if (entries.length > 0 && file !== undefined) await merge(call, file, entries);
-  else if (entries.length > 0) {
-    const { text } = mergeKubeconfig(undefined, entries);
-    await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
-  }
-  for (const { message } of refused) await terminal.say(`left out: ${printableLines(message)}`);
-  if (entries.length + refused.length === 0) await terminal.say(await noProfiles(call));
-  const [first] = refused;
+  const first = [...found.values()].find((one) => one instanceof ProfileError);
   return first ? exitCodeOfProfile(first) : exitCodes.ok;
 }
 
-/** An entry for each profile that a provider serves, and why there is none for the others. */
-async function entriesOf(
-  call: Call,
-): Promise<{ readonly entries: readonly KubeconfigEntry[]; readonly refused: readonly ProfileError[] }> {
+function refuseOptions({ options, args }: Call): void {
+  const refuse = (message: string, hint: string) => {
+    throw new Failure(exitCodes.usage, message, hint);
+  };
+  const file = options.text('merge');
+  if (file === '-') {
+    refuse('--merge cannot merge into stdout', 'leave --merge out to print the kubeconfig, or name a file');
+  }
+  for (const name of ['prune', 'watch']) {
+    if (options.has(name) && file === undefined) refuse(`--${name} needs a file`, 'name it with --merge');
+  }
+  if (options.has('watch') && options.texts('filename').length > 0) {
+    refuse('--watch and -f contradict each other: a file is read once', 'leave one of the two out');
+  }
+  if (options.has('prune') && (args.length > 0 || options.text('selector') !== undefined)) {
+    const message = '--prune has to know all ClusterProfiles of a namespace, and names and -l choose some of them';
+    refuse(message, 'leave --prune, or the names and -l, out');
+  }
+}
+
+/** What is known of each ClusterProfile, by `namespace/name`: its entry, or why no provider serves it. */
+type Found = Map<string, KubeconfigEntry | ProfileError>;
+type Enter = (profile: Profile) => KubeconfigEntry | ProfileError;
+
+const entriesOf = (found: Found) => [...found.values()].flatMap((one) => (one instanceof ProfileError ? [] : one));
+
+async function entering(call: Call): Promise<{ readonly command: CredentialCommand; readonly enter: Enter }> {
   const files = call.options.texts('filename');
   const readsFiles = files.length > 0;
   const readsHub = !readsFiles || readsPodOfHub(call);
@@ -56,8 +80,9 @@ async function entriesOf(
   const { providers } = await requiredProvidersOf(call);
   const context = readsHub ? await contextOf(call) : undefined;
   const { after, env } = hubArguments(call, context);
+  const given = call.options.text('command');
   const command = {
-    ...thisProgram(),
+    ...(given === undefined ? thisProgram() : { command: given.includes('/') ? resolve(given) : given, before: [] }),
     after: [
       ...(call.options.has('cache') ? ['--cache'] : []),
       ...fileArguments(call),
@@ -66,34 +91,97 @@ async function entriesOf(
     ],
     env,
   };
-  const entries: KubeconfigEntry[] = [];
-  const refused: ProfileError[] = [];
-  for (const profile of await profilesOf(call)) {
-    const name = profileName(profile);
-    // Namespaces and names contain no slash and no @, so these are all different.
-    const entry = tryToEnter(profile, providers, readsFiles ? name : `${name}@${context}`, command);
-    if (entry instanceof ProfileError) refused.push(entry);
-    else entries.push(entry);
-  }
-  return { entries, refused };
+  const nameOf = contextNamer(call.options.text('context-name'), readsFiles ? undefined : context);
+  return { command, enter: (profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command) };
 }
 
-async function merge({ terminal, signal }: Call, file: string, entries: readonly KubeconfigEntry[]): Promise<void> {
-  let said = '';
+/** Whether a ClusterProfile that has been written before is not there any more. Those of other namespaces are not known. */
+async function goneBeside(call: Call, found: Found): Promise<(profile: string) => boolean> {
+  const namespace = await homeOf(call);
+  return (profile) => !found.has(profile) && (namespace === undefined || profile.startsWith(`${namespace}/`));
+}
+
+async function print({ terminal, options }: Call, entries: readonly KubeconfigEntry[], { use }: MergeOptions) {
+  if (entries.length === 0) return;
+  refuseCollisions(entries);
+  const { text } = mergeKubeconfig(undefined, entries, { use });
+  await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
+}
+
+/** `isQuiet`: says nothing where nothing changes. */
+async function merge(
+  { terminal, signal }: Call,
+  file: string,
+  entries: readonly KubeconfigEntry[],
+  { isQuiet = false, ...options }: MergeOptions & { readonly isQuiet?: boolean },
+): Promise<void> {
+  refuseCollisions(entries);
+  let merged: Merged | undefined;
   try {
     await updateFile(file, signal, (before) => {
-      const { text, added, updated } = mergeKubeconfig(before, entries);
-      said = `${file}: ${counted(added.length)} added, ${updated.length} updated`;
-      return text;
+      merged = mergeKubeconfig(before, entries, options);
+      return merged.text;
     });
   } catch (error) {
     if (error instanceof MergeProblem) throw new Failure(exitCodes.configuration, `${file} ${error.message}`);
     if (error instanceof FileProblem) throw new Failure(exitCodes.configuration, error.message);
     throw error;
   }
-  await terminal.say(said);
+  if (!merged) return;
+  const { added, updated, removed, isRewritten, current } = merged;
+  const changes = added.length + updated.length + removed.length;
+  const pruned = options.prune ? `, ${removed.length} removed` : '';
+  if (changes > 0 || !isQuiet) {
+    await terminal.say(`${file}: ${counted(added.length)} added, ${updated.length} updated${pruned}`);
+  }
+  const warn = (message: string) =>
+    terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${file} ${printableLines(message)}`);
+  if (isRewritten) await warn('has its lists in brackets: all of it was written anew, and its layout may be another');
+  if (current !== undefined && removed.includes(current)) {
+    await warn(`has the current-context ${current}, which is gone: choose another (kubectl config use-context)`);
+  }
 }
 
 function counted(contexts: number): string {
   return `${contexts} context${contexts === 1 ? '' : 's'}`;
+}
+
+/** Says what has not been said, and returns all that is. */
+async function sayRefused({ terminal }: Call, found: Found, said: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const messages = [...found.values()].flatMap((one) => (one instanceof ProfileError ? one.message : []));
+  for (const message of messages) {
+    if (!said.has(message)) await terminal.say(`left out: ${printableLines(message)}`);
+  }
+  return new Set(messages);
+}
+
+interface Kept {
+  readonly profiles: readonly Profile[];
+  readonly found: Found;
+  readonly enter: Enter;
+  readonly prune: MergeOptions['prune'];
+  readonly refused: ReadonlySet<string>;
+}
+
+async function keep(call: Call, file: string, { profiles, found, enter, prune, refused }: Kept): Promise<void> {
+  const { keepFile } = await import('../kubeconfig/keep-file.ts');
+  let said = refused;
+  // Most changes of a ClusterProfile, such as heartbeats, change nothing of its entry.
+  const textOf = (one: KubeconfigEntry | ProfileError | undefined) =>
+    one instanceof ProfileError ? one.message : JSON.stringify(one);
+  await keepFile(
+    call,
+    profiles,
+    ({ profile, isGone }) => {
+      const name = profileName(profile);
+      const before = textOf(found.get(name));
+      if (isGone) found.delete(name);
+      else found.set(name, enter(profile));
+      return textOf(found.get(name)) !== before;
+    },
+    async () => {
+      if (prune || found.size > 0) await merge(call, file, entriesOf(found), { prune, isQuiet: true });
+      said = await sayRefused(call, found, said);
+    },
+  );
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -101,6 +102,28 @@ describe("kubectl's lock", () => {
     await rm(`${path}.lock`);
     await change;
     assert.equal(await readFile(path, 'utf8'), 'one\ntwo\n');
+  });
+
+  test('is not held while the change is made, which is made once where the file stays the same', async (t) => {
+    const path = join(await temporaryFolder(t), 'config');
+    await writeFile(path, 'one\n');
+    const seen: (readonly [string | undefined, boolean])[] = [];
+    const update = (text: string | undefined) => {
+      seen.push([text, existsSync(`${path}.lock`)]);
+      return `${text}two\n`;
+    };
+    await updateFile(path, signal, update);
+    assert.deepEqual(seen, [['one\n', false]]);
+    await writeFile(`${path}.lock`, '');
+    const change = updateFile(path, signal, update, { lockMs: 60_000 });
+    await writeFile(path, 'other\n');
+    await rm(`${path}.lock`);
+    await change;
+    assert.deepEqual(seen.slice(1), [
+      ['one\ntwo\n', true],
+      ['other\n', true],
+    ]);
+    assert.equal(await readFile(path, 'utf8'), 'other\ntwo\n');
   });
 
   test('that stays is named, and stays', async (t) => {
