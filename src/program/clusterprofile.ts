@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { exitCodes } from './exit-codes.ts';
 
 const { keptAnswer } = await import('./credential-cache.ts');
-const kept = keptAnswer(process.argv.slice(2));
+const kept = keptAnswer(process.argv.slice(1));
 if (kept === undefined) {
   const { main } = await import('./main.ts');
   await main();

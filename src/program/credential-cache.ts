@@ -33,7 +33,10 @@ interface Entry {
   readonly answer: string;
 }
 
-/** The answer that is kept for these arguments. Where there is none, or a problem, the verb itself goes on. */
+/**
+ * The answer that is kept for this call: `argv` is the path of the program, whose other names mean other things, and its arguments.
+ * Where there is none, or a problem, the verb itself goes on.
+ */
 export function keptAnswer(argv: readonly string[]): string | undefined {
   const given = new Set(argv);
   if (!given.has('credential') || !given.has('--cache')) return undefined;
@@ -50,8 +53,8 @@ export function keptAnswer(argv: readonly string[]): string | undefined {
 }
 
 /**
- * The file for the answer to these arguments; `undefined` where they name stdin or a pipe, whose content cannot be known. Call it
- * before the environment is changed.
+ * The file for the answer to this call; `undefined` where it names stdin or a pipe, whose content cannot be known. Call it before
+ * the environment is changed.
  * @throws {Failure} if other users could read what is kept
  */
 export function entryFile(argv: readonly string[]): string | undefined {

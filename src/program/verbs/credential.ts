@@ -48,7 +48,7 @@ async function answer(call: Call): Promise<void> {
     const how = `${program} credential --show shows it, and run-plugin and check show what it is worth`;
     throw new Failure(exitCodes.usage, 'stdout is a terminal, and a credential would be shown on it', how);
   }
-  const file = options.has('cache') ? entryFile(process.argv.slice(2)) : undefined;
+  const file = options.has('cache') ? entryFile(process.argv.slice(1)) : undefined;
   const asked = readExecInfo();
   refuseToAskItself(call);
   const { providers, options: flagged } = await requiredProvidersOf(call);

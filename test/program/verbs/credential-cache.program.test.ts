@@ -198,6 +198,16 @@ describe('credential --cache', { concurrency: 4 }, () => {
     assert.doesNotMatch(shown.shown(), /run-1/);
   });
 
+  test('is no completion of the same words', async (t) => {
+    const { token, env, flags } = await startCached(t);
+    await token('fleet/a');
+    const name = 'kubectl_complete-clusterprofile';
+    const { stdout } = await runProgram(t, ['credential', 'fleet/a', ...flags, '--cache'], { env, name });
+    const { stdout: same } = await runProgram(t, ['credential', 'fleet/a', '--cache', ...flags], { env, name });
+    assert.match(stdout, /^--cache/);
+    assert.doesNotMatch(same, /run-1/);
+  });
+
   test('--forget takes away the answers of one ClusterProfile, or all', async (t) => {
     const { token, env, entries } = await startCached(t);
     await token('fleet/a');
