@@ -44,8 +44,6 @@ export const providerOptions: readonly OptionSpec[] = [
 export function outputOptions(...choices: readonly ('json' | 'yaml' | 'wide' | 'name')[]): readonly OptionSpec[] {
   return [
     { flags: '-o, --output <format>', about: 'another output', choices },
-    ...(choices.includes('wide') || choices.includes('name')
-      ? [{ flags: '--no-headers', about: 'leave the line with the titles out' }]
-      : []),
+    ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'leave the line with the titles out' }] : []),
   ];
 }

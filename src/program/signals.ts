@@ -21,8 +21,8 @@ export class Interrupted extends Failure {
 
 export interface Stop {
   readonly signal: AbortSignal;
-  /** Ends the process: by the signal, once there was one, else with the exit code. */
-  exit(exitCode: ExitCode): never;
+  /** Ends the process: by the signal, if it has interrupted the verb or a thread is busy for long, else with the exit code. */
+  exit(exitCode: ExitCode): void;
   /** Whether the verb waits for commands of the user's, which end in their own time. */
   mayTakeLong: boolean;
 }
@@ -34,7 +34,12 @@ export function stopOnSignals(): Stop {
   const stop = {
     signal: controller.signal,
     mayTakeLong: false,
-    exit: (exitCode: ExitCode) => (first ? exitBySignal(first) : process.exit(exitCode)),
+    exit: (exitCode: ExitCode): void => {
+      if (first && exitCode === exitCodes.interrupted) exitBySignal(first);
+      // Until the time for a verb's end is over.
+      if (first && hasBusyThread()) setTimeout(() => stop.exit(exitCode), 10);
+      else process.exit(exitCode);
+    },
   };
   for (const name of signals) {
     process.on(name, () => {
@@ -53,11 +58,15 @@ export function stopOnSignals(): Stop {
 /** With 129, 130, 131 or 143, as a shell shows it for that signal. */
 function exitBySignal(name: SignalName): never {
   const exitCode = 128 + constants.signals[name];
-  // exit() waits for the threads of Node's pool, and one may wait for a name server or for a pipe. The signal itself does not wait.
-  if (process.getActiveResourcesInfo().some((resource) => /^(?:FSReq|Get\w+Info)/.test(resource))) {
+  if (hasBusyThread()) {
     process.emit('exit', exitCode);
     process.removeAllListeners(name);
     process.kill(process.pid, name);
   }
   process.exit(exitCode);
+}
+
+/** exit() waits for the threads of Node's pool, and one may wait for a name server or for a pipe. A signal itself does not wait. */
+function hasBusyThread(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => /^(?:FSReq|Get\w+Info)/.test(resource));
 }

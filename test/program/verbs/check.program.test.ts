@@ -8,9 +8,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
 import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
 import { clusterOf, profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
-import { runProgram } from '../../fixtures/program.ts';
+import { runProgram, startProgram } from '../../fixtures/program.ts';
 import { startHttpProxy } from '../../fixtures/proxies.ts';
 import { ended, print, shellPlugin } from '../../fixtures/script.ts';
+import { until } from '../../fixtures/until.ts';
 
 describe('clusterprofile check on ten clusters, of which four are broken in different ways', () => {
   test('prints what docs/command-line.md says, and ends with the code of the first stage that failed', async (t) => {
@@ -38,6 +39,65 @@ describe('clusterprofile check on ten clusters, of which four are broken in diff
       ['fleet/spoke-3', false, 'provider', 'NO_MATCHING_PROVIDER'],
     );
     assert.doesNotMatch(json.stdout, /token-1/);
+  });
+});
+
+describe('clusterprofile check --failed-only -o name', () => {
+  test('prints names that the verbs take', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const failed = await runProgram(t, ['check', '-A', '--failed-only', '-o', 'name', ...flags], { env });
+    assert.deepEqual([failed.stderr, failed.exitCode], ['', 11]);
+    const names = failed.stdout.split('\n');
+    assert.deepEqual(names, ['fleet/spoke-3', 'fleet/spoke-5', 'fleet/spoke-7', 'fleet/spoke-9']);
+    const [json, all, listed] = await Promise.all([
+      runProgram(t, ['check', ...names, 'fleet/spoke-1', '-q', '-o', 'json', ...flags], { env }),
+      runProgram(t, ['check', '-o', 'name', ...flags], { env }),
+      runProgram(t, ['get', ...names, '-o', 'name', ...flags], { env }),
+    ]);
+    assert.deepEqual(
+      JSON.parse(json.stdout).items.map(({ profile }: { profile: string }) => profile),
+      names,
+    );
+    assert.equal(all.stdout.split('\n').length, 10);
+    assert.equal(listed.stdout.split('\n').length, 4);
+  });
+});
+
+describe('clusterprofile check --watch', () => {
+  const blocks = (shown: string) => shown.match(/^fleet\/spoke-\d$/gm) ?? [];
+
+  test('prints what changes, goes on while the hub refuses, and ends with the exit code of the last state', async (t) => {
+    const { env, flags, hub, spoke, plugin } = await startOperatedFleet(t);
+    for (let index = 2; index < 10; index++) hub.delete(profileOf(`spoke-${index}`, 'google', {}));
+    const program = await startProgram(t, ['check', '-w', '--interval', '20ms', ...flags], { env });
+    await program.shows(/^\d{4}-\S+Z 2 clusters: 2 ok\n/m);
+    const before = await plugin.runs();
+    await until(t, async () => (await plugin.runs()) > before + 2);
+    assert.deepEqual(blocks(program.shown()), ['fleet/spoke-0', 'fleet/spoke-1']);
+
+    hub.set(profileOf('spoke-1', 'azure', clusterOf(spoke)));
+    await program.shows(
+      /^fleet\/spoke-1\n.*\n {2}FAIL {2}provider .*\n\S+Z 2 clusters: 1 ok, 1 failed \(provider 1\)\n/m,
+    );
+    hub.setTokens({});
+    await program.shows(/^warning: the hub .* refuses the credential/m);
+    hub.setTokens({ hub: 'operator' });
+    hub.delete(profileOf('spoke-0', 'google', {}));
+    await program.shows(/^fleet\/spoke-0 has gone\n\S+Z 1 cluster: 0 ok, 1 failed \(provider 1\)\n/m);
+    assert.deepEqual(blocks(program.shown()), ['fleet/spoke-0', 'fleet/spoke-1', 'fleet/spoke-1']);
+    program.kill('SIGTERM');
+    assert.equal(await program.ended, 11);
+  });
+
+  test('shows what fails first with -q, and every change then', async (t) => {
+    const { env, flags, hub, spoke } = await startOperatedFleet(t);
+    const program = await startProgram(t, ['check', '-wq', '--interval', '20ms', ...flags], { env });
+    await program.shows(/^\S+Z 10 clusters: 6 ok, 4 failed/m);
+    assert.deepEqual(blocks(program.shown()), ['fleet/spoke-3', 'fleet/spoke-5', 'fleet/spoke-7', 'fleet/spoke-9']);
+    hub.set(profileOf('spoke-3', 'google', clusterOf(spoke)));
+    await program.shows(/^fleet\/spoke-3\n {2}ok {4}profile[\s\S]*Z 10 clusters: 7 ok, 3 failed/m);
+    program.kill('SIGINT');
+    assert.equal(await program.ended, 12);
   });
 });
 
@@ -314,6 +374,8 @@ describe('clusterprofile check', () => {
     const cases = [
       [[], /^error: check needs to know the controller's access providers/],
       [['--timeout', '5'], /^error: --timeout 5: has to be a duration/],
+      [['--watch', '-o', 'json'], /^error: --watch and -o json contradict each other/],
+      [['--watch', '--interval', '5'], /^error: --interval 5: has to be a duration/],
       [['--can-i', 'namespaces'], /^error: --can-i 'namespaces': has to be VERB RESOURCE\[\.GROUP\]/],
       [['--can-i', 'get pods --as me'], /^error: --can-i 'get pods --as me': has to be/],
       [['--parallel', '0'], /^error: --parallel 0: has to be a whole number of 1 or more$/],
