@@ -3,6 +3,7 @@ import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { nearest } from '../access/nearest.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import { commonOptions } from './option-groups.ts';
 import type { Terminal } from './terminal.ts';
 import type { OptionSpec, Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
@@ -38,7 +39,7 @@ function createVerb(verb: Verb, program: string, terminal: Terminal, called: (pa
     .description(verb.description ?? `${verb.summary}.`)
     .usage([verb.arguments, '[options]', verb.takesCommand ? '-- COMMAND [ARGS...]' : ''].filter(Boolean).join(' '));
   for (const name of verb.arguments?.split(' ') ?? []) command.argument(name);
-  for (const spec of verb.options) command.addOption(toOption(spec));
+  for (const spec of [...verb.options, ...commonOptions]) command.addOption(toOption(spec));
   const examples = verb.examples.map(
     ({ what, args }) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
   );
@@ -76,7 +77,7 @@ function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
   // One that takes no value is there or not.
   if (!option.required) return option;
   return option.argParser((value: string, before: unknown) => {
-    if (choices && !choices.includes(value)) {
+    if (choices?.every((one) => (one.endsWith('=') ? !value.startsWith(one) : value !== one))) {
       const meant = nearest(value, choices);
       throw new InvalidArgumentError(
         `has to be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,

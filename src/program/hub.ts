@@ -12,11 +12,12 @@ import { type Answer, adviceOn, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
+import { durationOf } from './option-values.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
 import type { Call } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
-const answerMs = 30_000;
+const defaultAnswerMs = 30_000;
 const pageSize = 500;
 /** How often a request is sent again that may pass, and a list begins again whose version has expired. */
 const maxRetries = 3;
@@ -28,6 +29,11 @@ const firstPauseMs = 500;
 /** Errors are thrown and shown once, so nothing is logged. */
 const silent = { warn: () => {} };
 
+export interface Selectors {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
 export class Hub {
   /** The namespace of the kubeconfig's context. */
   readonly namespace: string | undefined;
@@ -35,12 +41,14 @@ export class Hub {
   readonly context: string;
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
+  readonly #answerMs: number;
 
-  constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal) {
+  constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal, answerMs: number) {
     this.#client = client;
     this.namespace = namespace;
     this.context = name;
     this.#signal = signal;
+    this.#answerMs = answerMs;
   }
 
   get server(): string {
@@ -56,14 +64,17 @@ export class Hub {
   }
 
   /** The objects of a namespace, or of all. */
-  async list(resource: Resource, namespace: string | undefined, labelSelector?: string): Promise<readonly unknown[]> {
+  async list(
+    resource: Resource,
+    namespace: string | undefined,
+    selectors: Selectors = {},
+  ): Promise<readonly unknown[]> {
     let items: unknown[] = [];
     let next = '';
     let expired = 0;
     const read = new Set<string>();
     for (;;) {
-      const query = new URLSearchParams({ limit: String(pageSize) });
-      if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
+      const query = new URLSearchParams({ limit: String(pageSize), ...selectors });
       if (next !== '') query.set('continue', next);
       const answer = await this.#get(`${listPath(resource, resource, namespace)}?${query}`);
       // The version of the first page has expired while the others were read.
@@ -93,7 +104,7 @@ export class Hub {
   }
 
   async #get(path: string): Promise<Answer> {
-    const timeout = AbortSignal.timeout(answerMs);
+    const timeout = AbortSignal.timeout(this.#answerMs);
     try {
       const signal = AbortSignal.any([this.#signal, timeout]);
       for (let retries = 0; ; retries++) {
@@ -107,7 +118,7 @@ export class Hub {
         throw new Failure(exitCodes.hub, `the hub cannot be asked: ${error.message}`, undefined, { cause: error });
       }
       if (!timeout.aborted) throw error;
-      const message = `the hub ${this.server} has not answered within ${answerMs / 1_000} s`;
+      const message = `the hub ${this.server} has not answered within ${this.#answerMs / 1_000} s`;
       throw new Failure(exitCodes.hub, message, 'see whether kubectl gets an answer with the same kubeconfig');
     }
   }
@@ -177,10 +188,14 @@ export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
 
 async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
+  const timeout = options.text('request-timeout');
+  // kubectl takes seconds without a unit.
+  const asDuration = timeout?.replace(/^\d+$/, '$&s');
+  const answerMs = asDuration === undefined ? defaultAnswerMs : durationOf('--request-timeout', asDuration);
   const settings: KubeconfigOptions = { context, logger: silent };
   const parts = path === undefined ? readDefault(settings) : readKubeconfig(await sourceOf(path, signal), settings);
   const dispatcher = new AuthenticatedDispatcher(parts.connections, parts.destination);
-  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, signal);
+  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, signal, answerMs);
 }
 
 /** A read of a pipe has to end with Ctrl-C. */

@@ -11,6 +11,7 @@ import { createCommandLine, type Parsed } from './command-line.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import { describe } from './format-error.ts';
+import { commonOptions } from './option-groups.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
 import { Options } from './verb.ts';
@@ -45,9 +46,9 @@ function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }
 
-const flagsOfVerbs = verbs.flatMap(({ options }) => options.map(({ flags }) => flags));
-/** The long names of options without a value. */
-const switches = new Set(flagsOfVerbs.flatMap((flags) => /^(?:-\w, )?--([a-z-]+)$/.exec(flags)?.[1] ?? []));
+const flagsOfVerbs = [...commonOptions, ...verbs.flatMap(({ options }) => options)].map(({ flags }) => flags);
+/** The names of options without a value, without dashes. */
+const switches = new Set(flagsOfVerbs.flatMap((flags) => /^(?:-(\w), )?--([a-z-]+)$/.exec(flags)?.slice(1) ?? []));
 const withValue = new Set(
   flagsOfVerbs.flatMap((flags) => (flags.includes('<') ? flags.match(/--?[\w-]+/g) : null) ?? []),
 );
@@ -89,6 +90,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     throw new Failure(exitCodes.usage, `${verb.name} takes no command after --`, helpHint(program, verb.name));
   }
   stop.mayTakeLong = verb.hasCommands ?? false;
+  if (options.verbose === true) (await import('./verbose.ts')).showRequests(terminal);
   const { run } = await verb.load();
   return run({
     program,

@@ -10,6 +10,16 @@ export const hubOptions: readonly OptionSpec[] = [
     about: "the ClusterProfiles' namespace (default: the context's)",
     completes: 'namespaces',
   },
+  {
+    flags: '--request-timeout <duration>',
+    about: 'how long to wait for an answer of the hub (default: 30s)',
+    completes: 'nothing',
+  },
+];
+
+/** Of every verb. */
+export const commonOptions: readonly OptionSpec[] = [
+  { flags: '-v, --verbose', about: 'show requests and plugin runs on stderr, with their times' },
 ];
 
 /** Which ClusterProfiles. `profiles.ts` reads them. */
@@ -41,7 +51,9 @@ export const providerOptions: readonly OptionSpec[] = [
 ];
 
 /** `-o` with these formats, beside the table. */
-export function outputOptions(...choices: readonly ('json' | 'yaml' | 'wide' | 'name')[]): readonly OptionSpec[] {
+export function outputOptions(
+  ...choices: readonly ('json' | 'yaml' | 'wide' | 'name' | 'jsonpath=' | 'custom-columns=')[]
+): readonly OptionSpec[] {
   return [
     { flags: '-o, --output <format>', about: 'another output', choices },
     ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'leave the line with the titles out' }] : []),

@@ -6,6 +6,7 @@ import { isObject } from '../errors/check-argument.ts';
 import type { FleetProfile } from '../fleet/profile.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
+import type { Selectors } from './hub.ts';
 import { readSource } from './input.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
@@ -27,8 +28,12 @@ export async function profilesOf(call: Call): Promise<readonly Profile[]> {
   if (options.has('all-namespaces') && options.text('namespace') !== undefined) {
     throw new Failure(exitCodes.usage, '-A and -n contradict each other', 'give one of the two');
   }
-  if (args.length > 0 && options.text('selector') !== undefined) {
-    throw new Failure(exitCodes.usage, 'names and -l contradict each other', 'give one of the two');
+  for (const [name, shown] of [
+    ['selector', '-l'],
+    ['field-selector', '--field-selector'],
+  ] as const) {
+    if (args.length === 0 || options.text(name) === undefined) continue;
+    throw new Failure(exitCodes.usage, `names and ${shown} contradict each other`, 'give one of the two');
   }
   return files.length > 0 ? profilesOfFiles(call, files) : profilesOfHub(call);
 }
@@ -55,14 +60,21 @@ export async function homeOf({ options, signal }: Call): Promise<string | undefi
   return (await openHub({ options, signal })).namespace ?? 'default';
 }
 
+export function selectorsOf({ options }: Call): Selectors {
+  const [labelSelector, fieldSelector] = [options.text('selector'), options.text('field-selector')];
+  return {
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+}
+
 async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
   // Files need none of it.
   const { openHub } = await import('./hub.ts');
   const hub = await openHub(call);
   const namespace = await homeOf(call);
   if (call.args.length === 0) {
-    const labelSelector = call.options.text('selector');
-    return (await hub.list(clusterProfiles, namespace, labelSelector)).filter(isObject);
+    return (await hub.list(clusterProfiles, namespace, selectorsOf(call))).filter(isObject);
   }
   const found = await Promise.all(
     call.args.map(async (argument) => {
@@ -81,7 +93,9 @@ async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
 
 async function profilesOfFiles(call: Call, files: readonly string[]): Promise<readonly Profile[]> {
   const { options, args } = call;
-  const selector = ['selector', 'kubeconfig', 'context'].find((name) => options.text(name) !== undefined);
+  const selector = ['selector', 'field-selector', 'kubeconfig', 'context'].find(
+    (name) => options.text(name) !== undefined,
+  );
   if (selector !== undefined && options.text('from-pod-args') === undefined) {
     const why = `--${selector} is for the hub, and -f reads files instead of it`;
     throw new Failure(exitCodes.usage, why, 'give one of the two');
@@ -104,7 +118,7 @@ function pick(asked: AskedName, profiles: readonly Profile[], call: Call): reado
   const { name, namespace } = asked;
   const there = inNamespace(profiles, namespace);
   const found = there.filter(({ metadata }) => metadata?.name === name);
-  if (found.length > 0) return found;
+  if (found.length > 0 || call.options.has('ignore-not-found')) return found;
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   const meant = nearest(
     name,

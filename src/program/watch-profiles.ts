@@ -6,7 +6,7 @@ import { systemClock } from '../fleet/clock.ts';
 import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 import { Reflector } from '../fleet/reflect/reflector.ts';
 import { openHub } from './hub.ts';
-import { homeOf, type Profile, readName } from './profiles.ts';
+import { homeOf, type Profile, readName, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';
 
 export interface ProfileChange {
@@ -17,7 +17,7 @@ export interface ProfileChange {
 
 /** Runs until the call's signal aborts. Prints problems to stderr, and retries. */
 export async function* watchProfiles(call: Call, known: readonly Profile[]): AsyncGenerator<ProfileChange, void> {
-  const { options, signal, terminal, args } = call;
+  const { signal, terminal, args } = call;
   const hub = await openHub(call);
   const home = await homeOf(call);
   const asked = args.map(readName).map(({ namespace = home, name }) => ({ namespace, name }));
@@ -28,7 +28,6 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
     asked.some(
       (one) => one.name === metadata?.name && (one.namespace === undefined || one.namespace === metadata.namespace),
     );
-  const labelSelector = options.text('selector');
   const server = new ApiServer(hub.config);
   const say = (message: string) =>
     void terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${message}`);
@@ -44,7 +43,7 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
   const resource = {
     ...clusterProfileKind,
     ...(namespace === undefined ? {} : { namespace }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...selectorsOf(call),
   };
   const last = new Map(known.map((profile) => [profileName(profile), profile]));
   let listed: Set<string> | undefined;

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
+import { assertDocumented, withoutRun } from '../fixtures/golden.ts';
+import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { runProgram, writeInput } from '../fixtures/program.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
@@ -51,7 +53,7 @@ describe('clusterprofile', () => {
       [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
       [
         ['get', '-o', 'jsn'],
-        '--output jsn: has to be one of json, yaml, wide, name',
+        '--output jsn: has to be one of json, yaml, wide, name, jsonpath=, custom-columns=',
         'did you mean json? see clusterprofile get --help',
       ],
       [['get', '--context', 'a', '--context', 'b'], '--context is given twice, with two values', 'give it once'],
@@ -76,7 +78,9 @@ describe('clusterprofile', () => {
     const name = 'a\u001b[2J\u009b1m\u202eb';
     const input = JSON.stringify({ kind: 'ClusterProfile', metadata: { namespace: 'fleet', name } });
     const results = await Promise.all([
-      ...['name', 'json', 'yaml', 'wide'].map((format) => runProgram(t, ['get', '-f', '-', '-o', format], { input })),
+      ...['name', 'json', 'yaml', 'wide', 'jsonpath={..name}', 'custom-columns=NAME:.metadata.name'].map((format) =>
+        runProgram(t, ['get', '-f', '-', '-o', format], { input }),
+      ),
       runProgram(t, ['get', '-f', '-', name.slice(0, -1)], { input }),
       runProgram(t, [name]),
     ]);
@@ -98,6 +102,30 @@ describe('clusterprofile', () => {
     const input = JSON.stringify({ kind: 'ClusterProfile', metadata: { name: 'a' } });
     const first = await runProgram(t, ['-clusterprofile-access-provider', 'google=/p', 'get', '-f', '-'], { input });
     assert.match(first.stdout, /none \(NO_MATCHING_PROVIDER\)/);
+  });
+
+  test('with -v shows requests and plugin runs on stderr, each with its result and its time, and no secret', async (t) => {
+    const { env, flags, hub, names } = await startOperatedFleet(t);
+    const [get, check, level] = await Promise.all([
+      runProgram(t, ['-v', 'get', '-l', 'env=s3cret', '-o', 'name'], { env }),
+      runProgram(t, ['check', '-v', 'spoke-1', 'spoke-5', ...flags], { env }),
+      runProgram(t, ['get', '-v=6', 'spoke-1', '-o', 'name'], { env }),
+    ]);
+    assert.match(
+      get.stderr,
+      new RegExp(`^GET ${hub.url}/apis/\\S+/namespaces/fleet/clusterprofiles: 200, \\d+ ms$`, 'm'),
+    );
+    assert.match(check.stderr, /^plugin \S+ \(google\): exit code 0, \d+ ms$/m);
+    assert.match(check.stderr, /^plugin \S+ \(broken\): PLUGIN_FAILED, exit code 3, \d+ ms$/m);
+    assert.match(check.stderr, /^POST https:\S+selfsubjectreviews: 201, \d+ ms$/m);
+    assert.match(level.stderr, /^GET https:\S+\/clusterprofiles\/spoke-1: 200, \d+ ms$/);
+    const one = await runProgram(t, ['check', 'spoke-5', '-v', '-q', ...flags], { env });
+    const lines = withoutRun(one.stderr, names).replace(/\d+ ms$/gm, '12 ms');
+    assertDocumented(
+      'clusterprofile check spoke-5 -v -q --clusterprofile-provider-file providers.yaml 2>&1 >/dev/null',
+      `${lines}\n`,
+    );
+    for (const { stdout, stderr } of [get, check, level]) assert.doesNotMatch(stdout + stderr, /token-1|s3cret/);
   });
 
   test('takes -o=json and --no-headers=false as kubectl does', async (t) => {

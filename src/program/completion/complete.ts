@@ -4,7 +4,7 @@
  */
 import { flagOptions } from '../../access/flags.ts';
 import { verbFirst } from '../arguments.ts';
-import { hubOptions } from '../option-groups.ts';
+import { commonOptions, hubOptions } from '../option-groups.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Call, type Completes, type OptionSpec, Options, type Verb } from '../verb.ts';
 import { verbs } from '../verbs.ts';
@@ -80,7 +80,7 @@ const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([n
   completes: /file$/.test(name) ? 'files' : 'nothing',
 }));
 
-const specsOf = (verb: Verb) => [...verb.options, ...(verb.takesProviderFlags ? providerSpecs : [])];
+const specsOf = (verb: Verb) => [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
 /** Before there is a verb. */
 const anyVerb: Verb = {
   name: '',

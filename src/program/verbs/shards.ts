@@ -39,7 +39,7 @@ export async function run(call: Call): Promise<ExitCode> {
   const namespace = options.has('all-namespaces')
     ? undefined
     : (options.text('namespace') ?? hub.namespace ?? 'default');
-  const found = await hub.list(leaseResource, namespace, anyLeaseSelector);
+  const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
   const fleets = Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
   const [asked] = call.args;
   if (fleets.size === 0 || (asked !== undefined && !fleets.has(asked))) {

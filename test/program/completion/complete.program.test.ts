@@ -55,6 +55,14 @@ describe('completion', () => {
         ['get', '--output', '=', 'w'],
         ['wide', ':4'],
       ],
+      [
+        ['get', '--output=cust'],
+        ['--output=custom-columns=', ':4'],
+      ],
+      [
+        ['lint', '--verb'],
+        ['--verbose', ':4'],
+      ],
       [['get', '-f', ''], [':0']],
       [
         ['get', '-w', 'spoke-1'],
@@ -123,7 +131,7 @@ describe('completion', () => {
       env: { ...environment, PATH: `${folder}:${environment.PATH}` },
       extendEnv: false,
     });
-    assert.deepEqual([stdout, stderr], ['json yaml wide name\nyaml\n', '']);
+    assert.deepEqual([stdout, stderr], ['json yaml wide name jsonpath= custom-columns=\nyaml\n', '']);
     await assert.rejects(access(evil));
   });
 

@@ -63,6 +63,85 @@ describe('clusterprofile get', () => {
     }
   });
 
+  test('has the outputs and the selections of kubectl', async (t) => {
+    const { env, hub, spoke } = await startOperatedFleet(t);
+    const labels = { env: 'lab', 'example.com/tier': 'edge' };
+    const more = profileOf('spoke-10', 'google', clusterOf(spoke));
+    hub.add([{ ...more, metadata: { ...more.metadata, labels } }]);
+    const rows = (...args: string[]) => runProgram(t, ['get', ...args], { env });
+    const cases = [
+      [['spoke-10', '-o', 'jsonpath={.metadata.labels.env}'], 'lab'],
+      [['spoke-10', '-o', 'jsonpath={.metadata.labels.example\\.com/tier}'], 'edge'],
+      [['-l', 'env=lab', '-o', 'jsonpath={.items[*].metadata.name}'], 'spoke-10'],
+      [
+        [
+          'spoke-10',
+          'spoke-2',
+          '--sort-by',
+          '.metadata.name',
+          '-o',
+          'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}',
+        ],
+        'spoke-2\nspoke-10',
+      ],
+      [
+        ['-l', 'env=lab', '-o', 'custom-columns=NAME:.metadata.name,ENV:.metadata.labels.env,NONE:.spec.none'],
+        'NAME       ENV   NONE\nspoke-10   lab   <none>',
+      ],
+      [
+        ['spoke-10', '--no-headers', '-L', 'example.com/tier,none', '--show-labels'],
+        'fleet   spoke-10   ocm   True   google   ?   edge   -   env=lab,example.com/tier=edge',
+      ],
+      [['--field-selector', 'metadata.name=spoke-4', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
+      [['none', 'spoke-4', '--ignore-not-found', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
+      [['none', '--ignore-not-found'], ''],
+    ] as const;
+    const results = await Promise.all(cases.map(([args]) => rows(...args)));
+    for (const [index, [args, expected]] of cases.entries()) {
+      const { stdout, stderr, exitCode } = results[index] ?? {};
+      assert.deepEqual([stdout, stderr, exitCode], [expected, '', 0], args.join(' '));
+    }
+    const custom = [
+      '-o',
+      'custom-columns=NAME:.metadata.name,ENV:.metadata.labels.env,TYPES:.status.accessProviders[*].name',
+    ];
+    const documented = await rows('spoke-1', 'spoke-3', ...custom);
+    assertDocumented(`clusterprofile get spoke-1 spoke-3 -o '${custom[1]}'`, `${documented.stdout}\n`);
+    const titles = await rows('spoke-10', '-L', 'example.com/tier', '-L', 'env', '--show-labels');
+    assert.match(titles.stdout, /PROVIDER +TIER +ENV +LABELS\n/);
+    const refused = await Promise.all([
+      rows('-o', 'jsonpath={.items['),
+      rows('-o', 'custom-columns=NAME'),
+      rows('--field-selector', 'spec.displayName=x'),
+      rows('spoke-1', '--field-selector', 'metadata.name=spoke-1'),
+    ]);
+    assert.match(refused[0]?.stderr ?? '', /^error: JSONPath \{\.items\[: a \{ has no partner\nhint:/);
+    assert.match(refused[1]?.stderr ?? '', /^error: -o custom-columns: NAME is not TITLE:PATH\nhint:/);
+    assert.match(refused[2]?.stderr ?? '', /^error: the hub \S+ answers with status 400: field label not supported/);
+    assert.match(refused[3]?.stderr ?? '', /^error: names and --field-selector contradict each other/);
+    assert.deepEqual(
+      refused.map(({ exitCode }) => exitCode),
+      [2, 2, 4, 2],
+    );
+  });
+
+  test('waits for the hub as long as --request-timeout says', async (t) => {
+    const { port } = await listen(t, createServer());
+    const kubeconfig = await writeInput(t, 'kubeconfig', {
+      'current-context': 'hub',
+      contexts: [{ name: 'hub', context: { cluster: 'hub', user: 'me' } }],
+      clusters: [{ name: 'hub', cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: 'me', user: {} }],
+    });
+    const [hangs, wrong] = await Promise.all([
+      runProgram(t, ['--request-timeout=300ms', 'get', '--kubeconfig', kubeconfig]),
+      runProgram(t, ['get', '--request-timeout', 'soon', '--kubeconfig', kubeconfig]),
+    ]);
+    assert.match(hangs.stderr, /^error: the hub http:\S+ has not answered within 0\.3 s\nhint:/);
+    assert.match(wrong.stderr, /^error: --request-timeout soon: has to be a duration such as 30s/);
+    assert.deepEqual([hangs.exitCode, wrong.exitCode], [4, 2]);
+  });
+
   test('takes options before the verb, as kubectl does', async (t) => {
     const { env, flags } = await startOperatedFleet(t);
     const { KUBECONFIG = '' } = env;
