@@ -276,7 +276,7 @@ describe('clusterprofile get', () => {
       [
         ['--context', 'hbu'],
         env,
-        /^error \[KUBECONFIG_INVALID\]: kubeconfig .* names "hbu", which is not in contexts; there are hub$/,
+        /^error \[KUBECONFIG_INVALID\]: kubeconfig .* names "hbu", which is not in contexts; there are hub\nhint: {2}clusterprofile explain KUBECONFIG_INVALID$/,
         3,
       ],
       [
