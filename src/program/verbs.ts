@@ -9,7 +9,7 @@
  * 3. What cannot be done throws a `Failure` (message, hint, exit code) or an error of the library: `main.ts` prints it, once.
  * 4. Test it as a process, with `runProgram` of test/fixtures/program.ts; write its chapter in docs/command-line.md.
  */
-import { outputOptions, profileOptions, providerOptions } from './option-groups.ts';
+import { hubOptions, outputOptions, profileOptions, providerOptions } from './option-groups.ts';
 import type { Verb } from './verb.ts';
 
 export const verbs: readonly Verb[] = [
@@ -237,6 +237,22 @@ export const verbs: readonly Verb[] = [
       },
     ],
     load: () => import('./verbs/kubeconfig.ts'),
+  },
+  {
+    name: 'use',
+    arguments: '<NAME>',
+    completes: 'profiles',
+    summary: "make a ClusterProfile's context the current one",
+    description:
+      'Makes the context that "kubeconfig --merge" wrote for a ClusterProfile the current one, in the file in which kubectl config use-context would.',
+    options: hubOptions
+      .filter(({ flags }) => flags.startsWith('--kubeconfig'))
+      .map((option) => ({
+        ...option,
+        about: 'the kubeconfig (default: what kubectl would use)',
+      })),
+    examples: [{ what: 'from now on kubectl asks this cluster', args: 'use fleet/spoke-1' }],
+    load: () => import('./verbs/use.ts'),
   },
   {
     name: 'credential',

@@ -38,16 +38,27 @@ export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
 }
 
 /** The name of the context that `--use` means. Throws a `Failure` where it is none, or several. */
-export function contextToUse(use: string | undefined, entries: readonly KubeconfigEntry[]): string | undefined {
-  if (use === undefined) return undefined;
+export function contextToUse(
+  use: string | undefined,
+  entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
+): string | undefined {
+  return use === undefined ? undefined : chooseContext(use, entries, `--use ${use}`);
+}
+
+/** The same for what the user calls `asked`. */
+export function chooseContext(
+  use: string,
+  entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
+  asked: string,
+): string {
   const { namespace, name } = readName(use);
   const isMeant = (profile: string) =>
     namespace === undefined ? profile.split('/').at(-1) === name : profile === `${namespace}/${name}`;
   const [first, second] = entries.filter(({ profile }) => isMeant(profile));
   if (first && !second) return first.name;
   if (first && second) {
-    const message = `--use ${use} means more than one ClusterProfile: ${first.profile}, ${second.profile}`;
+    const message = `${asked} means more than one context: ${first.name} (${first.profile}), ${second.name} (${second.profile})`;
     throw new Failure(exitCodes.usage, message, 'write NAMESPACE/NAME');
   }
-  throw new Failure(exitCodes.notFound, `--use ${use}: no context is written for that ClusterProfile`);
+  throw new Failure(exitCodes.notFound, `${asked}: no context is written for that ClusterProfile`);
 }

@@ -84,6 +84,22 @@ export function mergeKubeconfig(
   return { text: document.toString(formOf(text ?? '')), ...all, isRewritten: !isNew };
 }
 
+/** The current context, and those that this program wrote with their ClusterProfiles. Throws a `MergeProblem`. */
+export function contextsOf(text: string): {
+  readonly current: string | undefined;
+  readonly contexts: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[];
+} {
+  const document = readKubeconfig(text);
+  const users = listOf(document, 'users');
+  const contexts = [...listOf(document, 'contexts').byName].flatMap(([name, item]) => {
+    const { user } = Object(Object(item.toJS(document)).context);
+    const profile = profileOfUser(Object(users.byName.get(user)?.toJS(document)).user, []);
+    return typeof name === 'string' && profile !== undefined ? { name, profile } : [];
+  });
+  const current = document.get('current-context');
+  return { current: typeof current === 'string' && current !== '' ? current : undefined, contexts };
+}
+
 const toText = (value: unknown) => new Document(value, asWritten).toString({ lineWidth: 0, indentSeq: false });
 
 function refuseOther(name: string, profile: string, before: string | undefined): void {
