@@ -59,15 +59,14 @@ export function editText(
         const changed = item.items.find(({ key }) => isScalar(key) && key.value === change.field);
         if (!changed) return undefined;
         const by = ' '.repeat(columnOf(text, start) + 2);
-        const [from, end] = [colonOf(text, changed), contentEnd(changed.value) ?? 0];
-        edits.push({ start: from, end: Math.max(from, end), text: `\n${by}${indent(toText(change.value), by)}` });
+        edits.push({ ...valueRange(text, changed), text: `\n${by}${indent(toText(change.value), by)}` });
       }
       const end = nextLine(text, contentEnd(before.at(-1)) ?? 0);
       if (added.length > 0) {
         edits.push({ start: end, end, text: `${itemsText(' '.repeat(column), added, toText).slice(1)}\n` });
-      } else if (removed.size === before.length) {
-        const colon = colonOf(text, pair);
-        edits.push({ start: colon, end: colon, text: ' []' });
+      } else if (before.every((item) => removed.has(item))) {
+        const { start } = valueRange(text, pair);
+        edits.push({ start, end: start, text: ' []' });
       }
     }
   }
@@ -75,7 +74,10 @@ export function editText(
     const pair = pairOf('current-context');
     const value = toText(currentContext).trimEnd();
     if (!pair) last += `current-context: ${value}\n`;
-    else edits.push({ start: colonOf(text, pair), end: contentEnd(pair.value) ?? 0, text: ` ${value}` });
+    else {
+      const { start, end } = valueRange(text, pair);
+      edits.push({ start, end, text: ` ${value}${gapAt(text, end)}` });
+    }
   }
   if (last !== '') edits.push({ start: text.length, end: text.length, text: last });
   return applied(text, edits);
@@ -88,11 +90,10 @@ function itemsText(dash: string, items: readonly YAMLMap[], toText: (node: unkno
 
 /** Puts items where there are none: after `users:`, `users: []` or `users: null`. */
 function fillList(text: string, pair: Pair, items: string): readonly Edit[] {
-  const colon = colonOf(text, pair);
-  const end = Math.max(contentEnd(pair.value) ?? 0, colon);
+  const { start, end } = valueRange(text, pair);
   const line = nextLine(text, end);
   return [
-    { start: colon, end, text: '' },
+    { start, end, text: gapAt(text, end) },
     { start: line, end: line, text: `${items.slice(1)}\n` },
   ];
 }
@@ -135,9 +136,14 @@ function nextLine(text: string, offset: number): number {
   return end === -1 ? text.length : end + 1;
 }
 
-function colonOf(text: string, { key }: Pair): number {
-  return text.indexOf(':', contentEnd(key) ?? 0) + 1;
+/** From the colon to the end of the value. */
+function valueRange(text: string, { key, value }: Pair): { readonly start: number; readonly end: number } {
+  const start = text.indexOf(':', contentEnd(key) ?? 0) + 1;
+  return { start, end: Math.max(contentEnd(value) ?? 0, start) };
 }
+
+/** A comment needs a space in front of it. */
+const gapAt = (text: string, offset: number) => (text[offset] === '#' ? ' ' : '');
 
 /** The end of the last text that is neither a comment nor space. */
 function contentEnd(node: unknown): number | undefined {

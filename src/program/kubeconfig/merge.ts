@@ -46,6 +46,8 @@ export function mergeKubeconfig(
   { use, prune }: MergeOptions = {},
 ): Merged {
   const document = readKubeconfig(text ?? '');
+  const { contents } = document;
+  const isNew = (text ?? '').trim() === '' || (isMap(contents) && contents.items.length === 0);
   const clusters = listOf(document, 'clusters');
   const users = listOf(document, 'users');
   const contexts = listOf(document, 'contexts');
@@ -74,7 +76,6 @@ export function mergeKubeconfig(
   const before = document.get('current-context') || undefined;
   const current = use ?? before ?? (only && !second ? only.name : undefined);
   const changed = typeof current === 'string' && current !== before ? current : undefined;
-  const isNew = (text ?? '').trim() === '';
   const isSame = added.length + updated.length + removed.length === 0 && changed === undefined;
   const edited = isNew ? undefined : isSame ? text : editText(text ?? '', document, lists, changed, toText);
   const all = { added, updated, removed, current: typeof current === 'string' ? current : undefined };

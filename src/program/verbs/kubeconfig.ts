@@ -136,7 +136,8 @@ async function merge(
   }
   const warn = (message: string) =>
     terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${file} ${printableLines(message)}`);
-  if (isRewritten) await warn('has its lists in brackets: all of it was written anew, and its layout may be another');
+  if (isRewritten)
+    await warn('cannot be changed in place, as JSON and lists in brackets cannot: its layout may be another now');
   if (current !== undefined && removed.includes(current)) {
     await warn(`has the current-context ${current}, which is gone: choose another (kubectl config use-context)`);
   }

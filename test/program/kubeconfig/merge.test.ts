@@ -189,11 +189,22 @@ describe('an existing kubeconfig', () => {
     );
   });
 
+  test('keeps the comments beside empty values', () => {
+    const text = 'clusters: [] # a\nusers: # b\ncontexts: ~ # c\ncurrent-context: # d\n';
+    const merged = mergeKubeconfig(text, [entry('fleet/a')]).text;
+    assert.deepEqual(
+      merged.split('\n').filter((line) => line.includes('#')),
+      ['clusters: # a', 'users: # b', 'contexts: # c', 'current-context: fleet/a@hub # d'],
+    );
+    assert.equal(parse(merged).users[0].name, 'fleet/a@hub');
+  });
+
   test('whose lists are in brackets is written anew, and that is said', () => {
     for (const text of ['{"users":[]}', 'users: [ { name: lab } ]\n', 'x: 1\n...\n']) {
       assert.equal(mergeKubeconfig(text, [entry('fleet/a')]).isRewritten, true, text);
     }
-    assert.equal(mergeKubeconfig(undefined, [entry('fleet/a')]).isRewritten, false);
+    for (const text of [undefined, '# nothing yet\n'])
+      assert.equal(mergeKubeconfig(text, [entry('fleet/a')]).isRewritten, false);
   });
 
   test('loses only what this program wrote for profiles that are gone', () => {
@@ -216,6 +227,13 @@ describe('an existing kubeconfig', () => {
       ['lab', 'fleet/c@other', 'fleet/kept@hub', 'mine'],
     ]);
     assert.ok(pruned.text.includes(mine));
+    // kubectl config delete-cluster was here.
+    const half = mergeKubeconfig(existing, [entry('fleet/a')]).text.replace(
+      /^- cluster:\n.*\n.*\n {2}name: fleet\/a@hub\n/m,
+      '',
+    );
+    const whole = parse(mergeKubeconfig(half, [], { prune: { command, isGone: () => true } }).text);
+    assert.deepEqual([whole.clusters.length, whole.users.length], [1, 1]);
     const none = mergeKubeconfig(undefined, [entry('fleet/a')]).text;
     const empty = mergeKubeconfig(none, [], { prune: { command, isGone: () => true } }).text;
     assert.deepEqual(parse(empty).users, []);

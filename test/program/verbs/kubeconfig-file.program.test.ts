@@ -91,7 +91,7 @@ describe('--prune', () => {
     const first = await runProgram(t, [...merge, 'spoke-0', '--use', 'spoke-0'], { env });
     hub.delete(hubProfile('spoke-0'));
     const second = await runProgram(t, [...merge, '--prune'], { env });
-    const anew = `warning: ${file} has its lists in brackets: all of it was written anew, and its layout may be another`;
+    const anew = `warning: ${file} cannot be changed in place, as JSON and lists in brackets cannot: its layout may be another now`;
     assert.equal(first.stderr, `${file}: 1 context added, 0 updated\n${anew}`);
     assert.match(second.stderr, /config has the current-context fleet\/spoke-0@hub, which is gone: choose another/);
     assert.equal(JSON.parse(await readFile(file, 'utf8')).contexts.length, 8);
