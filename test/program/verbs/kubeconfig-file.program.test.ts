@@ -53,7 +53,7 @@ describe('contexts', () => {
       [
         [2, '', 'error: ClusterProfiles fleet/a and other/a would both have the context a'],
         [2, '', 'error: --context-name {name}@{hub}: {hub} is not a field'],
-        [2, '', 'error: --use a means more than one ClusterProfile: fleet/a, other/a'],
+        [2, '', 'error: --use a means more than one context: fleet/a (fleet/a), other/a (other/a)'],
         [5, '', 'error: --use b: no context is written for that ClusterProfile'],
         [2, '', 'error: --watch and -f contradict each other: a file is read once'],
         [2, '', 'error: --prune needs a file'],
