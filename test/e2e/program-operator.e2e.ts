@@ -110,6 +110,20 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
     assert.match(found.connection, /^127\.0\.0\.1, certificate by .+ left$/);
     assert.match(found.identity, /^system:serviceaccount:default:controller \(system:serviceaccounts, /);
     assert.match(found.version, /^v1\.\d+\./);
+    assert.equal(found.ready, 'the API server says that it is ready');
+    assert.match(items[9].stages.at(-1).message, /; the token is a JWT: iss https:.*; aud https:.*; exp \d{4}-/);
+    const rights = [
+      '--can-i',
+      'list namespaces',
+      '--can-i',
+      'update deployments.apps/web -n shop --subresource status',
+    ];
+    const [may, mayNot] = await Promise.all([
+      runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env }),
+      runProgram(t, ['check', 'spoke-0', '--can-i', 'fly namespaces', ...flags], { env }),
+    ]);
+    assert.match(may.stdout, /ok {4}permissions .* it may list namespaces, update deployments/);
+    assert.deepEqual([may.exitCode, mayNot.exitCode], [0, 0], 'the controller of this test may do everything');
     record('the program: check on ten profiles of real API servers, of which four fail, each at its stage');
 
     // kubectl finds its plugin in PATH, and asks it for completions.
