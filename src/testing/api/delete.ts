@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
 import { remove } from './removal.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { badRequest, cause, conflict, forbidden, invalid, notFound, notImplemented } from './status.ts';
+import { badRequest, conflict, forbidden, notFound, notImplemented } from './status.ts';
 
 /** The preconditions of a deletion. */
 export interface DeleteOptions {
@@ -21,9 +21,7 @@ const optionsSchema = z.object({
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
 });
 
-const policies = ['Foreground', 'Background', 'Orphan'];
-
-/** The options of a deletion, from its body, or from the query where it has none. Throws a 400, 422 or 501. */
+/** The options of a deletion, from its body, or from the query where it has none. Throws a 400 or 501. */
 export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined): DeleteOptions {
   const given = body === undefined ? fromQuery(query) : body;
   if (isObject(given) && given.kind !== undefined && given.kind !== 'DeleteOptions') {
@@ -33,12 +31,8 @@ export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined):
   if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
   const { dryRun, propagationPolicy, preconditions } = parsed.data;
   const policy = propagationPolicy ?? 'Background';
-  if (!policies.includes(policy)) {
-    const problem = cause.notSupported('propagationPolicy', policy, [...policies, 'nil']);
-    throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [problem]);
-  }
   if (policy !== 'Background') {
-    throw notImplemented('a deletion in the foreground, or one that leaves orphans: it has no garbage collector');
+    throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
   }
   if (dryRun?.length) throw notImplemented('dryRun');
   return { uid: preconditions?.uid ?? undefined, resourceVersion: preconditions?.resourceVersion ?? undefined };

@@ -75,7 +75,7 @@ function byStability(one: string, other: string): number {
 }
 
 function resourcesOf(type: ResourceType): readonly JsonObject[] {
-  const { plural, singular, namespaced, kind, shortNames, categories } = type;
+  const { plural, singular, namespaced, kind } = type;
   const entry = (name: string, verbs: readonly string[], more: JsonObject = {}): JsonObject => ({
     name,
     singularName: '',
@@ -89,11 +89,7 @@ function resourcesOf(type: ResourceType): readonly JsonObject[] {
   const some = ['get', 'patch', 'update'];
   const token = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' };
   return [
-    entry(plural, verbs, {
-      singularName: singular,
-      ...(shortNames.length > 0 ? { shortNames } : {}),
-      ...(categories.length > 0 ? { categories } : {}),
-    }),
+    entry(plural, verbs, { singularName: singular }),
     ...(type.status ? [entry(`${plural}/status`, some)] : []),
     ...(type.group === '' && plural === 'serviceaccounts' ? [entry(`${plural}/token`, ['create'], token)] : []),
   ];

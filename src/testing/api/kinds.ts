@@ -1,29 +1,23 @@
-/** What single kinds do with their objects beyond what all do: defaults, derived fields, and what may not change. */
+/** What single kinds do with their objects beyond what all do: defaults and derived fields. */
 
-import { definitionProblems, readDefinition } from './custom-types.ts';
-import { equal, isList, type Json, type JsonObject, valueAt, withValueAt } from './json.ts';
-import { configMapProblems, readConfigMap, readSecret, secretProblems } from './kind-data.ts';
+import { type Json, valueAt, withValueAt } from './json.ts';
+import { readConfigMap, readSecret } from './kind-data.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { badRequest, type Cause, cause } from './status.ts';
+import { badRequest } from './status.ts';
 
 interface KindRules {
   /** Reads what a client sends, with the defaults of the kind. Throws a 400 for what it cannot read. */
   readonly read?: (object: GivenObject) => GivenObject;
-  /** Puts an object into the form in which it is kept; `before` is there in an update. */
-  readonly prepare?: (object: GivenObject, before: GivenObject | undefined) => GivenObject;
-  readonly problems?: (object: GivenObject, before: GivenObject | undefined) => readonly Cause[];
+  /** Puts an object into the form in which it is kept. */
+  readonly prepare?: (object: GivenObject) => GivenObject;
 }
 
 const rules: Readonly<Record<string, KindRules>> = {
   'namespaces.': { prepare: prepareNamespace },
-  'secrets.': { read: readSecret, problems: secretProblems },
-  'configmaps.': { read: readConfigMap, problems: configMapProblems },
-  'events.': { problems: eventProblems },
-  'rolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
-  'clusterrolebindings.rbac.authorization.k8s.io': { problems: roleRefProblems },
-  'customresourcedefinitions.apiextensions.k8s.io': { read: readDefinition, problems: definitionProblems },
-  'leases.coordination.k8s.io': { read: readLease, problems: leaseProblems },
+  'secrets.': { read: readSecret },
+  'configmaps.': { read: readConfigMap },
+  'leases.coordination.k8s.io': { read: readLease },
 };
 
 /** An object as its kind reads it. Throws a 400. */
@@ -32,41 +26,13 @@ export function readKind(type: ResourceType, object: GivenObject): GivenObject {
 }
 
 /** The object in the form in which it is kept. Its status is not looked at. */
-export function prepareKind(type: ResourceType, object: GivenObject, before?: GivenObject): GivenObject {
-  return rules[storageKeyOf(type)]?.prepare?.(object, before) ?? object;
+export function prepareKind(type: ResourceType, object: GivenObject): GivenObject {
+  return rules[storageKeyOf(type)]?.prepare?.(object) ?? object;
 }
 
-export function kindProblems(type: ResourceType, object: GivenObject, before?: GivenObject): readonly Cause[] {
-  return rules[storageKeyOf(type)]?.problems?.(object, before) ?? [];
-}
-
-const setAt = (object: GivenObject, path: readonly string[], value: Json | undefined): GivenObject => ({
-  ...withValueAt(object, path, value),
-  metadata: object.metadata,
-});
-
-function prepareNamespace(object: GivenObject, before: GivenObject | undefined): GivenObject {
+function prepareNamespace(object: GivenObject): GivenObject {
   const { name = '', labels } = object.metadata;
-  const named = withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
-  const given = valueAt(before ?? object, ['spec', 'finalizers']);
-  const finalizers = isList(given) ? given : [];
-  return setAt(
-    named,
-    ['spec', 'finalizers'],
-    before || finalizers.includes('kubernetes') ? finalizers : [...finalizers, 'kubernetes'],
-  );
-}
-
-/** An event is in the namespace of what it is about; one about what is in none is in `default`. */
-function eventProblems({ involvedObject, metadata }: GivenObject): readonly Cause[] {
-  const about = valueAt(involvedObject, ['namespace']) ?? '';
-  if (about === metadata.namespace || (about === '' && metadata.namespace === 'default')) return [];
-  return [cause.invalid('involvedObject.namespace', about, 'does not match event.namespace')];
-}
-
-function roleRefProblems(object: GivenObject, before: GivenObject | undefined): readonly Cause[] {
-  if (!before || equal(object.roleRef, before.roleRef)) return [];
-  return [cause.invalid('roleRef', object.roleRef, 'cannot change roleRef')];
+  return withMeta(object, { labels: { ...labels, 'kubernetes.io/metadata.name': name } });
 }
 
 /** Times of a Lease are in microseconds, with all six digits: a server takes no others. */
@@ -74,7 +40,8 @@ function readLease(object: GivenObject): GivenObject {
   return ['acquireTime', 'renewTime'].reduce(
     (lease: GivenObject, field) => {
       const time = valueAt(lease, ['spec', field]);
-      return time === undefined ? lease : setAt(lease, ['spec', field], microTime(time));
+      if (time === undefined) return lease;
+      return { ...withValueAt(lease, ['spec', field], microTime(time)), metadata: lease.metadata };
     },
     { ...object, spec: object.spec ?? {} },
   );
@@ -87,17 +54,4 @@ function microTime(time: Json): string {
   throw badRequest(
     `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
   );
-}
-
-function leaseProblems(object: JsonObject): readonly Cause[] {
-  const seconds = valueAt(object, ['spec', 'leaseDurationSeconds']);
-  const transitions = valueAt(object, ['spec', 'leaseTransitions']);
-  return [
-    ...(typeof seconds === 'number' && seconds <= 0
-      ? [cause.invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0')]
-      : []),
-    ...(typeof transitions === 'number' && transitions < 0
-      ? [cause.invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0')]
-      : []),
-  ];
 }

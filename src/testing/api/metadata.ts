@@ -46,7 +46,6 @@ const metadataSchema = z.object({
 });
 
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
-const annotationsLimit = 256 * 1024;
 
 /**
  * An object as a client sends it. Throws a 400 where its kind or version is not the resource's, or its metadata is not what
@@ -110,8 +109,8 @@ function tidyMeta(given: JsonObject): GivenMeta {
 }
 
 /** Throws a 422 that names each field that is wrong. */
-export function checkMeta(type: ResourceType, meta: GivenMeta, before?: GivenMeta, more: readonly Cause[] = []): void {
-  const causes = [...more, ...metaProblems(type, meta), ...(before ? changeProblems(meta, before) : [])];
+export function checkMeta(type: ResourceType, meta: GivenMeta, before?: GivenMeta): void {
+  const causes = [...metaProblems(type, meta), ...(before ? changeProblems(meta, before) : [])];
   if (causes.length > 0) throw invalid(type, meta.name ?? '', causes);
 }
 
@@ -130,12 +129,9 @@ function metaProblems(type: ResourceType, meta: GivenMeta): readonly Cause[] {
     check('metadata.labels', key, labelKeyProblem(key));
     check('metadata.labels', value, labelValueProblem(value));
   }
-  let size = 0;
-  for (const [key, value] of Object.entries(meta.annotations ?? {})) {
+  for (const key of Object.keys(meta.annotations ?? {})) {
     check('metadata.annotations', key, labelKeyProblem(key.toLowerCase()));
-    size += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
-  if (size > annotationsLimit) causes.push(cause.tooLong('metadata.annotations', annotationsLimit));
   causes.push(...ownerProblems(meta.ownerReferences ?? []));
   for (const [index, finalizer] of (meta.finalizers ?? []).entries()) {
     check('metadata.finalizers', finalizer, labelKeyProblem(finalizer));

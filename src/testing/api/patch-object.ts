@@ -22,21 +22,13 @@ export interface Patch {
 }
 
 /** Reads a patch. Throws a 400, 415 or 422 for what is none. */
-export function readPatch(
-  { custom }: ResourceType,
-  mediaType: string,
-  body: Buffer,
-  { fieldManager, force }: { readonly fieldManager: string; readonly force: boolean | undefined },
-): Patch {
+export function readPatch({ custom }: ResourceType, mediaType: string, body: Buffer, fieldManager: string): Patch {
   const accepted = custom ? [jsonType, mergeType, applyType] : [jsonType, mergeType, strategicType, applyType];
   if (!accepted.includes(mediaType)) throw unsupportedMediaType(accepted);
   const apply = mediaType === applyType;
-  const options = { group: 'meta.k8s.io', kind: 'PatchOptions' };
   if (apply && fieldManager === '') {
-    throw invalid(options, '', [cause.required('fieldManager', 'is required for apply patch')]);
-  }
-  if (!apply && force !== undefined) {
-    throw invalid(options, '', [cause.forbidden('force', 'may not be specified for non-apply patch')]);
+    const problem = cause.required('fieldManager', 'is required for apply patch');
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [problem]);
   }
   return { mediaType, content: () => (apply ? parseYaml(body) : parseJson(body)), apply };
 }

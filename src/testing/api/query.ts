@@ -1,7 +1,7 @@
 /** The options in a URL's query: of lists, watches and writes. Unknown ones are ignored, as in Kubernetes. */
 
 import { type FieldTerm, type Matches, parseFieldTerms, parseLabelSelector } from './selectors.ts';
-import { badRequest, type Cause, cause, invalid, notImplemented } from './status.ts';
+import { badRequest, notImplemented } from './status.ts';
 
 export interface ListOptions {
   readonly watch: boolean;
@@ -14,11 +14,6 @@ export interface ListOptions {
   readonly timeoutSeconds: number | undefined;
   readonly allowWatchBookmarks: boolean;
   readonly sendInitialEvents: boolean | undefined;
-}
-
-export interface WriteOptions {
-  readonly fieldManager: string;
-  readonly force: boolean | undefined;
 }
 
 const flagOf = (query: URLSearchParams, name: string) => {
@@ -42,9 +37,9 @@ export function versionOf(text: string): number | undefined {
   throw badRequest(`resourceVersion: Invalid value: ${given}: strconv.ParseUint: parsing ${given}: invalid syntax`);
 }
 
-/** The options of a list or a watch. Throws a 400 or 422 where they do not go together. */
+/** The options of a list or a watch. Throws a 400 for what cannot be read. */
 export function listOptionsOf(query: URLSearchParams): ListOptions {
-  const options = {
+  return {
     watch: flagOf(query, 'watch') ?? false,
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldTerms(query.get('fieldSelector') ?? ''),
@@ -56,52 +51,12 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
     allowWatchBookmarks: flagOf(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: flagOf(query, 'sendInitialEvents'),
   };
-  const causes = problemsOf(options);
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', causes);
-  return options;
 }
 
-function problemsOf(options: ListOptions): readonly Cause[] {
-  const { watch, resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
-  const field = 'resourceVersionMatch';
-  const causes: Cause[] = [];
-  const forbid = (isWrong: boolean, detail: string, at = field) => {
-    if (isWrong) causes.push(cause.forbidden(at, detail));
-  };
-  const given = match !== '';
-  const accepted = watch ? ['NotOlderThan'] : ['Exact', 'NotOlderThan', ''];
-  if (given && !accepted.includes(match)) causes.push(cause.notSupported(field, match, accepted));
-  forbid(given && options.continue !== '', `${field} is forbidden when continue is provided`);
-  if (watch) {
-    forbid(
-      given && sendInitialEvents === undefined,
-      `${field} is forbidden for watch unless sendInitialEvents is provided`,
-    );
-    forbid(
-      sendInitialEvents !== undefined && match !== 'NotOlderThan',
-      `sendInitialEvents requires setting ${field} to NotOlderThan`,
-    );
-  } else {
-    forbid(given && resourceVersion === '', `${field} is forbidden unless resourceVersion is provided`);
-    forbid(match === 'Exact' && resourceVersion === '0', `${field} "exact" is forbidden for resourceVersion "0"`);
-    forbid(sendInitialEvents !== undefined, 'sendInitialEvents is forbidden for list', 'sendInitialEvents');
-  }
-  return causes;
-}
-
-/** The options of a write; `kind` is what a 422 about them calls them. Throws a 422 or 501. */
-export function writeOptionsOf(
-  query: URLSearchParams,
-  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
-): WriteOptions {
-  const validation = query.get('fieldValidation') ?? '';
-  const causes: Cause[] = [];
-  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
-    causes.push(cause.notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']));
-  }
-  const fieldManager = query.get('fieldManager') ?? '';
-  if (causes.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', causes);
+/** Throws a 501 for the options of a write that are not done. */
+export function checkWriteOptions(query: URLSearchParams): void {
   if (query.has('dryRun')) throw notImplemented('dryRun');
-  if (validation === 'Strict') throw notImplemented('fieldValidation=Strict, because it knows no schemas');
-  return { fieldManager, force: flagOf(query, 'force') };
+  if (query.get('fieldValidation') === 'Strict') {
+    throw notImplemented('fieldValidation=Strict, because it knows no schemas');
+  }
 }

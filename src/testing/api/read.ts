@@ -34,16 +34,13 @@ export function scopeOf(type: ResourceType, namespace: string | undefined, optio
   };
 }
 
-/** One object. Throws a 404, and a 504 for a version in the future. */
+/** One object, in its newest version. Throws a 404. */
 export function getObject(
   store: Store,
   type: ResourceType,
   namespace: string | undefined,
   name: string,
-  resourceVersion: string,
 ): KubernetesObject {
-  const asked = versionOf(resourceVersion) ?? 0;
-  if (asked > store.version) throw tooLargeVersion(asked, store.version);
   const object = store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
   if (!object) throw notFound(type, name);
   return present(type, object);

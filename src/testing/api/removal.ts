@@ -2,7 +2,7 @@
 
 import type { ApiState } from './api-state.ts';
 import { customTypes } from './custom-types.ts';
-import { isList, isObject, valueAt, withValueAt } from './json.ts';
+import { isObject } from './json.ts';
 import { timestamp } from './metadata.ts';
 import { keyOf, type StoredObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
@@ -18,8 +18,8 @@ export interface Removed {
 /** Whether an object that is being deleted can go: no finalizer, an empty namespace. */
 export function mayGo(state: ApiState, type: ResourceType, object: StoredObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
-  const ofNamespace = type === state.namespaces ? valueAt(object, ['spec', 'finalizers']) : [];
-  return deletionTimestamp !== undefined && finalizers.length === 0 && !(isList(ofNamespace) && ofNamespace.length > 0);
+  const isFull = type === state.namespaces && state.store.hasObjectsIn(object.metadata.name);
+  return deletionTimestamp !== undefined && finalizers.length === 0 && !isFull;
 }
 
 /** Deletes an object, or marks it if finalizers keep it. Throws a 501 for a definition whose objects have finalizers. */
@@ -100,12 +100,6 @@ function beginNamespace(state: ApiState, namespace: StoredObject): Removed {
 /** Ends a namespace that is being deleted, once nothing is in it. */
 function endNamespace(state: ApiState, name: string): void {
   const namespace = state.find(state.namespaces, undefined, name);
-  if (!namespace || namespace.metadata.deletionTimestamp === undefined || state.store.hasObjectsIn(name)) return;
-  const finalizers = valueAt(namespace, ['spec', 'finalizers']);
-  if (!isList(finalizers) || !finalizers.includes('kubernetes')) return;
-  const left = finalizers.filter((finalizer) => finalizer !== 'kubernetes');
-  const empty = { ...withValueAt(namespace, ['spec', 'finalizers'], left), metadata: namespace.metadata };
-  const collection = state.store.collection(storageKeyOf(state.namespaces));
-  if (mayGo(state, state.namespaces, empty)) collection.delete(name);
-  else collection.put(name, empty);
+  if (!namespace || !mayGo(state, state.namespaces, namespace)) return;
+  state.store.collection(storageKeyOf(state.namespaces)).delete(name);
 }

@@ -9,11 +9,11 @@ import { readObject } from './metadata.ts';
 import { notDoneTypes } from './not-done-types.ts';
 import { present } from './objects.ts';
 import { patched, readPatch } from './patch-object.ts';
-import { listOptionsOf, writeOptionsOf } from './query.ts';
+import { checkWriteOptions, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import type { ResourceType } from './resource-type.ts';
 import { review, reviewType } from './reviews.ts';
-import { badRequest, methodNotAllowed, noSuchResource, notFound, notImplemented, PageNotFound } from './status.ts';
+import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import type { Target } from './target.ts';
 import type { ServiceAccountTokens } from './tokens.ts';
 import type { User } from './users.ts';
@@ -108,7 +108,7 @@ export class ResourceRequests {
         return { code: 200, body: listObjects(this.#state.store, type, namespace, options) };
       }
       case 'POST': {
-        writeOptionsOf(query, 'CreateOptions');
+        checkWriteOptions(query);
         const given = readObject(type, parseBody(call.body, call.mediaType));
         const object = createObject(this.#state, type, namespace, given);
         return { code: 201, body: present(type, object) };
@@ -153,9 +153,7 @@ export class ResourceRequests {
   #object(call: ObjectCall): Reply {
     const { method, type, name, target, query } = call;
     if (method === 'GET') {
-      const resourceVersion = query.get('resourceVersion') ?? '';
-      const object = getObject(this.#state.store, type, target.namespace, name, resourceVersion);
-      return { code: 200, body: object };
+      return { code: 200, body: getObject(this.#state.store, type, target.namespace, name) };
     }
     if (method === 'DELETE') {
       const options = deleteOptionsOf(query, bodyOf(call.body, call.mediaType));
@@ -166,7 +164,6 @@ export class ResourceRequests {
 
   #subresource(call: ObjectCall, subresource: string): Reply {
     const { type, name, target, method } = call;
-    if (type.notDone.includes(subresource)) throw notImplemented(`the subresource ${type.plural}/${subresource}`);
     if (subresource === 'status' && type.status)
       return method === 'GET' ? this.#object(call) : this.#write(call, 'status');
     if (subresource === 'token' && type === this.#state.serviceAccounts) {
@@ -174,7 +171,7 @@ export class ResourceRequests {
       const body = parseBody(call.body, call.mediaType);
       return { code: 201, body: this.#tokens.request(target.namespace ?? '', name, body) };
     }
-    throw type.custom ? notFound(type, name) : noSuchResource();
+    throw notImplemented(`the subresource ${type.plural}/${subresource}`);
   }
 
   #write(call: ObjectCall, part: Update['part']): Reply {
@@ -188,13 +185,14 @@ export class ResourceRequests {
 /** What a PUT or a PATCH makes of an object. */
 function changeOf({ method, query, mediaType, body, name, target, type }: ObjectCall): Omit<Update, 'part'> {
   if (method === 'PUT') {
-    writeOptionsOf(query, 'UpdateOptions');
+    checkWriteOptions(query);
     const given = readObject(type, parseBody(body, mediaType));
     checkName(type, target.namespace, name, given.metadata);
     return { change: () => given, uid: given.metadata.uid };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
-  const patch = readPatch(type, mediaType, body, writeOptionsOf(query, 'PatchOptions'));
+  checkWriteOptions(query);
+  const patch = readPatch(type, mediaType, body, query.get('fieldManager') ?? '');
   return { change: (before) => patched(type, name, patch, before), mayCreate: patch.apply };
 }
 

@@ -22,15 +22,11 @@ export interface ResourceType {
   readonly listKind: string;
   readonly plural: string;
   readonly singular: string;
-  readonly shortNames: readonly string[];
-  readonly categories: readonly string[];
   readonly namespaced: boolean;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
   /** Objects have a status that only the status subresource writes. */
   readonly status: boolean;
-  /** A write of the status leaves the metadata as it is. */
-  readonly statusKeepsMetadata: boolean;
   /** What a new object's status is. */
   readonly initialStatus?: JsonObject;
   /** `metadata.generation` counts the changes of what is neither metadata nor status. */
@@ -45,8 +41,6 @@ export interface ResourceType {
   readonly deleteCollection: boolean;
   readonly names: NameRule;
   readonly fields: readonly SelectableField[];
-  /** Subresources that a real API server has, and this one does not. */
-  readonly notDone: readonly string[];
 }
 
 /** `v1`, `apps/v1` */
@@ -64,18 +58,14 @@ export function resourceType(
   return {
     listKind: `${kind}List`,
     singular: kind.toLowerCase(),
-    shortNames: [],
-    categories: [],
     custom: false,
     status: false,
-    statusKeepsMetadata: false,
     generation: false,
     createOnUpdate: false,
     unconditionalUpdate: true,
     returnsDeleted: false,
     deleteCollection: true,
     names: 'subdomain',
-    notDone: [],
     ...given,
     fields: [
       selectable('metadata.name'),
@@ -85,9 +75,8 @@ export function resourceType(
   };
 }
 
-/** A field under its path, or under another label. */
-export const selectable = (path: string, otherwise = '', label = path): SelectableField => ({
-  label,
+export const selectable = (path: string, otherwise = ''): SelectableField => ({
+  label: path,
   path: path.split('.'),
   otherwise,
 });

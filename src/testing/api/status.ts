@@ -15,12 +15,7 @@ export interface GroupKind {
 
 /** One problem with one field, as `details.causes` has it. */
 export interface Cause {
-  readonly reason:
-    | 'FieldValueInvalid'
-    | 'FieldValueRequired'
-    | 'FieldValueForbidden'
-    | 'FieldValueNotSupported'
-    | 'FieldValueTooLong';
+  readonly reason: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden';
   readonly message: string;
   readonly field: string;
 }
@@ -184,16 +179,6 @@ export const cause = {
   forbidden: (field: string, detail: string): Cause => ({
     reason: 'FieldValueForbidden',
     message: `Forbidden: ${detail}`,
-    field,
-  }),
-  notSupported: (field: string, value: string, supported: readonly string[]): Cause => ({
-    reason: 'FieldValueNotSupported',
-    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((one) => JSON.stringify(one)).join(', ')}`,
-    field,
-  }),
-  tooLong: (field: string, most: number): Cause => ({
-    reason: 'FieldValueTooLong',
-    message: `Too long: may not be more than ${most} bytes`,
     field,
   }),
 };

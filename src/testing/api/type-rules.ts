@@ -16,10 +16,7 @@ function pluralOf(kind: string): string {
   return singular.endsWith('s') ? `${singular}es` : `${singular}s`.replace(/ys$/, 'ies');
 }
 
-export const all = { categories: ['all'] };
-export const extensions = { categories: ['api-extensions'] };
 export const status = { status: true };
-export const statusOnly = { status: true, statusKeepsMetadata: true };
 export const generation = { generation: true };
 export const returned = { returnsDeleted: true };
 export const strict = { unconditionalUpdate: false };
@@ -27,6 +24,3 @@ export const created = { createOnUpdate: true };
 export const path = { names: 'path' } as const;
 /** Fields that a field selector takes, beside the name and the namespace. */
 export const fields = (...given: readonly SelectableField[]) => ({ fields: given });
-export const short = (...shortNames: readonly string[]) => ({ shortNames });
-/** Subresources that are answered with 501. */
-export const notDone = (...subresources: readonly string[]) => ({ notDone: subresources });

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import type { ApiState } from './api-state.ts';
 import { established } from './custom-types.ts';
 import { equal, type JsonObject, without } from './json.ts';
-import { kindProblems, prepareKind } from './kinds.ts';
+import { prepareKind } from './kinds.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
 import { afterRemoval, mayGo } from './removal.ts';
@@ -50,7 +50,7 @@ export function createObject(
   const system = state.newMeta(type);
   const meta = { ...without({ ...given.metadata, ...unsaid, name: name || undefined, namespace }), ...system };
   const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), undefined);
-  checkMeta(type, prepared.metadata, undefined, kindProblems(type, prepared));
+  checkMeta(type, prepared.metadata);
   if ((given.metadata.resourceVersion ?? '0') !== '0') {
     throw unexplained('resourceVersion should not be set on objects to be created');
   }
@@ -95,7 +95,7 @@ export function updateObject(
   }
   checkVersion(type, given.metadata, before.metadata);
   const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
-  checkMeta(type, object.metadata, before.metadata, kindProblems(type, object, before));
+  checkMeta(type, object.metadata, before.metadata);
   if (equal(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
   if (before.metadata.deletionTimestamp !== undefined && mayGo(state, type, object)) {
@@ -117,7 +117,7 @@ export function afterWrite(state: ApiState, type: ResourceType, object: StoredOb
 
 function objectWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
   const meta = systemMeta(given.metadata, before);
-  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }, before), before);
+  const prepared = withStatus(type, prepareKind(type, { ...given, metadata: meta }), before);
   const { metadata: _, ...content } = prepared;
   const generation = isNewGeneration(type, prepared, before)
     ? (before.metadata.generation ?? 0) + 1
@@ -135,10 +135,9 @@ export function isNewGeneration(type: ResourceType, object: GivenObject, before:
 }
 
 function statusWrite(type: ResourceType, given: GivenObject, before: StoredObject): StoredObject {
-  const metadata = type.statusKeepsMetadata ? before.metadata : systemMeta(given.metadata, before);
   const { status: _, ...rest } = before;
   const status = given.status ?? (type.custom ? undefined : {});
-  return { ...rest, ...(status === undefined ? {} : { status }), metadata };
+  return { ...rest, ...(status === undefined ? {} : { status }) };
 }
 
 /** A new object has the status that its kind begins with; an update leaves the status as it is. */

@@ -29,7 +29,7 @@ const valuesOf = (value: Json, field: string): readonly JsonObject[] => {
   return isList(list) ? list.filter(isObject) : [];
 };
 
-/** The hash is of the server's own storage; verbs have no order. */
-function described({ storageVersionHash: _, verbs, ...rest }: JsonObject): JsonObject {
+/** The hash is of the server's own storage; verbs have no order; the fake has no short names and no categories. */
+function described({ storageVersionHash: _, shortNames: __, categories: ___, verbs, ...rest }: JsonObject): JsonObject {
   return { ...rest, verbs: isList(verbs) ? verbs.map(String).sort() : [] };
 }

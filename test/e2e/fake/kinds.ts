@@ -37,7 +37,6 @@ export const kinds: readonly Kind[] = [
     plural: 'configmaps',
     content: (random) => ({
       ...random.some(0.8, { data: { [random.pick(['a', 'b'])]: text(random), c: text(random) } }),
-      ...random.some(0.1, { immutable: random.chance(0.5) }),
     }),
   },
   {
@@ -48,7 +47,6 @@ export const kinds: readonly Kind[] = [
     content: (random) => ({
       ...random.some(0.6, { data: { [random.pick(['a', 'b'])]: base64(random) } }),
       ...random.some(0.5, { stringData: { [random.pick(['a', 'b'])]: text(random) } }),
-      ...random.some(0.3, { type: random.pick(['Opaque', 'example.com/own']) }),
     }),
   },
   {
@@ -59,8 +57,8 @@ export const kinds: readonly Kind[] = [
     content: (random) => ({
       spec: {
         holderIdentity: text(random),
-        leaseDurationSeconds: random.pick([15, 15, 15, 30, 0]),
-        ...random.some(0.5, { leaseTransitions: random.pick([0, 1, 1, -1]) }),
+        leaseDurationSeconds: random.pick([15, 30]),
+        ...random.some(0.5, { leaseTransitions: random.pick([0, 1]) }),
         ...random.some(0.7, { renewTime: random.pick([...times, ...times, '2026-01-01T00:00:00.123Z', 'soon']) }),
       },
     }),

@@ -41,19 +41,21 @@ export function list({ random, kind, namespace, earlier }: Choice): Step {
     ...random.some(0.3, { labelSelector: random.pick(selectors) }),
     ...random.some(0.15, { fieldSelector: random.pick(fields) }),
     ...random.some(0.4, { limit: random.pick(['1', '2', '5', '0', 'x']) }),
-    ...random.some(0.15, { resourceVersionMatch: random.pick(['Exact', 'NotOlderThan', 'Sometimes']) }),
-    ...random.some(0.03, { sendInitialEvents: 'true' }),
   });
   const lists = earlier.filter((one) => one.list && one.kind === kind && one.namespace === wide).slice(-5);
   const from = lists.length > 0 && random.chance(0.5) ? random.pick(lists).index : undefined;
   const use = random.pick(['continue', 'version', 'both', 'version']);
   const version = random.pick(['', '0', '0', 'x']);
+  const match = random.pick(['', '', '', 'Exact', 'NotOlderThan']);
   const make = (side: Side) => {
     const mine = new URLSearchParams(query);
     const { resourceVersion, continue: token } = from === undefined ? {} : metaOf(side.answers[from]);
     if (use !== 'version' && typeof token === 'string') mine.set('continue', token);
     if (use !== 'continue' && typeof resourceVersion === 'string') mine.set('resourceVersion', resourceVersion);
     else if (version !== '' && from === undefined) mine.set('resourceVersion', version);
+    // The fake does not check which options go together.
+    const takesMatch = !['', '0'].includes(mine.get('resourceVersion') ?? '') && !mine.has('continue');
+    if (takesMatch && match !== '') mine.set('resourceVersionMatch', match);
     return { method: 'GET', path: `${pathOf(kind, wide)}?${mine}` };
   };
   return { make, gives: { kind, namespace: wide, list: true } };
@@ -73,8 +75,6 @@ export function watch({ random, kind, namespace, earlier }: Choice): Step {
       {},
       { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' },
       { sendInitialEvents: 'false', resourceVersionMatch: 'NotOlderThan' },
-      { sendInitialEvents: 'true' },
-      { resourceVersionMatch: 'NotOlderThan' },
     ]),
   });
   const lists = earlier.filter((one) => one.list && one.kind === kind);

@@ -75,7 +75,8 @@ export class Side {
       return { type, object: { kind: of, apiVersion, metadata: this.#listMeta(object.metadata) } };
     }
     const result: Record<string, Json> = {};
-    for (const [field, inner = null] of Object.entries(value)) {
+    // Sorted: names are given in the order in which they are met, and the servers write their fields in different orders.
+    for (const [field, inner = null] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
       if (ignored.has(field) || inner === null || (field === 'details' && isObject(inner) && isEmpty(inner))) continue;
       result[field] = refused ? this.#refusal(field, inner, value) : this.#field(field, inner);
     }

@@ -17,7 +17,6 @@ function odd({ random, kind, namespace, name }: Choice): Step {
     { method: kind.custom ? 'GET' : 'POST', path: `${root}/${name}`, ...(kind.custom ? {} : { body: {} }) },
     { method: 'PUT', path: root, body: {} },
     { method: 'PATCH', path: root, body: {}, headers: { 'content-type': merge } },
-    { method: 'GET', path: `${root}/${name}/nothing` },
     { method: 'GET', path: '/apis/none.example.com/v1/things' },
     { method: 'GET', path: '/api/v1/nothing' },
     { method: 'GET', path: '/nothing' },

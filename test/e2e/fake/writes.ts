@@ -126,13 +126,9 @@ export function patch({ random, kind, namespace, name }: Choice): Step {
     ...random.pick<readonly JsonObject[]>([[], [{ op: 'add', path: '/metadata/annotations', value: { note: '4' } }]]),
   ];
   const body = random.chance(0.03) ? '{' : type === jsonPatch ? operations : merged;
-  const query = random.weighted([
-    [15, ''],
-    [1, '?force=true'],
-  ]);
   const sent = {
     method: 'PATCH',
-    path: `${pathOf(kind, namespace)}/${name}${part}${query}`,
+    path: `${pathOf(kind, namespace)}/${name}${part}`,
     body,
     headers: { 'content-type': type },
   };
@@ -147,7 +143,6 @@ export function remove({ random, kind, namespace, name, earlier }: Choice): Step
     [12, undefined],
     [2, { gracePeriodSeconds: 0 }],
     [1, { propagationPolicy: 'Background' }],
-    [1, { propagationPolicy: 'Sometimes' }],
     [1, { preconditions: { uid: 'other' } }],
   ]);
   const make = (side: Side) => {

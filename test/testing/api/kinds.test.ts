@@ -57,7 +57,6 @@ describe('a field that Kubernetes does not know', () => {
 
 describe('an object that its kind does not allow', () => {
   const lab = (finalizers: readonly string[]) => ({ name: 'x', finalizers });
-  const large = 'x'.repeat(1024 * 1024 + 1);
   for (const [what, path, object, code, field] of [
     [
       'a finalizer of one word',
@@ -68,22 +67,6 @@ describe('an object that its kind does not allow', () => {
     ],
     ["a finalizer of Kubernetes' own", configMaps, { metadata: lab(['orphan']) }, 201, undefined],
     ['data that is a number', configMaps, configMap('x', { data: { a: 1 } }), 400, undefined],
-    ['a key with a slash', configMaps, configMap('x', { data: { 'a/b': '1' } }), 422, 'data[a/b]'],
-    ['data of more than a mebibyte', configMaps, configMap('x', { data: { a: large } }), 422, '[]'],
-    [
-      'an event about another namespace',
-      core('events'),
-      { metadata: { name: 'x' }, involvedObject: { namespace: 'other' } },
-      422,
-      'involvedObject.namespace',
-    ],
-    [
-      'an event about a node',
-      core('events'),
-      { metadata: { name: 'x' }, involvedObject: { kind: 'Node' } },
-      201,
-      undefined,
-    ],
   ] as const) {
     test(`because of ${what} is answered with ${code}`, async (t) => {
       const { send } = await startApi(t);
@@ -95,13 +78,8 @@ describe('an object that its kind does not allow', () => {
   test('cannot be made by a patch either', async (t) => {
     const { send } = await startApi(t);
     await send('POST', configMaps, configMap('x'));
-    for (const patch of [{ metadata: { finalizers: ['cleanup'] } }, { data: { a: large } }]) {
-      assert.equal((await send('PATCH', `${configMaps}/x`, patch, merge)).code, 422);
-    }
-    const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings';
-    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'a' };
-    await send('POST', bindings, { metadata: { name: 'x' }, roleRef });
-    assert.equal((await send('PATCH', `${bindings}/x`, { roleRef: { ...roleRef, name: 'b' } }, merge)).code, 422);
+    const patch = { metadata: { finalizers: ['cleanup'] } };
+    assert.equal((await send('PATCH', `${configMaps}/x`, patch, merge)).code, 422);
   });
 
   test('cannot be applied without its kind, or with what only the server writes', async (t) => {
