@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// The program `clusterprofile`, also `kubectl clusterprofile`. The check of Node's version comes before anything else is loaded.
+// The program `clusterprofile`, also `kubectl clusterprofile`. The check of Node's version comes before anything else is run.
 import '../util/node-version.ts';
 import { writeFileSync } from 'node:fs';
+import { keptAnswer } from './credential-cache.ts';
 import { exitCodes } from './exit-codes.ts';
 
-const { keptAnswer } = await import('./credential-cache.ts');
 const kept = keptAnswer(process.argv.slice(1));
 if (kept === undefined) {
   const { main } = await import('./main.ts');
