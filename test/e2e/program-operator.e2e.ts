@@ -118,12 +118,8 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
       '--can-i',
       'update deployments.apps/web -n shop --subresource status',
     ];
-    const [may, mayNot] = await Promise.all([
-      runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env }),
-      runProgram(t, ['check', 'spoke-0', '--can-i', 'fly namespaces', ...flags], { env }),
-    ]);
-    assert.match(may.stdout, /ok {4}permissions .* it may list namespaces, update deployments/);
-    assert.deepEqual([may.exitCode, mayNot.exitCode], [0, 0], 'the controller of this test may do everything');
+    const { stdout } = await runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env });
+    assert.match(stdout, /ok {4}permissions .* it may list namespaces, update deployments.* status\n1 cluster: 1 ok$/);
     record('the program: check on ten profiles of real API servers, of which four fail, each at its stage');
 
     // kubectl finds its plugin in PATH, and asks it for completions.
