@@ -31,6 +31,8 @@ export interface ControlPlane {
   compact(version: string): Promise<void>;
   /** Stops the API server where it is (SIGSTOP): it keeps its connections and answers nothing, until the function is called. */
   pause(): () => void;
+  /** The API server goes on without its database. */
+  stopEtcd(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -179,6 +181,7 @@ export async function startControlPlane(
       paused.kill('SIGSTOP');
       return () => paused.kill('SIGCONT');
     },
+    stopEtcd: () => stop(etcd),
     close,
   };
 }

@@ -19,8 +19,9 @@ import { printable } from '../../util/printable.ts';
 import { type Answer, adviceOn, ClusterClient } from '../cluster-client.ts';
 import { formatDuration } from '../format-duration.ts';
 import type { Profile } from '../profiles.ts';
+import { nameOf } from './distinguished-name.ts';
 import { checkPermissions, type Right } from './permissions.ts';
-import { describeRefusedToken } from './refused-token.ts';
+import { describeRefused } from './refused-credential.ts';
 import { refuseUnavailable, StageFailure } from './stage-failure.ts';
 import type { Found } from './stages.ts';
 
@@ -118,10 +119,10 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
-      const token = describeRefusedToken(this.#credential?.authorization, Date.now());
+      const { facts, advice } = describeRefused(this.#credential, Date.now());
       throw new StageFailure(
-        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${token.facts}`,
-        token.advice,
+        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
+        advice,
       );
     }
     refuseUnavailable(answer);
@@ -264,9 +265,4 @@ function describeCertificate(
   ].map((warning) => printable(warning, maxBytes));
   const by = nameOf(issuer);
   return { message: printable(`${name}, certificate by ${by}, ${formatDuration(left)} left`, maxBytes), warnings };
-}
-
-/** The common name of a distinguished name, else all of it. */
-function nameOf(distinguished: string | undefined): string {
-  return /^CN=(.*)$/m.exec(distinguished ?? '')?.[1] ?? distinguished?.replaceAll('\n', ', ') ?? 'an unknown issuer';
 }

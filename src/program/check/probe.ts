@@ -169,7 +169,8 @@ function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code
     return { message: printable(error.message, maxBytes), ...(error.hint === undefined ? {} : { hint: error.hint }) };
   }
   if (error instanceof PluginError) {
-    const lines = error.stderr ? error.stderr.split('\n').map((line) => `stderr: ${line}`) : [];
+    // The operator's hint on how to install it, and what it wrote on stderr.
+    const [, ...lines] = error.message.split('\n');
     const hint = error.code === 'PLUGIN_TIMEOUT' ? { hint: timeoutHint } : {};
     return { message: [`${error.command}: ${error.reason}`, ...lines].join('\n'), code: error.code, ...hint };
   }

@@ -325,6 +325,18 @@ describe('clusterprofile check', () => {
     );
   });
 
+  test('says whom a client certificate that is refused is of, and by which authority', async (t) => {
+    const refusing = await startOddServer(t, { selfsubjectreviews: [401, '{"kind":"Status"}'] });
+    const { certificate, key } = createCertificateAuthority('other-ca').issue({ commonName: 'me', client: true });
+    const code = print({ clientCertificateData: certificate, clientKeyData: key });
+    const { stdout } = await check(t, { spoke: refusing }, { code, args: ['spoke'] });
+    assert.match(
+      stdout,
+      /\(401\); the client certificate is of me, by other-ca, until 20.*Z\n.*trusts other-ca for clients \(--client-ca-file\)/,
+    );
+    assert.doesNotMatch(stdout, /PRIVATE KEY/);
+  });
+
   // The plugin's own limit is the shorter one, the same, and the longer one.
   for (const [timeout, pluginTimeout, limitMs] of [
     ['20s', '2s', 2_000],

@@ -1,11 +1,14 @@
-/** What a refused token says of itself, and which of it looks wrong. Never the token. Pure. */
+/** What a refused credential says of itself, and which of it looks wrong. Never the token or the key. */
+import { X509Certificate } from 'node:crypto';
+import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { claimsOfJwt, timeOfClaim } from '../../exec/jwt.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
 import { printable } from '../../util/printable.ts';
 import { formatDuration } from '../format-duration.ts';
+import { nameOf } from './distinguished-name.ts';
 
-export interface RefusedToken {
-  /** To go behind the server's answer; empty if the token is no JWT. */
+export interface Refused {
+  /** To go behind the server's answer; empty if nothing can be read from the credential. */
   readonly facts: string;
   readonly advice: string;
 }
@@ -13,8 +16,26 @@ export interface RefusedToken {
 /** The most bytes of an issuer, and of the audiences. */
 const maxBytes = 256;
 
-/** `authorization` is the value of the header, and `now` is in milliseconds since 1970. */
-export function describeRefusedToken(authorization: string | undefined, now: number): RefusedToken {
+/** `now` is in milliseconds since 1970. */
+export function describeRefused(credential: Credential | undefined, now: number): Refused {
+  const { authorization, keyPair } = credential ?? {};
+  return authorization === undefined && keyPair ? describeCertificate(keyPair, now) : describeToken(authorization, now);
+}
+
+function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Refused {
+  const { subject, issuer } = new X509Certificate(certificate);
+  const [name, authority] = [subject, issuer].map((distinguished) => printable(nameOf(distinguished), maxBytes));
+  return {
+    facts: `; the client certificate is of ${name}, by ${authority}, until ${toRfc3339(endsAt)}`,
+    advice:
+      endsAt <= now
+        ? `the client certificate has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
+        : `see whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
+  };
+}
+
+/** `authorization` is the value of the header. */
+function describeToken(authorization: string | undefined, now: number): Refused {
   const claims = claimsOfJwt(authorization?.replace(/^Bearer /, '') ?? '');
   if (!claims) {
     return {
