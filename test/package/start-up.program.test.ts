@@ -116,7 +116,7 @@ test('clusterprofile takes less than 5 times as long as Node where it talks to n
   }
 });
 
-test('clusterprofile credential takes less than 12 times as long as Node with a hub and a plugin, and 1.5 times from its cache', async (t) => {
+test('clusterprofile credential takes less than 12 times as long as Node with a hub and a plugin, and 1.8 times from its cache', async (t) => {
   const fleet = await startOperatedFleet(t);
   const plugin = await shellPlugin(t, print({ token: 'token-1', expirationTimestamp: '2999-01-01T00:00:00Z' }));
   const folder = await temporaryFolder(t);
@@ -135,7 +135,8 @@ test('clusterprofile credential takes less than 12 times as long as Node with a 
   }
   assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 12);
   assert.ok(starts.credential.megabytes < 95, `${starts.credential.megabytes} MB`);
-  assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.5);
+  // 1.3 to 1.4 on a quiet machine.
+  assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.8);
 });
 
 test('importing the package adds less than half to the import of client-node', async (t) => {
