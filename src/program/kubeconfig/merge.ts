@@ -225,9 +225,17 @@ function put(
   const item = byName.get(name);
   if (!item)
     added.push(document.createNode({ [field]: value, name }) as YAMLMap); // of an object
-  else if (isDeepStrictEqual(Object(item.toJS(document))[field], value)) return false;
+  else if (isDeepStrictEqual(withoutNulls(Object(item.toJS(document))[field]), value)) return false;
   else updated.set(item, { field, value });
   return true;
+}
+
+/** kubectl writes a field that is not set as `null`. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const given = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(given.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** Makes the list where there is none. */

@@ -131,6 +131,13 @@ describe('an existing kubeconfig', () => {
     assert.equal(moved.contexts[1].context.namespace, 'mine');
   });
 
+  test('has the same entries after kubectl has written null for what is not set', () => {
+    const { text } = mergeKubeconfig(undefined, [entry('fleet/spoke-1')]);
+    const before = text.replace('interactiveMode:', 'env: null\n      interactiveMode:');
+    assert.notEqual(before, text);
+    assert.deepEqual(mergeKubeconfig(before, [entry('fleet/spoke-1')]).updated, []);
+  });
+
   test('keeps the lines of others byte for byte, in whatever form they are', () => {
     const lab = fc.constantFrom(
       ['- name: lab'],
