@@ -13,9 +13,10 @@ const hubHosts: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', '
  */
 export function registryOfServer(serverUrl: string): string | undefined {
   const [, scheme, authority = '', rest = ''] = /^(?:(https?):\/\/)?([^/]*)(.*)$/is.exec(serverUrl) ?? [];
-  const usualPort = scheme === undefined ? '' : scheme.toLowerCase() === 'http' ? ':80' : ':443';
+  const usualPort = scheme?.toLowerCase() === 'http' ? ':80' : ':443';
   const lowered = authority.toLowerCase();
-  const host = lowered.endsWith(usualPort) ? lowered.slice(0, lowered.length - usualPort.length) : lowered;
+  const hasUsualPort = lowered.endsWith(usualPort) && !/:\d+:\d+$/.test(lowered);
+  const host = hasUsualPort ? lowered.slice(0, lowered.length - usualPort.length) : lowered;
   const isHub = hubHosts.has(host);
   // A path below /v1/ there is not a repository.
   if (isHub && scheme !== undefined && /^\/v1\/./.test(rest)) return undefined;

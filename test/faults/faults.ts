@@ -183,3 +183,5 @@ console.log(
     `informer complete after ${informerErrors} errors; heap ${Math.round(grown / 1024)} KiB, ` +
     `${open().descriptors} descriptors more than before`,
 );
+// Node may wait without end, busy, for a write to a connection that was reset, where it ends by itself.
+process.exit();

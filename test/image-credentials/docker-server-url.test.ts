@@ -6,7 +6,7 @@ import { registryOfServer, serverUrlOf } from '../../src/image-credentials/docke
 describe('a server URL of Docker', () => {
   for (const [serverUrl, expected] of [
     ['r.io', 'r.io'],
-    ['r.io:443', 'r.io:443'],
+    ['r.io:443', 'r.io'],
     ['r.io:5000', 'r.io:5000'],
     ['https://r.io/', 'r.io'],
     ['HTTPS://R.io/v2/', 'r.io'],
