@@ -106,11 +106,13 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
       inFolder: (given) => (directory === undefined || isAbsolute(given) ? given : join(directory, given)),
     };
     for (const list of ['clusters', 'users', 'contexts'] as const) {
+      const places = new Map<string, string>();
       for (const [index, { name, value }] of content[list].entries()) {
-        const earlier = merged[list].get(name);
-        if (earlier?.file === file) report(`${list}[${index}].name`, `"${name}" already stands at ${earlier.at}`);
-        if (earlier || name === '') continue;
-        merged[list].set(name, { name, value, at: `${list}[${index}].${lists[list]}`, file });
+        if (name === '') continue;
+        const [at, earlier] = [`${list}[${index}].${lists[list]}`, places.get(name)];
+        if (earlier === undefined) places.set(name, at);
+        else report(`${list}[${index}].name`, `"${name}" already stands at ${earlier}`);
+        if (!merged[list].has(name)) merged[list].set(name, { name, value, at, file });
       }
     }
     currentContext ??= content['current-context'];

@@ -57,7 +57,7 @@ describe('several kubeconfigs', () => {
       one,
       'current-context: c\nclusters:\n- {name: k}\n- {name: k}\ncontexts: [{name: c, context: {cluster: k, user: bob}}]',
     );
-    await writeFile(two, 'users:\n- name: bob\n  user: {token: 7}');
+    await writeFile(two, 'users:\n- name: bob\n  user: {token: 7}\nclusters: [{name: k}, {name: k}]');
     assert.throws(
       () => RestConfig.fromKubeConfig({ paths: [one, two] }),
       (error: Error) => {
@@ -66,8 +66,9 @@ describe('several kubeconfigs', () => {
           `${one}: line 3: clusters[0].cluster.server: is missing: it must be an https:// URL`,
           `${one}: line 4: clusters[1].name: "k" already stands at clusters[0].cluster`,
           `${two}: line 3: users[0].user.token: must be text (quote numbers and booleans)`,
+          `${two}: line 4: clusters[1].name: "k" already stands at clusters[0].cluster`,
         ]);
-        return error.message.startsWith(`kubeconfig ${one}, ${two}: 3 problems:`);
+        return error.message.startsWith(`kubeconfig ${one}, ${two}: 4 problems:`);
       },
     );
     await writeFile(one, '{');

@@ -75,6 +75,7 @@ describe('the proxy for a server', () => {
     ['https://[fd00::1]:6443', '[fd00::1]:443', true],
     ['https://[fd00::1]', '[fd00::1]', false],
     ['https://[::ffff:10.1.2.3]', '10.0.0.0/8', false],
+    ['https://10.1.2.3', '::ffff:a01:203', false],
     ['https://10.1.2.3', '::/0', true],
     ['https://10.1.2.3', '2.3', true],
     ['https://10.1.2.3', '.1.2.3', true],
