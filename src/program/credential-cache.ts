@@ -82,18 +82,22 @@ export function keep(file: string, entry: Entry): void {
   }
 }
 
-/** Removes what is kept of the ClusterProfiles of that name, or all. Returns how many files there were. */
-export function forget(name: string | undefined): number {
+/** Removes what is kept of the ClusterProfiles of that name, in all namespaces where none is given, or all. Returns how many files there were. */
+export function forget(asked: { readonly namespace: string | undefined; readonly name: string } | undefined): number {
   // Those that a killed process has not finished too.
   const found = entryFiles(/\.json/).filter((file) => {
-    const profile = readEntry(file)?.profile;
-    return name === undefined || profile === name || profile?.endsWith(`/${name}`);
+    if (asked === undefined) return true;
+    const [namespace, name] = readEntry(file)?.profile.split('/') ?? [];
+    return name === asked.name && (asked.namespace === undefined || namespace === asked.namespace);
   });
   for (const file of found) rmSync(file, { force: true });
   return found.length;
 }
 
-/** Everything that leads to the answer and can be known without the hub. The kept ones of another shell may differ in its variables. */
+/**
+ * Everything that leads to the answer and can be known without the hub: relative arguments mean other files in another folder. The kept
+ * ones of another shell may differ in its variables.
+ */
 function keyOf(argv: readonly string[]): string | undefined {
   const { _, OLDPWD, PWD, SHLVL, ...environment } = process.env;
   const kubeconfigs = process.env.KUBECONFIG?.split(delimiter) ?? [homeKubeconfig() ?? []].flat();
@@ -104,9 +108,9 @@ function keyOf(argv: readonly string[]): string | undefined {
   for (const path of new Set([...named, ...(namesHub ? [] : kubeconfigs)])) {
     const stats = statsOf(path);
     if (path === '-' || (stats && !stats.isFile() && !stats.isDirectory())) return undefined;
-    if (stats?.isFile()) files.push([path, stats.dev, stats.ino, stats.size, stats.mtimeMs]);
+    if (stats?.isFile()) files.push([path, stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs]);
   }
-  const input = JSON.stringify([argv, Object.entries(environment).sort(), files]);
+  const input = JSON.stringify([process.cwd(), argv, Object.entries(environment).sort(), files]);
   return createHash('sha256').update(input).digest('hex');
 }
 

@@ -85,7 +85,8 @@ export class Hub {
         continue;
       }
       const list = this.#checked(answer, 'list', resource, namespace);
-      const page: unknown = Object(list).items;
+      // A gateway may answer with a Status and 200.
+      const page: unknown = Object(list).kind === 'Status' ? undefined : Object(list).items;
       if (!Array.isArray(page)) throw this.#notAnApiServer();
       items.push(...page);
       next = String(Object(Object(list).metadata).continue ?? '');

@@ -52,13 +52,15 @@ export function chooseContext(
   asked: string,
 ): string {
   const { namespace, name } = readName(use);
+  const isNamed = entries.find((entry) => entry.name === use);
+  if (isNamed) return use;
   const isMeant = (profile: string) =>
     namespace === undefined ? profile.split('/').at(-1) === name : profile === `${namespace}/${name}`;
   const [first, second] = entries.filter(({ profile }) => isMeant(profile));
   if (first && !second) return first.name;
   if (first && second) {
     const message = `${asked} means more than one context: ${first.name} (${first.profile}), ${second.name} (${second.profile})`;
-    throw new Failure(exitCodes.usage, message, 'write NAMESPACE/NAME');
+    throw new Failure(exitCodes.usage, message, 'write NAMESPACE/NAME, or the name of the context');
   }
   throw new Failure(exitCodes.notFound, `${asked}: no context is written for that ClusterProfile`);
 }

@@ -13,7 +13,7 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import { silentPluginOptions } from '../plugin-options.ts';
-import { profileOf } from '../profiles.ts';
+import { profileOf, readName } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 
@@ -22,7 +22,13 @@ type ApiVersion = ExecCredential['apiVersion'];
 export async function run(call: Call): Promise<ExitCode> {
   const { terminal, options, program, args } = call;
   if (options.has('forget')) {
-    const count = forget(args[0]);
+    const [given] = args;
+    const asked = given === undefined ? undefined : readName(given);
+    const count = forget(asked && { namespace: asked.namespace ?? options.text('namespace'), name: asked.name });
+    if (given !== undefined && count === 0) {
+      const how = `${program} credential --forget, without a name, takes all away`;
+      throw new Failure(exitCodes.notFound, `no credential of ${given} is kept`, how);
+    }
     await terminal.say(`forgot ${count} credential${count === 1 ? '' : 's'}`);
     return exitCodes.ok;
   }

@@ -217,7 +217,10 @@ describe('credential --cache', { concurrency: 4 }, () => {
       assert.deepEqual([stdout, exitCode], ['', 0]);
       return stderr;
     };
-    assert.equal(await forget('a', '--forget'), 'forgot 1 credential');
+    const other = await runProgram(t, ['credential', '--forget', 'a', '-n', 'other'], { env });
+    assert.match(other.stderr, /^error: no credential of a is kept\nhint: /);
+    assert.equal(other.exitCode, 5);
+    assert.equal(await forget('clusterprofile.multicluster.x-k8s.io/a', '--forget'), 'forgot 1 credential');
     assert.equal((await entries()).length, 1);
     assert.equal(await token('fleet/b'), 'run-2');
     assert.equal(await token('fleet/a'), 'run-3');

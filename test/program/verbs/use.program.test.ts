@@ -39,6 +39,12 @@ test('use changes the first of several files that names a current context', asyn
   assert.equal(JSON.parse(await readFile(second, 'utf8'))['current-context'], 'lab');
 });
 
+test('use takes the name of the context too, for a ClusterProfile that has several', async (t) => {
+  const file = await writeInput(t, 'config', kubeconfig({ old: user('fleet/spoke-1'), new: user('fleet/spoke-1') }));
+  const { stdout } = await runProgram(t, ['use', 'new'], { env: { KUBECONFIG: file } });
+  assert.equal(stdout, 'Switched to context "new".');
+});
+
 test('use says which names are meant, and what writes contexts', async (t) => {
   const file = await writeInput(t, 'config', written);
   const empty = await writeInput(t, 'empty', kubeconfig({}));
@@ -51,7 +57,7 @@ test('use says which names are meant, and what writes contexts', async (t) => {
   ]);
   assert.match(
     several.stderr,
-    /^error: spoke-2 means more than one context: two \(fleet\/spoke-2\), lab \(lab\/spoke-2\)\nhint: {2}write NAMESPACE\/NAME$/,
+    /^error: spoke-2 means more than one context: two \(fleet\/spoke-2\), lab \(lab\/spoke-2\)\nhint: {2}write NAMESPACE\/NAME, or the name of the context$/,
   );
   assert.match(none.stderr, /^error: spoke-9: no context is written for that ClusterProfile$/);
   assert.equal(foreign.exitCode, 5);
