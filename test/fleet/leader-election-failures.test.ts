@@ -139,6 +139,19 @@ describe('a leader election, where something goes wrong,', () => {
     await until(t, () => one.election.isLeader);
   });
 
+  test('waits for twice its own duration at most, whatever a Lease says', async (t) => {
+    const { hub, contend, retry } = await startElection(t);
+    hub.set({ ...leaseName, spec: { holderIdentity: 'go', leaseDurationSeconds: 2 ** 31 - 1 } });
+    const two = contend('two', { retryPeriodMs: 1_000 });
+    two.run();
+    await until(t, () => two.events.includes('leader go'));
+    for (let tries = 0; tries < 13; tries++) await retry(two);
+    assert.ok(!two.events.includes('started'));
+    await two.clock.waiting(isRetry);
+    two.clock.advance(2_200);
+    await until(t, () => two.events.includes('started'));
+  });
+
   test('says which permission it lacks', async (t) => {
     const { hub, contend } = await startElection(t);
     hub.failNext(403, 1);

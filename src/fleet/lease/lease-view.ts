@@ -91,7 +91,9 @@ export class LeaseView {
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return false;
     this.#wasRenewed = this.#wasSeen;
     this.#wasSeen = true;
-    const durationMs = Math.max(durationOf(lease) ?? 0, this.#durationMs);
+    const own = this.#durationMs;
+    // Processes may have different durations. More than twice the own one is not believed: anyone can write that number.
+    const durationMs = Math.min(Math.max(durationOf(lease) ?? own, own), 2 * own);
     const at = this.#clock.uptime();
     this.#observation = { lease, holder: holderOf(lease), version: resourceVersion, at, durationMs };
     return true;
