@@ -116,10 +116,11 @@ export async function startRecipe(
   };
 }
 
-/** Times and ports are others at each run. */
+/** Times, dates and ports are others at each run. */
 function spaced(text: string): string {
   return text
     .replace(/\d+(?:\.\d+)? m?s(?= {2})/g, 'TIME')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'DATE')
     .replace(/https:\/\/127\.0\.0\.1:\d+/g, 'SERVER')
     .replace(/\s+/g, ' ');
 }
