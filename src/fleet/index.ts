@@ -7,6 +7,7 @@ import '../util/node-version.ts';
 
 export { FleetError } from '../errors/index.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
+export { type ConditionLike, setCondition } from './conditions.ts';
 export type {
   ControllerOptions,
   ControllerWatch,
@@ -14,6 +15,7 @@ export type {
   ReconcileRequest,
   ReconcileResult,
 } from './controller/options.ts';
+export { addFinalizer, type Finalized, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';

@@ -21,6 +21,7 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason?: string;
   readonly message?: string;
+  readonly observedGeneration?: number;
   readonly lastTransitionTime?: string;
 }
 

@@ -30,10 +30,10 @@ const graceMs = 30_000;
 const longestGapMs = 30_000;
 
 /**
- * Milliseconds of silence after which a watch with bookmarks is reopened: API servers send one every 60 to 75 s. Nothing else
+ * Milliseconds of silence after which a watch with bookmarks is reopened: API servers send one every 60 to 63 s. Nothing else
  * reveals a connection that died behind a proxy.
  */
-const longestSilenceMs = 90_000;
+const longestSilenceMs = 75_000;
 
 /** The server does not support streaming lists. */
 export class NoStreamingList extends Error {}

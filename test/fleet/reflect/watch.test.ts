@@ -37,7 +37,7 @@ describe('a watch', () => {
     assert.equal(restarts[0]?.reason, 'timeout');
   });
 
-  test('that gets bookmarks, and then nothing for 90 s, is opened again from its last version', async (t) => {
+  test('that gets bookmarks, and then nothing for 75 s, is opened again from its last version', async (t) => {
     const { server, watching, take, next, clock, restarts } = await startReflector(t);
     await take(2);
     const change = next();
@@ -46,8 +46,8 @@ describe('a watch', () => {
     clock.advance(200_000);
     assert.equal(restarts.length, 0);
     server.bookmark();
-    await clock.waiting((ms) => ms === 90_000);
-    clock.advance(89_000);
+    await clock.waiting((ms) => ms === 75_000);
+    clock.advance(74_000);
     assert.equal(restarts.length, 0);
     const asked = server.requests.length;
     clock.advance(1_000);
@@ -56,7 +56,7 @@ describe('a watch', () => {
     server.apply(map('a'));
     assert.equal(await change, 'Apply a');
     assert.equal(restarts[0]?.reason, 'timeout');
-    assert.match(restarts[0]?.error.message ?? '', /nothing came for 90 s, not even a bookmark$/);
+    assert.match(restarts[0]?.error.message ?? '', /nothing came for 75 s, not even a bookmark$/);
   });
 
   test('that is ended at once again and again is opened more and more seldom', async (t) => {

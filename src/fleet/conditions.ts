@@ -1,0 +1,49 @@
+/** Conditions of a status, with the rules of metav1.Condition. */
+import type { Condition } from './profile.ts';
+
+/** Any condition: a `Condition`, or one of a model of client-node as the wire has it. */
+export interface ConditionLike {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
+}
+
+/**
+ * Sets the condition of one type, as apimachinery's `meta.SetStatusCondition` does. Its `lastTransitionTime` changes only when its
+ * `status` does. It is the current time where you give none.
+ *
+ * @returns a new list; the same one if nothing has changed
+ * @example
+ * const before = object.status?.conditions;
+ * const conditions = setCondition(before, { type: 'Ready', status: 'True', reason: 'Synced' });
+ * if (conditions !== before) console.log('write the status', conditions);
+ */
+export function setCondition<C extends ConditionLike = Condition>(
+  conditions: readonly C[] | null | undefined,
+  condition: Omit<NoInfer<C>, 'message' | 'lastTransitionTime'> & Pick<ConditionLike, 'message' | 'lastTransitionTime'>,
+): readonly C[] {
+  const given = condition as object as ConditionLike; // the compiler does not see what Omit leaves of a type parameter
+  const before = conditions?.find(({ type }) => type === given.type);
+  const since = before?.status === given.status ? before?.lastTransitionTime : given.lastTransitionTime;
+  const after = { message: '', ...given, lastTransitionTime: since ?? timestamp(new Date()) } as ConditionLike as C; // as above
+  if (!conditions || !before) return [...(conditions ?? []), after];
+  if (isSame(before, after)) return conditions;
+  return conditions.map((one) => (one === before ? after : one));
+}
+
+function isSame(before: ConditionLike, after: ConditionLike): boolean {
+  return (
+    before.status === after.status &&
+    (before.reason ?? '') === (after.reason ?? '') &&
+    (before.message ?? '') === (after.message ?? '') &&
+    (before.observedGeneration ?? 0) === (after.observedGeneration ?? 0)
+  );
+}
+
+/** As metav1.Time is written: RFC 3339 in whole seconds. */
+function timestamp(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
