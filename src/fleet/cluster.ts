@@ -1,12 +1,12 @@
 /** An engaged cluster. */
 import { inspect } from 'node:util';
 import { parseOptionsWith } from '../options/option-schemas.ts';
+import type { Kind } from '../rest/api/discovery.ts';
+import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import type { Kind } from './api/discovery.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import { type InformerOptions, informerSchema } from './informer/options.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
 import type { ClusterState } from './telemetry.ts';

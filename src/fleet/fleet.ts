@@ -4,12 +4,12 @@ import { checkArgument, isFunction, isText, signalOf } from '../errors/check-arg
 import { ConfigurationError, FleetError } from '../errors/index.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
+import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controller } from './controller/controller.ts';
 import { type ControllerOptions, controllerSchema } from './controller/options.ts';
 import { Hub } from './hub.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
 import { Claims } from './membership/claims.ts';
 import { ClusterLifecycle, type LifecycleContext } from './membership/cluster-lifecycle.ts';
 import { type EngageHandler, EngageHandlers } from './membership/engage-handlers.ts';

@@ -1,14 +1,14 @@
 /** Watches the ClusterProfiles on the hub, and PlacementDecisions if the fleet is limited to some. */
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
+import { ApiServer } from '../rest/api/api-server.ts';
+import { Discovery } from '../rest/api/discovery.ts';
+import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import { ApiServer } from './api/api-server.ts';
-import { Discovery } from './api/discovery.ts';
 import type { Clock } from './clock.ts';
 import { guard } from './guard.ts';
 import { Informer } from './informer/informer.ts';
 import type { InformerOptions } from './informer/options.ts';
-import { type KubernetesObject, keyOf } from './kubernetes-object.ts';
 import {
   type Placed,
   type PlacementDecision,

@@ -6,6 +6,7 @@
 import '../util/node-version.ts';
 
 export { FleetError } from '../errors/index.ts';
+export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from '../rest/api/kubernetes-object.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
 export { type ConditionLike, setCondition } from './conditions.ts';
 export type {
@@ -21,7 +22,6 @@ export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
-export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from './kubernetes-object.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
 export type { EngageHandler } from './membership/engage-handlers.ts';

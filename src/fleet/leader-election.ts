@@ -4,9 +4,9 @@ import { FleetError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
+import { ApiServer } from '../rest/api/api-server.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
-import { ApiServer } from './api/api-server.ts';
 import { guard } from './guard.ts';
 import { restConfigOf } from './hub-config.ts';
 import {

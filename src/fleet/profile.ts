@@ -1,6 +1,6 @@
 /** A ClusterProfile as the hub has it. */
 import type { ClusterProfile } from '../access/cluster-profile.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
+import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 
 /** A ClusterProfile (KEP-4322), with what a fleet reads of it. */
 export interface FleetProfile extends KubernetesObject, Omit<ClusterProfile, 'apiVersion' | 'kind' | 'metadata'> {

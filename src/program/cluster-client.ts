@@ -3,8 +3,8 @@
  * loading it takes longer than everything else that most verbs do.
  */
 
-import type { ApiServerConfig } from '../fleet/api/api-server.ts';
-import { readStatus } from '../fleet/api/api-status.ts';
+import type { ApiServerConfig } from '../rest/api/api-server.ts';
+import { readStatus } from '../rest/api/api-status.ts';
 import { fetchThrough } from '../rest/fetch.ts';
 import type { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { passingStatuses } from '../rest/request/retry-policy.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CredentialsError } from '../errors/index.ts';
-import type { ApiServerConfig } from '../fleet/api/api-server.ts';
-import { listPath } from '../fleet/api/discovery.ts';
+import type { ApiServerConfig } from '../rest/api/api-server.ts';
+import { listPath } from '../rest/api/discovery.ts';
 import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';

@@ -1,10 +1,10 @@
 /** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
 import { profileName } from '../access/resolve.ts';
-import { ApiServer } from '../fleet/api/api-server.ts';
-import { Discovery } from '../fleet/api/discovery.ts';
 import { systemClock } from '../fleet/clock.ts';
 import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 import { Reflector } from '../fleet/reflect/reflector.ts';
+import { ApiServer } from '../rest/api/api-server.ts';
+import { Discovery } from '../rest/api/discovery.ts';
 import { openHub } from './hub.ts';
 import { homeOf, type Profile, readName, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';

@@ -1,10 +1,10 @@
 /** The event sources of a controller: changes of objects on one cluster become requests in the cluster's queue. */
 import type { Logger } from '../../observability/logger.ts';
+import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { ask, guard, type LogFields } from '../guard.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
-import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ClusterQueue } from './cluster-queue.ts';
 import type { ControllerOptions, ControllerWatch, ReconcileRequest } from './options.ts';

@@ -1,9 +1,9 @@
 /** The options of a controller. */
 import { z } from 'zod';
 import { milliseconds } from '../../options/option-schemas.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { type InformerOptions, informerSchema, informerShape } from '../informer/options.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
 import { functionOf, text } from '../option-schemas.ts';
 
 /** An object to reconcile. */

@@ -1,6 +1,6 @@
 /** Turns objects into requests. Pure. */
-import type { Kind } from '../api/discovery.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { Kind } from '../../rest/api/discovery.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { ReconcileRequest } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {

@@ -1,9 +1,9 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
 import { reasonOf } from '../../observability/callbacks.ts';
+import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
 import { ask, guard } from '../guard.ts';
-import { type KubernetesObject, keyOf } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';

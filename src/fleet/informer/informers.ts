@@ -1,5 +1,5 @@
 /** The informers of one cluster, shared by equal options. */
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
 import { Informer } from './informer.ts';
 import type { InformerOptions } from './options.ts';

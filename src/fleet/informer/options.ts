@@ -1,6 +1,6 @@
 /** The options of an informer. */
 import { z } from 'zod';
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { functionOf, resourceShape } from '../option-schemas.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { Indexer } from './store.ts';

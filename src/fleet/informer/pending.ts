@@ -2,7 +2,7 @@
  * The changes that one consumer of an informer has not seen yet. Changes of one object are merged, so that a slow consumer has at most
  * one entry for each object that it has seen or that exists.
  */
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 
 /** An object was added, changed or deleted. */
 export type InformerEvent<T extends KubernetesObject = KubernetesObject> =

@@ -1,5 +1,5 @@
 /** Stores the objects of one resource by key and by index. Synchronous; must not know a server. */
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 
 /** Returns the values under which an object is found. */
 export type Indexer<T> = { of(object: T): readonly string[] }['of'];

@@ -3,7 +3,7 @@
  * Clocks of two machines are never compared. A process that waits counts from the moment when it saw the last change. The
  * holder counts from the moment before its last successful request. So the holder always ends first.
  */
-import { within } from '../api/deadline.ts';
+import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from './lease.ts';
 import { LeaseView } from './lease-view.ts';

@@ -1,6 +1,7 @@
 /** A Lease of `coordination.k8s.io/v1` as it is on the wire, and what is read and written of it. Pure. */
+
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Clock } from '../clock.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
 
 export const leaseKind = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 

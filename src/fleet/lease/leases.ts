@@ -1,9 +1,9 @@
 /** The Leases of one namespace on one server. A change succeeds only where no other process has made one in the meantime. */
 
 import { FleetError } from '../../errors/index.ts';
+import type { ApiResponse, ApiServer } from '../../rest/api/api-server.ts';
+import { groupPath } from '../../rest/api/discovery.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import type { ApiResponse, ApiServer } from '../api/api-server.ts';
-import { groupPath } from '../api/discovery.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
 

@@ -1,5 +1,5 @@
 /** Reads the clusters that PlacementDecisions (KEP-5313) name. Pure. */
-import type { KubernetesObject } from '../kubernetes-object.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 
 /** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */
 export interface PlacementDecision extends KubernetesObject {

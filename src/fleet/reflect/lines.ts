@@ -1,5 +1,5 @@
 /** Splits the chunks of a watch into lines. Each line is one JSON value. */
-import { longestObject, TooLarge } from '../api/malformed.ts';
+import { longestObject, TooLarge } from '../../rest/api/malformed.ts';
 
 const newline = 0x0a;
 const nothing = Buffer.alloc(0);

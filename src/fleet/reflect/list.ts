@@ -3,12 +3,12 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { FleetError } from '../../errors/index.ts';
-import type { ApiServer } from '../api/api-server.ts';
-import { answerTimeoutMs, Deadline } from '../api/deadline.ts';
-import type { Kind } from '../api/discovery.ts';
-import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from '../api/malformed.ts';
+import type { ApiServer } from '../../rest/api/api-server.ts';
+import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
+import type { Kind } from '../../rest/api/discovery.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
 import { readObject } from './events.ts';
 import { inTurn } from './turns.ts';
 

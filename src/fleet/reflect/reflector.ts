@@ -6,14 +6,14 @@
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
+import type { ApiServer } from '../../rest/api/api-server.ts';
+import { type Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
+import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
-import type { ApiServer } from '../api/api-server.ts';
-import { type Discovery, type Kind, listPath } from '../api/discovery.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
-import type { KubernetesObject } from '../kubernetes-object.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';

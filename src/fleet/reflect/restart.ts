@@ -1,8 +1,8 @@
 /** Why a reflector has to restart, and how. Pure. */
 import { CredentialsError, FleetError, PluginError } from '../../errors/index.ts';
+import { readStatus, type Shown } from '../../rest/api/api-status.ts';
+import { MalformedResponse } from '../../rest/api/malformed.ts';
 import { printable } from '../../util/printable.ts';
-import { readStatus, type Shown } from '../api/api-status.ts';
-import { MalformedResponse } from '../api/malformed.ts';
 
 /** Stable words, for metrics. */
 export type RestartReason =

@@ -1,8 +1,8 @@
 /** One watch: from a version on, or a streaming list first. */
-import type { ApiServer } from '../api/api-server.ts';
-import { answerTimeoutMs, Deadline } from '../api/deadline.ts';
-import type { Kind } from '../api/discovery.ts';
-import { checkPacking, MalformedResponse } from '../api/malformed.ts';
+import type { ApiServer } from '../../rest/api/api-server.ts';
+import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
+import type { Kind } from '../../rest/api/discovery.ts';
+import { checkPacking, MalformedResponse } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
 import { readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines, linesOf } from './lines.ts';

@@ -1,5 +1,5 @@
 /** Ends the sessions of replicas that seem to be dead. Only then may others take their shards. */
-import { within } from '../api/deadline.ts';
+import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { holderOf, leaseKind, releasedSpec } from '../lease/lease.ts';
 import type { Leases } from '../lease/leases.ts';

@@ -2,9 +2,9 @@
 
 import { FleetError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { ApiServer } from '../../rest/api/api-server.ts';
+import { Discovery } from '../../rest/api/discovery.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import type { ApiServer } from '../api/api-server.ts';
-import { Discovery } from '../api/discovery.ts';
 import type { Clock } from '../clock.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';

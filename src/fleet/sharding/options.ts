@@ -1,8 +1,8 @@
 /** Options of a fleet that shares its clusters with other replicas. */
 import { z } from 'zod';
+import { ApiServer } from '../../rest/api/api-server.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import { isLabel } from '../../util/kubernetes-names.ts';
-import { ApiServer } from '../api/api-server.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import { type fleetShape, namespace, text } from '../option-schemas.ts';

@@ -3,7 +3,7 @@
  * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
 import { FleetError } from '../../errors/index.ts';
-import { within } from '../api/deadline.ts';
+import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
 import { Wait } from '../wait.ts';

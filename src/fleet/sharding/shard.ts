@@ -2,7 +2,7 @@
  * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
  * request is under way at a time, and what should be is looked at again after each.
  */
-import { within } from '../api/deadline.ts';
+import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';

@@ -8,12 +8,12 @@ import {
   makeInformer,
   VersionApi,
 } from '@kubernetes/client-node';
-import { ApiServer } from '../../../src/fleet/api/api-server.ts';
-import { Discovery } from '../../../src/fleet/api/discovery.ts';
 import { systemClock } from '../../../src/fleet/clock.ts';
 import { Informer } from '../../../src/fleet/informer/informer.ts';
-import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
 import { CredentialProviders } from '../../../src/index.ts';
+import { ApiServer } from '../../../src/rest/api/api-server.ts';
+import { Discovery } from '../../../src/rest/api/discovery.ts';
+import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
 
 /** What the bench tells this process. */
 interface Told {

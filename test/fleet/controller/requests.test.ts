@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ownersOf } from '../../../src/fleet/controller/requests.ts';
-import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
+import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
 
 const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'u', controller: true };
 const ownersIn = (ownerReferences: unknown) => {

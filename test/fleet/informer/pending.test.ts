@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type InformerEvent, Pending } from '../../../src/fleet/informer/pending.ts';
-import type { KubernetesObject } from '../../../src/fleet/kubernetes-object.ts';
+import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
 import { fc } from '../../fixtures/property.ts';
 
 const object = (name: string, uid: string, resourceVersion: string): KubernetesObject => ({

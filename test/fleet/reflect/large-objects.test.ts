@@ -1,9 +1,9 @@
 // One spoke's API server must not hold up the process that serves all clusters, whatever it sends.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MalformedResponse } from '../../../src/fleet/api/malformed.ts';
 import { readWatchEvent } from '../../../src/fleet/reflect/events.ts';
 import { Lines, linesOf } from '../../../src/fleet/reflect/lines.ts';
+import { MalformedResponse } from '../../../src/rest/api/malformed.ts';
 import { startReflector } from '../../fixtures/reflected.ts';
 
 const MiB = 1024 * 1024;

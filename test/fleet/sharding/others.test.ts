@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ApiServer } from '../../../src/fleet/api/api-server.ts';
 import { FleetError } from '../../../src/fleet/index.ts';
 import {
   labelsOf,
@@ -9,6 +8,7 @@ import {
   sessionName,
   shardLeaseName,
 } from '../../../src/fleet/sharding/names.ts';
+import { ApiServer } from '../../../src/rest/api/api-server.ts';
 import { restConfigFor } from '../../fixtures/fleet-hub.ts';
 import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';

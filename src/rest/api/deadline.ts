@@ -1,19 +1,19 @@
 /** How long an API server is waited for. */
 import { FleetError } from '../../errors/index.ts';
-import type { Clock } from '../clock.ts';
+import type { Timers } from '../../util/abortable.ts';
 
 /** Milliseconds until an API server must begin its answer, and between two parts of a list. The server itself gives up after 60 s. */
 export const answerTimeoutMs = 60_000;
 
 /** A signal that aborts with another one, or with `API_TIMEOUT` when the time that was set last has passed. */
 export class Deadline {
-  readonly #clock: Clock;
+  readonly #clock: Timers;
   readonly #controller = new AbortController();
   readonly #outer: AbortSignal | undefined;
   readonly #onAbort = () => this.#controller.abort(this.#outer?.reason);
   #cancel = () => {};
 
-  constructor(clock: Clock, outer?: AbortSignal) {
+  constructor(clock: Timers, outer?: AbortSignal) {
     this.#clock = clock;
     this.#outer = outer;
     if (outer?.aborted) this.#onAbort();
@@ -49,7 +49,7 @@ export class Deadline {
  * @throws {FleetError} `API_TIMEOUT` with `message` when the time has passed
  */
 export async function within<T>(
-  clock: Clock,
+  clock: Timers,
   ms: number,
   message: string,
   request: (signal: AbortSignal) => Promise<T>,

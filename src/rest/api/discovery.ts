@@ -2,8 +2,8 @@
 
 import { FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
+import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import type { Clock } from '../clock.ts';
 import type { ApiServer } from './api-server.ts';
 import { answerTimeoutMs, Deadline } from './deadline.ts';
 import { parseJson } from './malformed.ts';
@@ -44,10 +44,10 @@ export function listPath(
 /** What one server serves. */
 export class Discovery {
   readonly #server: ApiServer;
-  readonly #clock: Clock;
+  readonly #clock: Timers;
   readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource>>>();
 
-  constructor(server: ApiServer, clock: Clock) {
+  constructor(server: ApiServer, clock: Timers) {
     this.#server = server;
     this.#clock = clock;
   }

@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Agent, type Dispatcher, getGlobalDispatcher } from 'undici';
-import { type StreamedBody, stream } from '../../../src/fleet/api/streamed-response.ts';
+import { type StreamedBody, stream } from '../../../src/rest/api/streamed-response.ts';
 import { startPlugin, startProviders } from '../../fixtures/fleet.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../../fixtures/raw-h2.ts';
