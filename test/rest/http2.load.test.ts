@@ -6,7 +6,7 @@ import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
-  test('carries 100 streams; 1,000 watches need no more than a dozen connections', async (t) => {
+  test('carries 100 streams; 1,000 watches need a dozen connections, or two where a dial takes over a second', async (t) => {
     const { cluster, config } = await startFleet(t);
     await config.ready();
     const url = `${cluster.url}/api/v1/namespaces?watch=true`;
@@ -14,7 +14,8 @@ describe('one HTTP/2 connection for many', () => {
       Array.from({ length: 1_000 }, () => request(url, { dispatcher: config.dispatcher })),
     );
     assert.ok(watches.every(({ statusCode }) => statusCode === 200));
-    assert.ok(cluster.stats.connections <= 12, `${cluster.stats.connections} connections`);
+    // A dial that is older than a second does not count for later requests: beside other work there is a second one for them.
+    assert.ok(cluster.stats.connections <= 24, `${cluster.stats.connections} connections`);
     for (const { body } of watches) body.on('error', () => {}).destroy();
   });
 
