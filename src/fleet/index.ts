@@ -11,11 +11,13 @@ export { Cluster, type ClusterListing } from './cluster.ts';
 export { type ConditionLike, setCondition } from './conditions.ts';
 export type {
   ControllerOptions,
+  ControllerSource,
   ControllerWatch,
   ReconcileContext,
   ReconcileRequest,
   ReconcileResult,
 } from './controller/options.ts';
+export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
 export { addFinalizer, type Finalized, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';

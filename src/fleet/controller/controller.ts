@@ -16,7 +16,7 @@ import { inTurn } from '../reflect/turns.ts';
 import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
 import type { ClusterQueue, Job, Outcome } from './cluster-queue.ts';
 import { follow } from './event-sources.ts';
-import type { ControllerOptions, ReconcileRequest, ReconcileResult } from './options.ts';
+import { type ControllerOptions, informerOf, type ReconcileRequest, type ReconcileResult } from './options.ts';
 import { keyOfRequest } from './requests.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -85,7 +85,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     const queue = this.#queue.queueOf(cluster.name);
     const attachment: Attachment<T> = {
       cluster,
-      own: cluster.informer(this.#settings.for),
+      own: informerOf(cluster, this.#settings.for),
       queue,
       running: new Set(),
       abandon: new Set(),

@@ -7,7 +7,14 @@ import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ClusterQueue } from './cluster-queue.ts';
-import type { ControllerOptions, ControllerWatch, ReconcileRequest } from './options.ts';
+import {
+  type ControllerOptions,
+  type ControllerSource,
+  type ControllerWatch,
+  informerOf,
+  type ReconcileRequest,
+} from './options.ts';
+import { passes } from './predicates.ts';
 import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
 
 export interface Followed<T extends KubernetesObject> {
@@ -33,19 +40,16 @@ export async function follow<T extends KubernetesObject>(
   { for: main, owns, watches }: Required<Pick<ControllerOptions<T>, 'for' | 'owns' | 'watches'>>,
   context: FollowContext,
 ): Promise<void> {
-  const others = [...owns, ...watches].map((options) => {
-    const { map: _, ...rest } = options as ControllerWatch; // an owned resource just has no map
-    return cluster.informer(rest);
-  });
-  const queued = listen(own, context, ({ key, before, after, gone, initial }) => {
+  const others = [...owns, ...watches].map((source) => ({ source, informer: informerOf(cluster, source) }));
+  const queued = listen(own, main, context, ({ key, before, after, gone, initial }) => {
     const object = after ?? gone ?? before;
     if (object) queue.add(key, requestOf(object), initial ? 'initial' : 'change');
   });
   await Promise.all([queued, own.synced()]);
   const namespaced = owns.length > 0 && (await cluster.isNamespaced(main));
-  const followed = others.map((informer, index) => {
+  const followed = others.map(({ source, informer }, index) => {
     const watch = watches[index - owns.length];
-    return listen(informer, context, ({ before, after, gone, initial }) => {
+    return listen(informer, source, context, ({ before, after, gone, initial }) => {
       for (const object of [before, after ?? gone]) {
         if (!object) continue;
         const requests = watch ? mapped(watch, object, cluster, context) : ownersOf(object, main, namespaced);
@@ -53,7 +57,7 @@ export async function follow<T extends KubernetesObject>(
       }
     });
   });
-  await Promise.all([...followed, ...others.map((informer) => informer.synced())]);
+  await Promise.all([...followed, ...others.map(({ informer }) => informer.synced())]);
 }
 
 function mapped(
@@ -67,13 +71,19 @@ function mapped(
   return ask(logger, { ...fields, object: key }, what, () => watch.map(object, cluster), readRequests) ?? [];
 }
 
-/** Delivers what changes from now on, and what is there. Resolves when all of the latter is delivered, a little in each turn of the event loop. */
+/** Delivers what changes from now on and counts, and what is there. Resolves when all of the latter is delivered, a little in each turn of the event loop. */
 async function listen<T extends KubernetesObject>(
   informer: Informer<T>,
-  { logger, fields, subscriptions }: FollowContext,
+  source: ControllerSource<T>,
+  context: FollowContext,
   listener: (change: Change<T>) => void,
 ): Promise<void> {
-  subscriptions.push(informer.subscribe(listener));
+  const { logger, fields, subscriptions } = context;
+  subscriptions.push(
+    informer.subscribe((change) => {
+      if (passes(source, change, context)) listener(change);
+    }),
+  );
   const objects = informer.list();
   for (let from = 0; from < objects.length; from += piece) {
     await inTurn(informer, 0, () => {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { milliseconds } from '../../options/option-schemas.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
-import { type InformerOptions, informerSchema, informerShape } from '../informer/options.ts';
+import type { Informer } from '../informer/informer.ts';
+import { type InformerOptions, informerShape } from '../informer/options.ts';
 import { functionOf, text } from '../option-schemas.ts';
 
 /** An object to reconcile. */
@@ -27,8 +28,19 @@ export interface ReconcileResult {
   readonly requeueAfterMs?: number;
 }
 
+/** A resource whose changes lead to reconciles. */
+export interface ControllerSource<T extends KubernetesObject = KubernetesObject> extends InformerOptions<T> {
+  /**
+   * Says whether a change counts, for example `generationChanged`. It is asked about changes of cached objects only: new objects, those
+   * of the first list included, and deleted ones always count. If it throws, that is logged, and the change counts.
+   *
+   * @default every change
+   */
+  when?(before: T, after: T): boolean;
+}
+
 /** Another resource whose changes lead to reconciles. */
-export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> extends InformerOptions<T> {
+export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> extends ControllerSource<T> {
   /** Returns what to reconcile in the same cluster after a change of this object. Called with the object before the change, too. */
   map(object: T, cluster: Cluster): readonly ReconcileRequest[];
 }
@@ -38,9 +50,9 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
   /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
   /** The resource that is reconciled. */
-  readonly for: InformerOptions<T>;
+  readonly for: ControllerSource<T>;
   /** Resources that objects of `for` own as controllers: after a change the owner is reconciled. */
-  readonly owns?: readonly InformerOptions[];
+  readonly owns?: readonly ControllerSource[];
   readonly watches?: readonly ControllerWatch[];
   /**
    * Reconciles at once, over all clusters. A quarter of these slots is reserved for clusters without a running reconcile, so that
@@ -82,15 +94,24 @@ const wholeNumber = (fallback: number) =>
     .min(1, { error: 'must be a whole number of 1 or more' })
     .default(fallback);
 
+const sourceShape = { ...informerShape, when: functionOf('that returns true or false').optional() };
+const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
+
+/** The informer of a source: sources that differ in their predicates share one. */
+export function informerOf<T extends KubernetesObject>(cluster: Cluster, source: ControllerSource<T>): Informer<T> {
+  const { when: _when, map: _map, ...options } = source as ControllerWatch<T>; // only a watch has a map
+  return cluster.informer<T>(options);
+}
+
 /** @internal */
 export const controllerSchema = z.strictObject({
   name: text('a name'),
-  for: informerSchema,
-  owns: z.array(informerSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
+  for: sourceSchema,
+  owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
   watches: z
     .array(
       z.strictObject(
-        { ...informerShape, map: functionOf('that returns requests') },
+        { ...sourceShape, map: functionOf('that returns requests') },
         { error: 'must be an object with apiVersion, kind and map' },
       ),
       { error: 'must be a list of objects with apiVersion, kind and map' },
