@@ -1,28 +1,32 @@
 /** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
 
 import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
-import { ConfigurationError, FleetError } from '../errors/index.ts';
+import { FleetError } from '../errors/index.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
-import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
-import { Controller } from './controller/controller.ts';
-import { type ControllerOptions, controllerSchema } from './controller/options.ts';
+import { Controllers } from './controller/controllers.ts';
+import type { ControllerOptions } from './controller/options.ts';
 import { Hub } from './hub.ts';
 import { Claims } from './membership/claims.ts';
-import { ClusterLifecycle, type LifecycleContext } from './membership/cluster-lifecycle.ts';
-import { type EngageHandler, EngageHandlers } from './membership/engage-handlers.ts';
+import type { LifecycleContext } from './membership/cluster-lifecycle.ts';
+import { areTried, Clusters } from './membership/clusters.ts';
+import {
+  type DisengageHandler,
+  DisengageHandlers,
+  type EngageHandler,
+  EngageHandlers,
+} from './membership/engage-handlers.ts';
 import { Membership } from './membership/membership.ts';
 import type { Ownership } from './membership/ownership.ts';
 import { callersReadiness, controlPlaneReadiness } from './membership/readiness.ts';
 import { type FleetOptions, type FleetSettings, parseFleetOptions } from './options.ts';
+import { ProfileSource } from './profile-source.ts';
 import { ownershipOf } from './sharding/options.ts';
 
 /** Milliseconds for running reconciles after their cluster was disengaged; then their requests are aborted. */
 const drainTimeoutMs = 10_000;
-
-const deleted = 'its ClusterProfile was deleted';
 
 /**
  * The clusters that the ClusterProfiles on a hub describe, with caches and controllers for each. A cluster that hangs or fails delays no
@@ -34,16 +38,19 @@ const deleted = 'its ClusterProfile was deleted';
  * await fleet.run({ signal });
  */
 export class Fleet {
+  /** The hub: its config, and caches of its objects. */
+  readonly hub: Hub;
   readonly #settings: FleetSettings;
   readonly #membership: Membership;
-  readonly #lifecycles = new Map<string, ClusterLifecycle>();
-  readonly #controllers: Controller[] = [];
+  readonly #clusters: Clusters;
+  readonly #controllers: Controllers;
   readonly #handlers: EngageHandlers;
-  readonly #context: LifecycleContext;
+  readonly #leaving: DisengageHandlers;
   readonly #ownership: Ownership;
   readonly #stop = new AbortController();
+  /** Aborted when all work has ended. */
+  readonly #ended = new AbortController();
   readonly #watchers = new Set<() => void>();
-  #known = false;
   #running: Promise<void> | undefined;
 
   /**
@@ -59,12 +66,14 @@ export class Fleet {
     this.#ownership = ownership;
     this.#membership = new Membership({ select, identify, ownerOf: (key) => ownership.ownerOf(key) });
     this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
+    this.#leaving = new DisengageHandlers(logger);
+    const common = { clock, logger, observer: metrics?.observer, changed: this.#changed };
+    this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
+    this.#controllers = new Controllers(common);
     const claims = new Claims();
-    this.#context = {
+    const context: LifecycleContext = {
+      ...common,
       providers,
-      clock,
-      logger,
-      observer: metrics?.observer,
       unhealthyGraceMs,
       engageTimeoutMs,
       drainTimeoutMs,
@@ -79,21 +88,16 @@ export class Fleet {
         if (claims.release(key, lifecycle)) ownership.leave(key);
       },
       handlers: this.#handlers,
-      begin: (cluster) => {
-        for (const controller of this.#controllers) controller.attach(cluster);
-      },
-      drained: async (cluster, deadline) => {
-        await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, deadline)));
-      },
-      problems: (cluster) => this.#controllers.flatMap((controller) => controller.problem(cluster) ?? []),
+      left: (cluster, reason) => this.#leaving.tell(cluster, reason),
+      begin: (cluster) => this.#controllers.attach(cluster),
+      drained: (cluster, deadline) => this.#controllers.drained(cluster, deadline),
+      problems: (cluster) => this.#controllers.problems(cluster),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
-      changed: () => {
-        for (const wake of this.#watchers) wake();
-      },
     };
+    this.#clusters = new Clusters(this.#membership, context, this.#stop.signal);
     // Also if the fleet is closed before it runs.
-    this.#stop.signal.addEventListener('abort', () => this.#context.changed(), { once: true });
-    metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.map(({ stats }) => stats) });
+    this.#stop.signal.addEventListener('abort', this.#changed, { once: true });
+    metrics?.attach({ clusters: () => this.list(), controllers: () => this.#controllers.stats });
   }
 
   /**
@@ -109,7 +113,10 @@ export class Fleet {
     const stop = () => this.#stop.abort(signal?.reason);
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop, { once: true });
-    this.#running = this.#run().finally(() => signal?.removeEventListener('abort', stop));
+    this.#running = this.#run().finally(() => {
+      signal?.removeEventListener('abort', stop);
+      this.#end();
+    });
     return this.#running;
   }
 
@@ -118,6 +125,7 @@ export class Fleet {
     this.#stop.abort();
     // The caller of run gets its error.
     await this.#running?.catch(() => undefined);
+    this.#end();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -134,7 +142,7 @@ export class Fleet {
     const signal = signalOf('fleet.synced', options);
     for (;;) {
       if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');
-      if (this.#isSynced()) return;
+      if (this.#isSynced) return;
       const { promise: change, resolve } = Promise.withResolvers<void>();
       this.#watchers.add(resolve);
       try {
@@ -152,11 +160,20 @@ export class Fleet {
   onEngage(handler: EngageHandler): Disposable {
     checkArgument('fleet.onEngage', 'handler', handler, isFunction, 'a function');
     const { tell, end } = this.#handlers.add(handler);
-    for (const lifecycle of this.#lifecycles.values()) {
+    for (const lifecycle of this.#clusters) {
       const { cluster } = lifecycle;
       if (cluster) this.#handlers.tellLate(cluster, tell).catch((error) => lifecycle.handlerFailed(cluster, error));
     }
     return { [Symbol.dispose]: end };
+  }
+
+  /**
+   * Calls `handler` with each cluster that was engaged and has been let go, when its work has ended, and with the reason. A cluster whose
+   * `onEngage` functions failed was never engaged: its signal aborts. Dispose of the result to remove the handler.
+   */
+  onDisengage(handler: DisengageHandler): Disposable {
+    checkArgument('fleet.onDisengage', 'handler', handler, isFunction, 'a function');
+    return this.#leaving.add(handler);
   }
 
   /**
@@ -165,22 +182,7 @@ export class Fleet {
    * @throws ConfigurationError that names every bad option
    */
   controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): void {
-    const settings = parseOptionsWith(controllerSchema, options);
-    if (this.#controllers.some(({ name }) => name === settings.name)) {
-      const message = `${settings.name} is the name of another controller of this fleet`;
-      throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
-    }
-    const { clock, logger, metrics } = this.#settings;
-    // The schema has checked every function; its types are the caller's.
-    const typed = settings as typeof settings & Pick<ControllerOptions, 'for' | 'owns' | 'watches' | 'reconcile'>;
-    const controller = new Controller(typed as ConstructorParameters<typeof Controller>[0], {
-      clock,
-      logger,
-      observer: metrics?.observer,
-      changed: () => this.#context.changed(),
-    });
-    this.#controllers.push(controller);
-    for (const { cluster } of this.#lifecycles.values()) if (cluster) controller.attach(cluster);
+    this.#controllers.add(options, this.#clusters.engaged);
   }
 
   /**
@@ -191,27 +193,16 @@ export class Fleet {
    */
   get(name: string): Cluster {
     checkArgument('fleet.get', 'name', name, isText, 'the name of a ClusterProfile: namespace/name');
-    const lifecycle = this.#lifecycles.get(name);
-    const cluster = lifecycle?.cluster;
-    if (cluster) return cluster;
-    if (!lifecycle || lifecycle.isGone)
-      throw new FleetError('CLUSTER_NOT_FOUND', this.#whyMissing(name), { cluster: name });
-    const { state, reason, message, owner } = lifecycle.status;
-    const code = state === 'NotOwned' ? 'CLUSTER_NOT_OWNED' : 'CLUSTER_NOT_READY';
-    const whose = owner === undefined ? '' : ` (owner: ${owner})`;
-    throw new FleetError(code, `${name} cannot be used${whose}: it is ${state} (${reason}): ${message}`, {
-      cluster: name,
-      reason,
-      ...(owner === undefined ? {} : { owner }),
-    });
+    return this.#clusters.get(name);
   }
 
   /** Lists every cluster, sorted by name. */
   list(): readonly ClusterListing[] {
-    const lifecycles = [...this.#lifecycles.values()].filter(({ isGone }) => !isGone);
-    return lifecycles
-      .map((lifecycle) => ({ name: lifecycle.name, ...lifecycle.status }))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#clusters.list();
+  }
+
+  #end(): void {
+    this.#ended.abort(new FleetError('FLEET_CLOSED', 'the fleet has been closed'));
   }
 
   async #run(): Promise<void> {
@@ -220,7 +211,7 @@ export class Fleet {
     if (signal.aborted) return;
     const changes = providers.onChange(({ added, changed, removed }) => {
       const types = new Set([...added, ...changed, ...removed]);
-      for (const lifecycle of this.#lifecycles.values()) lifecycle.providersChanged(types);
+      for (const lifecycle of this.#clusters) lifecycle.providersChanged(types);
     });
     let failure: { readonly error: unknown } | undefined;
     const failed = (error: unknown) => {
@@ -228,9 +219,9 @@ export class Fleet {
       this.#stop.abort(error);
     };
     const ownership = this.#ownership
-      .run({ changed: (affects) => this.#apply(this.#membership.namesOf(affects)) }, signal)
+      .run({ changed: (affects) => this.#clusters.apply(this.#membership.namesOf(affects)) }, signal)
       .catch(failed);
-    const source = new Hub({
+    const source = new ProfileSource({
       hub,
       namespaces,
       labelSelector,
@@ -243,67 +234,24 @@ export class Fleet {
     await source
       .run({
         profile: (name, profile) =>
-          this.#apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
-        placed: (clusters) => this.#apply(this.#membership.place(clusters)),
-        known: () => {
-          this.#known = true;
-          this.#context.changed();
-        },
+          this.#clusters.apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
+        placed: (clusters) => this.#clusters.apply(this.#membership.place(clusters)),
+        known: () => this.#clusters.known(),
       })
       .catch(failed);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
-    const lifecycles = [...this.#lifecycles.values()].map((lifecycle) =>
-      lifecycle.remove('FLEET_CLOSED', 'the fleet ends'),
-    );
-    await Promise.all([ownership, ...lifecycles]);
-    this.#context.changed();
+    await Promise.all([ownership, this.#clusters.close()]);
+    this.#changed();
     if (failure) throw failure.error;
   }
 
-  /** Applies the current verdicts of these profiles to their lifecycles. */
-  #apply(names: Iterable<string>): void {
-    if (this.#stop.signal.aborted) return;
-    for (const name of [...names]) {
-      const profile = this.#membership.profile(name);
-      const verdict = this.#membership.verdict(name);
-      const lifecycle = this.#lifecycles.get(name);
-      if (!profile || !verdict) {
-        if (lifecycle && !lifecycle.isGone) {
-          const why = this.#membership.whyLeft(name);
-          this.#remove(lifecycle, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
-        }
-      } else if (!lifecycle) {
-        const added = new ClusterLifecycle(name, profile, this.#context);
-        this.#lifecycles.set(name, added);
-        added.update(profile, verdict);
-      } else {
-        lifecycle.update(profile, verdict);
-      }
-    }
-    this.#context.changed();
-  }
+  /** `synced` looks again. */
+  readonly #changed = (): void => {
+    for (const wake of this.#watchers) wake();
+  };
 
-  #remove(lifecycle: ClusterLifecycle, reason: string, message: string): void {
-    lifecycle.remove(reason, message).then(() => {
-      if (this.#lifecycles.get(lifecycle.name) === lifecycle) this.#lifecycles.delete(lifecycle.name);
-      // The profile may have been created again meanwhile.
-      this.#apply([lifecycle.name]);
-    });
-  }
-
-  #isSynced(): boolean {
-    if (!this.#known || !this.#ownership.isSettled) return false;
-    return [...this.#lifecycles.values()].every(({ isSettled, cluster, isGone }) => {
-      if (isGone) return true;
-      return isSettled && [...(cluster?.informers ?? [])].every(({ hasSynced, problem }) => hasSynced || problem);
-    });
-  }
-
-  #whyMissing(name: string): string {
-    if (this.#stop.signal.aborted) return `${name} cannot be used: the fleet has been closed`;
-    const left = this.#membership.whyLeft(name) ?? (this.#lifecycles.has(name) ? deleted : undefined);
-    if (left !== undefined) return `${name} is not in the fleet: ${left}`;
-    return `${name} is not in the fleet${this.#known ? '' : ': the hub has not been read yet'}`;
+  get #isSynced(): boolean {
+    return this.#ownership.isSettled && areTried(this.hub.informers) && this.#clusters.isSettled;
   }
 }

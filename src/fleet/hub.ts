@@ -1,166 +1,79 @@
-/** Watches the ClusterProfiles on the hub, and PlacementDecisions if the fleet is limited to some. */
-import { FleetError } from '../errors/index.ts';
+/** The hub, with caches of its objects. */
+import { inspect } from 'node:util';
 import type { Logger } from '../observability/logger.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery } from '../rest/api/discovery.ts';
-import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
+import { Discovery, type Kind } from '../rest/api/discovery.ts';
+import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
-import { guard } from './guard.ts';
-import { Informer } from './informer/informer.ts';
-import type { InformerOptions } from './informer/options.ts';
-import {
-  type Placed,
-  type PlacementDecision,
-  placedClusters,
-  placementDecisionKind,
-  placementKeyLabel,
-} from './membership/placement.ts';
-import { clusterProfileKind, type FleetProfile } from './profile.ts';
-import type { Restart } from './reflect/restart.ts';
-import { inTurn } from './reflect/turns.ts';
+import type { Informer } from './informer/informer.ts';
+import { Informers } from './informer/informers.ts';
+import { type InformerOptions, informerSchema } from './informer/options.ts';
 import { emit, type FleetObserver } from './telemetry.ts';
-import { Wait } from './wait.ts';
 
-export interface HubOptions {
-  readonly hub: RestConfig;
-  readonly namespaces: readonly string[] | undefined;
-  readonly labelSelector: string | undefined;
-  readonly placement: { readonly namespace: string; readonly key: string } | undefined;
+/** The parts of a hub. */
+export interface HubParts {
+  readonly config: RestConfig;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
+  /** Ends the caches. */
   readonly signal: AbortSignal;
+  /** Called when an informer has synced, or fails. */
+  changed(): void;
 }
 
-/** Called with existing profiles first, then with changes. */
-export interface HubListener {
-  profile(name: string, profile: FleetProfile | undefined): void;
-  placed(clusters: ReadonlySet<string>): void;
-  /** All existing profiles have been reported. */
-  known(): void;
-}
-
+/** The API server that has the ClusterProfiles, until the fleet ends. */
 export class Hub {
-  readonly #options: HubOptions;
-  readonly #server: ApiServer;
-  readonly #profiles: readonly Informer<FleetProfile>[];
-  readonly #placement: Informer<PlacementDecision> | undefined;
-  readonly #change: Wait;
+  /** For every client of client-node. The fleet does not close it. */
+  readonly config: RestConfig;
+  readonly #discovery: Discovery;
+  readonly #informers: Informers;
+  readonly #signal: AbortSignal;
 
-  constructor(options: HubOptions) {
-    const { namespaces, labelSelector, placement } = options;
-    this.#options = options;
-    this.#change = new Wait(options.clock);
-    this.#server = new ApiServer(options.hub);
-    const selector = labelSelector === undefined ? {} : { labelSelector };
-    this.#profiles = (namespaces ?? [undefined]).map((namespace) =>
-      this.#informer<FleetProfile>(
-        { ...clusterProfileKind, ...selector, ...(namespace === undefined ? {} : { namespace }) },
-        profileAdvice,
-      ),
-    );
-    if (!placement) return;
-    this.#placement = this.#informer<PlacementDecision>(
-      {
-        ...placementDecisionKind,
-        namespace: placement.namespace,
-        labelSelector: `${placementKeyLabel}=${placement.key}`,
-      },
-      decisionAdvice,
-    );
-  }
-
-  /** Reports existing profiles and changes until the signal aborts. */
-  async run(listener: HubListener): Promise<void> {
-    const { signal, logger } = this.#options;
-    // Which of several profiles of one cluster comes first is known after all lists. A namespace that cannot be read delays no other.
-    await this.#settled();
-    if (signal.aborted) return;
-    if (this.#placement) followPlacement(this.#placement, listener, logger);
-    for (const informer of this.#profiles) {
-      informer.subscribe(({ key, after }) => listener.profile(key, after));
-    }
-    // Sorted by name, so that the first of several profiles of one cluster is reported first.
-    const there = this.#profiles.flatMap((informer) =>
-      informer.list().map((profile) => ({ informer, key: keyOf(profile) })),
-    );
-    for (const { informer, key } of there.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      // It may have changed or been deleted meanwhile.
-      await inTurn(this.#server, 0, () =>
-        guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),
-      );
-    }
-    // An unreachable hub has not been read. Namespaces that it forbids do not count.
-    await this.#until(
-      () =>
-        this.#profiles.some(({ hasSynced }) => hasSynced) &&
-        this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem?.reason === 'forbidden'),
-    );
-    if (signal.aborted) return;
-    listener.known();
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  }
-
-  /** Every list is complete, or has failed at least once; placement is known. */
-  async #settled(): Promise<void> {
-    await this.#placement?.synced().catch(() => undefined);
-    await this.#until(() => this.#profiles.every(({ hasSynced, problem }) => hasSynced || problem));
-  }
-
-  /** Resolves when the condition holds or the signal aborts. */
-  async #until(holds: () => boolean): Promise<void> {
-    const { signal } = this.#options;
-    signal.addEventListener('abort', this.#change.wake, { once: true });
-    while (!signal.aborted && !holds()) await this.#change.for();
-    signal.removeEventListener('abort', this.#change.wake);
-  }
-
-  #informer<T extends KubernetesObject>(
-    options: InformerOptions<T>,
-    advice: (restart: Restart) => string,
-  ): Informer<T> {
-    const { clock, logger, observer, signal } = this.#options;
-    const discovery = new Discovery(this.#server, clock);
-    const fields = { hub: this.#server.url };
-    const context = { server: this.#server, discovery, clock, logger, fields, random: Math.random, advice };
-    return new Informer<T>(options, context, signal, {
-      restarted: ({ reason, afterMs }) => {
-        const { apiVersion, kind } = options;
+  /** @internal Made by `Fleet`. */
+  constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
+    const server = new ApiServer(config);
+    this.config = config;
+    this.#signal = signal;
+    this.#discovery = new Discovery(server, clock);
+    const fields = { hub: server.url };
+    const context = { server, discovery: this.#discovery, clock, logger, fields, random: Math.random };
+    this.#informers = new Informers(
+      context,
+      signal,
+      ({ options: { apiVersion, kind } }, { reason, afterMs }) => {
         emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-        this.#change.wake();
+        changed();
       },
-      changed: this.#change.wake,
-    });
+      changed,
+    );
   }
-}
 
-function followPlacement(informer: Informer<PlacementDecision>, listener: HubListener, logger: Logger): void {
-  let placed: Placed = new Map();
-  const look = () => {
-    placed = placedClusters(informer.list(), placed);
-    listener.placed(new Set([...placed.values()].flat()));
-  };
-  guard(logger, {}, 'PlacementDecisions', look);
-  informer.subscribe(look);
-}
-
-function profileAdvice({ reason }: Restart): string {
-  if (reason === 'not_found') {
-    return 'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the fleet goes on by itself';
+  /**
+   * Returns the cache of one resource of the hub, and starts it at once. Equal options share one, so you can call it in every reconcile.
+   * It ends with the fleet.
+   *
+   * @throws ConfigurationError that names every bad option, or `FLEET_CLOSED` after the fleet has ended
+   */
+  informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
+    // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
+    const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
+    return this.#informers.get(asked);
   }
-  return permissionAdvice(reason, 'clusterprofiles');
-}
 
-function decisionAdvice({ reason, error }: Restart): string {
-  if (error instanceof FleetError && error.statusCode === 400) return 'it is made of placement.key of the Fleet';
-  if (reason === 'not_found')
-    return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
-  return permissionAdvice(reason, 'placementdecisions');
-}
+  /** @internal */
+  get informers(): Iterable<Informer> {
+    return this.#informers;
+  }
 
-function permissionAdvice(reason: Restart['reason'], plural: string): string {
-  return reason === 'forbidden'
-    ? `allow the verbs get, list and watch on ${plural}.multicluster.x-k8s.io on the hub`
-    : '';
+  /** @internal Whether a kind has namespaces. */
+  async isNamespaced(kind: Kind): Promise<boolean> {
+    return (await this.#discovery.find(kind, this.#signal)).namespaced;
+  }
+
+  [inspect.custom](): string {
+    return `Hub { ${this.config.getCurrentCluster()?.server}${this.#signal.aborted ? ', closed' : ''} }`;
+  }
 }

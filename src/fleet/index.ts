@@ -20,13 +20,14 @@ export type {
 export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
 export { addFinalizer, type Finalized, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
+export { Hub } from './hub.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export type { Indexer } from './informer/store.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
-export type { EngageHandler } from './membership/engage-handlers.ts';
+export type { DisengageHandler, EngageHandler } from './membership/engage-handlers.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
 export type { Condition, FleetProfile } from './profile.ts';

@@ -1,11 +1,16 @@
-/** The `onEngage` functions of a fleet. */
+/** The `onEngage` and `onDisengage` functions of a fleet. */
 import { FleetError } from '../../errors/index.ts';
+import type { Logger } from '../../observability/logger.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
+import { guard } from '../guard.ts';
 
 /** Called with each cluster that is being engaged. An error puts the cluster into `Backoff`. */
 export type EngageHandler = (cluster: Cluster) => unknown;
+
+/** Called with each cluster that has been let go. `reason` is that of the cluster's signal. An error is logged. */
+export type DisengageHandler = (cluster: Cluster, reason: FleetError) => unknown;
 
 /** The registration of a handler. */
 export interface EngageEntry {
@@ -65,5 +70,28 @@ export class EngageHandlers {
     } finally {
       cancel();
     }
+  }
+}
+
+export class DisengageHandlers {
+  readonly #logger: Logger;
+  /** One for each registration: a function may be registered twice. */
+  readonly #entries = new Set<{ readonly handler: DisengageHandler }>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  add(handler: DisengageHandler): Disposable {
+    const entry = { handler };
+    this.#entries.add(entry);
+    return { [Symbol.dispose]: () => void this.#entries.delete(entry) };
+  }
+
+  tell(cluster: Cluster, reason: FleetError): void {
+    for (const { handler } of [...this.#entries])
+      guard(this.#logger, { cluster: cluster.name }, `an onDisengage function for ${cluster.name}`, () =>
+        handler(cluster, reason),
+      );
   }
 }

@@ -31,6 +31,8 @@ export interface EngagementContext {
   readonly handlers: Iterable<(cluster: Cluster) => unknown>;
   /** Resolves when no reconcile of the cluster runs, or `deadline` aborts: those that still run then lose their slots. */
   drained(cluster: Cluster, deadline: AbortSignal): Promise<void>;
+  /** A cluster that was engaged has been let go, and nothing of it is left. */
+  left(cluster: Cluster, reason: FleetError): void;
   /** Why controllers cannot work on it. */
   problems(cluster: Cluster): readonly string[];
   /** Something that a listing shows has changed. */
@@ -69,6 +71,7 @@ export class Engagement {
   readonly #onFenceOver = () => this.#abortRequests(this.#shardLost());
   #config: RestConfig | undefined;
   #cluster: Cluster | undefined;
+  #isEngaged = false;
 
   constructor(name: string, basis: Basis, context: EngagementContext, listener: EngagementListener) {
     this.name = name;
@@ -125,6 +128,7 @@ export class Engagement {
       for (const handler of this.#context.handlers) await abortable(async () => handler(cluster), signal);
       signal.throwIfAborted();
       // In the same turn as the end of the loop: a later registration finds an engaged cluster.
+      this.#isEngaged = true;
       this.#listener.engaged(cluster);
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
@@ -149,6 +153,7 @@ export class Engagement {
     this.#abortRequests(reason);
     this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
     await this.#config?.close();
+    if (this.#isEngaged && this.#cluster) this.#context.left(this.#cluster, this.#cluster.signal.reason);
   }
 
   /** Aborts all requests at once, and refuses later ones. */

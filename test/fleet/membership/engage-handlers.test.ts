@@ -130,3 +130,76 @@ describe('an onEngage function', () => {
     assert.match(fleet.list()[0]?.message ?? '', /start long work without waiting for it/);
   });
 });
+
+describe('an onDisengage function', () => {
+  test('is told of a cluster that has left, with the reason, when its work has ended, until it is disposed of', async (t) => {
+    const { publish, withdraw, spoke, run } = await startHub(t);
+    const server = await spoke();
+    server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } });
+    for (const name of ['one', 'two', 'three']) publish(name, server);
+    const fleet = run();
+    const told: string[] = [];
+    const ended = Promise.withResolvers<void>();
+    let working = 0;
+    fleet.controller({
+      name: 'slow to end',
+      for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
+      reconcile: async (_request, { signal }) => {
+        working += 1;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await ended.promise;
+        working -= 1;
+      },
+    });
+    const telling = fleet.onDisengage(({ name, signal, config }, { reason }) => {
+      assert.ok(signal.aborted);
+      assert.throws(() => fleet.get(name));
+      told.push(`${name} ${reason} ${working} ${config.access.provider}`);
+    });
+    await until(t, () => working === 3);
+    withdraw('one');
+    await until(t, () => fleet.list().length === 2);
+    assert.deepEqual(told, []);
+    ended.resolve();
+    await until(t, () => told.length === 1);
+    assert.deepEqual(told, ['fleet/one PROFILE_DELETED 2 fake']);
+    publish('two', server, { server: 'https://127.0.0.1:1' });
+    await until(t, () => told.length === 2);
+    assert.equal(told[1], 'fleet/two PROFILE_CHANGED 1 fake');
+    telling[Symbol.dispose]();
+    const last: (string | undefined)[] = [];
+    fleet.onDisengage((_cluster, { reason }) => void last.push(reason));
+    await fleet.close();
+    assert.deepEqual(last, ['FLEET_CLOSED']);
+    assert.equal(told.length, 2);
+  });
+
+  test('is not told of a cluster that was never engaged, and what it throws is logged', async (t) => {
+    const { publish, withdraw, spoke, run, warnings } = await startHub(t);
+    publish('dead', 'https://127.0.0.1:1');
+    publish('refused', await spoke());
+    publish('one', await spoke());
+    const fleet = run();
+    fleet.onEngage(({ name }) => {
+      if (name === 'fleet/refused') throw new Error('no room');
+    });
+    const told: string[] = [];
+    fleet.onDisengage(() => {
+      throw new Error('thrown');
+    });
+    fleet.onDisengage(async () => {
+      throw new Error('rejected');
+    });
+    fleet.onDisengage(({ name }) => void told.push(name));
+    await fleet.synced();
+    withdraw('dead');
+    withdraw('refused');
+    await until(t, () => fleet.list().length === 1);
+    withdraw('one');
+    await until(t, () => told.length > 0);
+    await until(t, () => warnings.includes('an onDisengage function for fleet/one failed: rejected'));
+    assert.ok(warnings.includes('an onDisengage function for fleet/one failed: thrown'));
+    await fleet.close();
+    assert.deepEqual(told, ['fleet/one']);
+  });
+});

@@ -1,0 +1,121 @@
+/** The clusters of a fleet: verdicts of the membership come in, and each cluster's lifecycle follows them. */
+import { FleetError } from '../../errors/index.ts';
+import type { Cluster, ClusterListing } from '../cluster.ts';
+import type { Informer } from '../informer/informer.ts';
+import { ClusterLifecycle, type LifecycleContext } from './cluster-lifecycle.ts';
+import type { Membership } from './membership.ts';
+
+const deleted = 'its ClusterProfile was deleted';
+
+export class Clusters {
+  readonly #membership: Membership;
+  readonly #context: LifecycleContext;
+  /** Aborted when the fleet ends: nothing is applied from then on. */
+  readonly #stop: AbortSignal;
+  readonly #lifecycles = new Map<string, ClusterLifecycle>();
+  #isKnown = false;
+
+  constructor(membership: Membership, context: LifecycleContext, stop: AbortSignal) {
+    this.#membership = membership;
+    this.#context = context;
+    this.#stop = stop;
+  }
+
+  /** The hub has been read. */
+  known(): void {
+    this.#isKnown = true;
+    this.#context.changed();
+  }
+
+  /** The hub has been read, every cluster has been tried, and the caches of the engaged ones are filled, as far as nothing fails. */
+  get isSettled(): boolean {
+    return (
+      this.#isKnown &&
+      [...this.#lifecycles.values()].every(
+        ({ isSettled, cluster, isGone }) => isGone || (isSettled && areTried(cluster?.informers ?? [])),
+      )
+    );
+  }
+
+  /** @throws FleetError `CLUSTER_NOT_FOUND`, `CLUSTER_NOT_READY` or `CLUSTER_NOT_OWNED` */
+  get(name: string): Cluster {
+    const lifecycle = this.#lifecycles.get(name);
+    const cluster = lifecycle?.cluster;
+    if (cluster) return cluster;
+    if (!lifecycle || lifecycle.isGone)
+      throw new FleetError('CLUSTER_NOT_FOUND', this.#whyMissing(name), { cluster: name });
+    const { state, reason, message, owner } = lifecycle.status;
+    const code = state === 'NotOwned' ? 'CLUSTER_NOT_OWNED' : 'CLUSTER_NOT_READY';
+    const whose = owner === undefined ? '' : ` (owner: ${owner})`;
+    throw new FleetError(code, `${name} cannot be used${whose}: it is ${state} (${reason}): ${message}`, {
+      cluster: name,
+      reason,
+      ...(owner === undefined ? {} : { owner }),
+    });
+  }
+
+  /** Sorted by name. */
+  list(): readonly ClusterListing[] {
+    const lifecycles = [...this.#lifecycles.values()].filter(({ isGone }) => !isGone);
+    return lifecycles
+      .map((lifecycle) => ({ name: lifecycle.name, ...lifecycle.status }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  [Symbol.iterator](): IterableIterator<ClusterLifecycle> {
+    return this.#lifecycles.values();
+  }
+
+  /** Engaged at this moment. */
+  get engaged(): readonly Cluster[] {
+    return [...this.#lifecycles.values()].flatMap(({ cluster }) => cluster ?? []);
+  }
+
+  /** Applies the current verdicts of these profiles to their lifecycles. */
+  apply(names: Iterable<string>): void {
+    if (this.#stop.aborted) return;
+    for (const name of [...names]) {
+      const profile = this.#membership.profile(name);
+      const verdict = this.#membership.verdict(name);
+      const lifecycle = this.#lifecycles.get(name);
+      if (!profile || !verdict) {
+        if (lifecycle && !lifecycle.isGone) {
+          const why = this.#membership.whyLeft(name);
+          this.#remove(lifecycle, why === undefined ? 'PROFILE_DELETED' : 'NOT_SELECTED', why ?? deleted);
+        }
+      } else if (!lifecycle) {
+        const added = new ClusterLifecycle(name, profile, this.#context);
+        this.#lifecycles.set(name, added);
+        added.update(profile, verdict);
+      } else {
+        lifecycle.update(profile, verdict);
+      }
+    }
+    this.#context.changed();
+  }
+
+  /** Resolves when all of them are let go. */
+  async close(): Promise<void> {
+    await Promise.all([...this].map((lifecycle) => lifecycle.remove('FLEET_CLOSED', 'the fleet ends')));
+  }
+
+  #remove(lifecycle: ClusterLifecycle, reason: string, message: string): void {
+    lifecycle.remove(reason, message).then(() => {
+      if (this.#lifecycles.get(lifecycle.name) === lifecycle) this.#lifecycles.delete(lifecycle.name);
+      // The profile may have been created again meanwhile.
+      this.apply([lifecycle.name]);
+    });
+  }
+
+  #whyMissing(name: string): string {
+    if (this.#stop.aborted) return `${name} cannot be used: the fleet has been closed`;
+    const left = this.#membership.whyLeft(name) ?? (this.#lifecycles.has(name) ? deleted : undefined);
+    if (left !== undefined) return `${name} is not in the fleet: ${left}`;
+    return `${name} is not in the fleet${this.#isKnown ? '' : ': the hub has not been read yet'}`;
+  }
+}
+
+/** Each cache is filled, or fails. */
+export function areTried(informers: Iterable<Informer>): boolean {
+  return [...informers].every(({ hasSynced, problem }) => hasSynced || problem);
+}
