@@ -200,9 +200,7 @@ export class Shard {
 
   async #take(signal: AbortSignal): Promise<boolean> {
     const { clock, timing, own, replicas, fence } = this.#context;
-    const { lease, holder, seenAt: releasedAt, isKnown } = this.view;
-    // In a new fleet. A second attempt may come too late: another replica may have had it meanwhile.
-    if (!isKnown) this.view.acceptAbsence();
+    const { lease, holder, seenAt: releasedAt } = this.view;
     const from = {
       session: lease ? holder : undefined,
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
+import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
 import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
@@ -16,6 +17,7 @@ describe('replicas that share a fleet, where something fails', () => {
     one.run();
     await shared(t, clusters, one);
     const held = one.fleet.get('fleet/c0');
+    const said = new Set<string>();
     hub.failNext('hang', 1_000_000, ({ url }) => url.includes('/leases'));
     one.clock.advance(19_000);
     assert.equal(held.signal.aborted, false);
@@ -25,32 +27,40 @@ describe('replicas that share a fleet, where something fails', () => {
     assert.ok(held.signal.reason instanceof FleetError);
     assert.match(held.signal.reason.message, /^fleet\/c0 is disengaged \(SHARD_LOST\)/);
     await assert.rejects(held.config.makeApiClient(CoreV1Api).listNamespace(), { code: 'CLUSTER_DISENGAGED' });
-    await until(t, () => one.fleet.list().every(({ state, reason }) => state === 'NotOwned' && reason === 'NO_OWNER'));
-    assert.match(String(one.fleet.list()[0]?.message), /its shard \d has no owner at the moment/);
+    await until(t, () => {
+      const listed = one.fleet.list();
+      for (const { reason } of listed) said.add(reason);
+      return listed.every(({ state, reason }) => state === 'NotOwned' && reason === 'NO_OWNER');
+    });
+    // Nothing is handed over to the replica itself.
+    assert.deepEqual(
+      [...said].filter((reason) => !['ENGAGED', 'SHARD_LOST', 'NO_OWNER'].includes(reason)),
+      [],
+    );
+    assert.match(
+      String(one.fleet.list()[0]?.message),
+      /^its shard \d has no owner at the moment: this replica has not written its own Lease in time, or not yet$/,
+    );
   });
 
   test('send nothing after the deadline, also before any timer has run: a process may have been stopped', async (t) => {
-    const { start } = await startReplicas(t, 1);
-    let stopped = 0;
-    const one = start('one', {}, {});
-    const { clock } = one;
-    const uptime = clock.uptime.bind(clock);
-    clock.uptime = () => uptime() + stopped;
+    const { publish, spoke, start } = await startReplicas(t, 1);
+    const one = start('one');
     one.run();
     await shared(t, 1, one);
     const { config, signal } = one.fleet.get('fleet/c0');
-    stopped = 20_000;
+    one.clock.skip(20_000);
     await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace(), { code: 'CLUSTER_DISENGAGED' });
     await assert.rejects(config.fetch('/version'), { code: 'CLUSTER_DISENGAGED' });
     assert.equal(signal.aborted, false, 'by the request alone');
+    publish('c0', spoke, { heartbeat: 'later' });
+    await until(t, () => signal.aborted);
+    assert.equal(signal.reason.reason, 'SHARD_LOST');
   });
 
   test('wait for news where an attempt to engage ends after the deadline, before any timer has run', async (t) => {
     const { start } = await startReplicas(t, 2);
     const { clock, fleet, run } = start('one', { shards: 1 });
-    let stopped = 0;
-    const uptime = clock.uptime.bind(clock);
-    clock.uptime = () => uptime() + stopped;
     const gate = Promise.withResolvers<void>();
     // The other one goes on: its shard is not left.
     fleet.onEngage(async ({ name, config }) => {
@@ -59,15 +69,8 @@ describe('replicas that share a fleet, where something fails', () => {
       await config.fetch('/version');
     });
     run();
-    await until(
-      t,
-      () =>
-        fleet
-          .list()
-          .map(({ reason }) => reason)
-          .join() === 'HANDLERS,ENGAGED',
-    );
-    stopped = 20_000;
+    await until(t, () => stateOf(fleet, 'c0') === 'Engaging HANDLERS' && isEngaged(fleet, 'c1'));
+    clock.skip(20_000);
     gate.resolve();
     // Who tried again and again without a wait would let no timer and no answer come.
     await until(t, () => fleet.list().every(({ reason }) => reason !== 'HANDLERS'));

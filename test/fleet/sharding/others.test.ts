@@ -10,59 +10,19 @@ import {
 } from '../../../src/fleet/sharding/names.ts';
 import { ApiServer } from '../../../src/rest/api/api-server.ts';
 import { restConfigFor } from '../../fixtures/fleet-hub.ts';
-import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { engagedIn, holderIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
 const clusters = 16;
 
 describe('replicas that share a fleet beside others that are dead, or not like them', () => {
-  test('replace one that is dead after the duration of its Leases', async (t) => {
-    const { hub, start } = await startReplicas(t, clusters);
-    const renewTime = '2026-01-01T00:00:00.000000Z';
-    const lease = (name: string, role: 'shard' | 'replica', annotations: Readonly<Record<string, string>> = {}) => ({
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: {
-        namespace: 'default',
-        name,
-        labels: labelsOf('shared', role),
-        annotations,
-      },
-      spec: {
-        holderIdentity: sessionName('dead', '0', 1),
-        leaseDurationSeconds: 30,
-        renewTime,
-        acquireTime: renewTime,
-        leaseTransitions: 0,
-      },
-    });
-    const dead = lease(
-      replicaLeaseName('shared', 'dead'),
-      'replica',
-      replicaAnnotations({ identity: 'dead', shards: 8, weight: 1 }),
-    );
-    hub.add([dead, ...Array.from({ length: 8 }, (_, shard) => lease(shardLeaseName('shared', shard), 'shard'))]);
-    const one = start('one');
-    one.run();
-    await until(t, () => one.fleet.list().filter(({ owner }) => owner === 'dead').length === clusters);
-    const started = one.clock.uptime();
-    await one.passUntil(() => engagedIn(one.fleet).length > 0);
-    assert.ok(one.clock.uptime() - started >= 30_000);
-    await shared(t, clusters, one);
-    await one.passUntil(() => hub.get(dead) === undefined);
-  });
-
   test('refuse to start beside one that has another number of shards', async (t) => {
-    const { hub, start } = await startReplicas(t, 2);
+    const { start, leases } = await startReplicas(t, 2);
     const [one, two] = [start('one'), start('two', { shards: 16 })];
     one.run();
     await shared(t, 2, one);
     const running = two.run();
-    const peers = () =>
-      hub
-        .list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' })
-        .filter(({ metadata }) => metadata.name.includes('-replica-'));
-    await until(t, () => peers().length === 2);
+    await until(t, () => leases('replica').length === 2);
     // It has seen the Lease of the other one; now it sees that this one lives.
     let ended = false;
     running.catch(() => (ended = true));
@@ -76,19 +36,16 @@ describe('replicas that share a fleet beside others that are dead, or not like t
       );
       return true;
     });
-    assert.equal(peers().length, 1);
+    assert.equal(leases('replica').length, 1);
     await shared(t, 2, one);
   });
 
   test('wait for a dead one that has another number of shards, without asking the hub all the time', async (t) => {
-    const { hub, start } = await startReplicas(t, 2);
+    const { hub, start, leases } = await startReplicas(t, 2);
     const one = start('one');
     one.run();
-    const isPeer = ({ metadata: { name } }: { readonly metadata: { readonly name: string } }) =>
-      name.includes('-replica-');
-    const peers = () => hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).filter(isPeer);
     await shared(t, 2, one);
-    const [dead] = peers();
+    const [dead] = leases('replica');
     await one.leave();
     assert.ok(dead);
     const { namespace = '', name, labels = {}, annotations = {} } = dead.metadata;
@@ -127,15 +84,15 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     await until(t, () => two.fleet.list().every(({ owner }) => owner === 'one'));
   });
 
-  test('wait for the duration of a Lease that they cannot see renewed, and never for less than their own', async (t) => {
-    const session = sessionName('other', '0', 1);
+  test('replace one that is dead after the duration of its Lease, and never after less than their own', async (t) => {
+    const session = sessionName('dead', '0', 1);
     for (const [leaseDurationSeconds, least] of [
       // The replica has no Lease.
       [undefined, 30_000],
       [1, 30_000],
       [45, 45_000],
     ] as const) {
-      const { hub, start } = await startReplicas(t, 1);
+      const { hub, start, leases } = await startReplicas(t, 1);
       const lease = (name: string, role: 'shard' | 'replica') => ({
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
@@ -143,42 +100,35 @@ describe('replicas that share a fleet beside others that are dead, or not like t
           namespace: 'default',
           name,
           labels: labelsOf('shared', role),
-          annotations: replicaAnnotations({ identity: 'other', shards: 1, weight: 1 }),
+          annotations: replicaAnnotations({ identity: 'dead', shards: 1, weight: 1 }),
         },
         spec: { holderIdentity: session, leaseDurationSeconds: leaseDurationSeconds ?? 30 },
       });
-      const shard = lease(shardLeaseName('shared', 0), 'shard');
-      hub.add(shard);
-      if (leaseDurationSeconds) hub.add(lease(replicaLeaseName('shared', 'other'), 'replica'));
+      hub.add(lease(shardLeaseName('shared', 0), 'shard'));
+      if (leaseDurationSeconds) hub.add(lease(replicaLeaseName('shared', 'dead'), 'replica'));
       const one = start('one', { shards: 1 });
       one.run();
-      await until(
-        t,
-        () =>
-          hub.list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }).length > 2 - Number(!leaseDurationSeconds),
-      );
+      await until(t, () => one.fleet.list()[0]?.owner === 'dead');
       const began = one.clock.uptime();
-      const holder = () => String(Object(hub.get(shard)?.spec).holderIdentity);
-      await one.passUntil(() => holder().startsWith('one_'));
+      await one.passUntil(() => holderIn(leases('shard')[0]).startsWith('one_'));
       const waited = one.clock.uptime() - began;
       assert.ok(waited >= least && waited < least + 10_000, `${leaseDurationSeconds} s: ${waited} ms`);
+      await shared(t, 1, one);
+      await one.passUntil(() => leases('replica').length === 1);
     }
   });
 });
 
 describe('replicas whose Leases are deleted by hand', () => {
-  const leases = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
-
   test('let go of a shard whose Lease is deleted, and take it again when all of them know that', async (t) => {
-    const { hub, start } = await startReplicas(t, 1);
+    const { hub, start, leases } = await startReplicas(t, 1);
     const [one, two] = [start('one', { shards: 1 }), start('two', { shards: 1 })];
     one.run();
     two.run();
     await shared(t, 1, one, two);
     const [owner, other] = engagedIn(one.fleet).length > 0 ? [one, two] : [two, one];
     const { signal } = owner.fleet.get('fleet/c0');
-    const [shard] = hub.list(leases).filter(({ metadata: { name } }) => name === 'shared-shard-0');
-    hub.delete(shard ?? assert.fail('it has none'));
+    hub.delete(leases('shard')[0] ?? assert.fail('it has none'));
     await until(t, () => signal.aborted);
     const began = owner.clock.uptime();
     await owner.passUntil(() => engagedIn(owner.fleet).length === 1, other);
@@ -187,15 +137,14 @@ describe('replicas whose Leases are deleted by hand', () => {
   });
 
   test('begin a new session where their own Lease is deleted, and have their shards again at once', async (t) => {
-    const { hub, start } = await startReplicas(t, clusters);
+    const { hub, start, leases } = await startReplicas(t, clusters);
     const one = start('one');
     one.run();
     await shared(t, clusters, one);
-    const own = () => hub.list(leases).find(({ metadata: { name } }) => name.startsWith('shared-replica-'));
-    hub.delete(own() ?? assert.fail('it has none'));
-    await until(t, () => String(Object(own()?.spec).holderIdentity).endsWith('-2'));
+    hub.delete(leases('replica')[0] ?? assert.fail('it has none'));
+    await until(t, () => holderIn(leases('replica')[0]).endsWith('-2'));
     await shared(t, clusters, one);
-    const holders = new Set(hub.list(leases).map(({ spec }) => String(Object(spec).holderIdentity)));
+    const holders = new Set([...leases('replica'), ...leases('shard')].map(holderIn));
     assert.equal(holders.size, 1);
   });
 });
