@@ -46,6 +46,7 @@ export const resourceShape = {
   namespace: namespace.optional(),
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
+  metadataOnly: z.boolean({ error: 'must be true or false' }).optional(),
 };
 
 export function isKubeConfig(value: unknown): boolean {

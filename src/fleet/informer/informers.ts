@@ -34,9 +34,9 @@ export class Informers {
   get<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
     this.#signal.throwIfAborted();
     const { apiVersion, kind, namespace, labelSelector, fieldSelector } = options;
-    const { maxObjects, maxBytes } = options;
+    const { maxObjects, maxBytes, metadataOnly = false } = options;
     const selectors = [namespace, labelSelector, fieldSelector];
-    const key = JSON.stringify([apiVersion, kind, ...selectors, maxObjects, maxBytes]);
+    const key = JSON.stringify([apiVersion, kind, ...selectors, maxObjects, maxBytes, metadataOnly]);
     const informers = this.#byResource.get(key) ?? [];
     const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type

@@ -18,12 +18,26 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly version: string; readonly endsInitialEvents: boolean }
   | { readonly type: 'ERROR'; readonly status: unknown };
 
+/** What is read. */
+export interface Reading extends Kind {
+  /** Only its metadata. */
+  readonly metadataOnly?: boolean;
+}
+
+/** The form to ask for: of a list, or of an object of a watch. */
+export function acceptOf(
+  { metadataOnly }: Reading,
+  form: 'PartialObjectMetadataList' | 'PartialObjectMetadata',
+): string {
+  return `application/json${metadataOnly ? `;as=${form};g=meta.k8s.io;v=v1` : ''}`;
+}
+
 /**
  * Reads an object of a list or a watch, without `metadata.managedFields`, which is a third of many objects. Items of a list have
- * neither apiVersion nor kind.
+ * neither apiVersion nor kind, and metadata alone has those of PartialObjectMetadata.
  * @throws {MalformedResponse}
  */
-export function readObject(value: unknown, { apiVersion, kind }: Kind): KubernetesObject {
+export function readObject(value: unknown, { apiVersion, kind, metadataOnly }: Reading): KubernetesObject {
   const object = value as Record<string, unknown> | null; // looked at here, and then trusted
   const metadata = object?.metadata as Record<string, unknown> | null | undefined; // the same
   if (typeof metadata?.name !== 'string') throw new MalformedResponse('an object in it has no metadata.name');
@@ -34,6 +48,8 @@ export function readObject(value: unknown, { apiVersion, kind }: Kind): Kubernet
     const { managedFields: _, ...rest } = metadata;
     object.metadata = rest;
   }
+  // A new object: a server that sends more than was asked for does not fill the cache.
+  if (object && metadataOnly) return { apiVersion, kind, metadata: object.metadata } as KubernetesObject; // as below
   if (object && object.kind === undefined) {
     object.apiVersion = apiVersion;
     object.kind = kind;
@@ -45,7 +61,7 @@ export function readObject(value: unknown, { apiVersion, kind }: Kind): Kubernet
  * Reads a line of a watch.
  * @throws {MalformedResponse}
  */
-export function readWatchEvent(line: string, reading: Kind): WatchEvent {
+export function readWatchEvent(line: string, reading: Reading): WatchEvent {
   const { type, object } = Object(parseJson(line, 'an event in it is not JSON'));
   switch (type) {
     case 'ADDED':

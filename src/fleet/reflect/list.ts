@@ -5,11 +5,10 @@ import { gunzip } from 'node:zlib';
 import { FleetError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
-import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
-import { readObject } from './events.ts';
+import { acceptOf, type Reading, readObject } from './events.ts';
 import { inTurn } from './turns.ts';
 
 export interface ListRequest {
@@ -17,7 +16,7 @@ export interface ListRequest {
   readonly path: string;
   /** Selectors. */
   readonly query: Readonly<Record<string, string>>;
-  readonly reading: Kind;
+  readonly reading: Reading;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -80,7 +79,11 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
   const wait = () => deadline.set(answerTimeoutMs, `${what}: nothing came for ${answerTimeoutMs / 1_000} s`);
   try {
     wait();
-    const response = await server.get(`${path}?${parameters}`, { signal: deadline.signal, gzip: true });
+    const response = await server.get(`${path}?${parameters}`, {
+      signal: deadline.signal,
+      gzip: true,
+      accept: acceptOf(reading, 'PartialObjectMetadataList'),
+    });
     if (response.statusCode !== 200)
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
     const packing = server.packingOf(response.headers);
@@ -120,7 +123,7 @@ function isZlibError(error: unknown): error is Error & { readonly code: string }
   return error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER_TOO_LARGE$)/.test(String(error.code));
 }
 
-function parsePage(bytes: Buffer, reading: Kind): ReadPage {
+function parsePage(bytes: Buffer, reading: Reading): ReadPage {
   const { metadata, items } = Object(parseJson(bytes.toString('utf8'), 'it is not JSON, or breaks off'));
   const { resourceVersion, continue: continues = '' } = Object(metadata);
   if (typeof resourceVersion !== 'string' || resourceVersion === '' || typeof continues !== 'string') {

@@ -14,7 +14,7 @@ import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
-import type { ReflectorEvent } from './events.ts';
+import type { Reading, ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
 import { NoStreamingList, watchEvents } from './watch.ts';
@@ -25,6 +25,11 @@ export interface ReflectedResource extends Kind {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /**
+   * Asks the server for nothing but `metadata` (PartialObjectMetadata): less to send, to parse and to keep.
+   * @default false
+   */
+  readonly metadataOnly?: boolean;
 }
 
 /** A failure, and when the reflector tries again. */
@@ -70,7 +75,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #resource: ReflectedResource;
   readonly #context: ReflectorContext;
   readonly #listener: ReflectorListener;
-  readonly #reading: Kind;
+  readonly #reading: Reading;
   readonly #query: Readonly<Record<string, string>>;
   /** The version to resume the watch at; `undefined` if a list is needed. */
   #version: string | undefined;
@@ -81,12 +86,12 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   readonly #warnings: WarningLimiter;
 
   constructor(resource: ReflectedResource, context: ReflectorContext, listener: ReflectorListener = {}) {
-    const { apiVersion, kind, labelSelector, fieldSelector } = resource;
+    const { apiVersion, kind, labelSelector, fieldSelector, metadataOnly = false } = resource;
     this.#resource = resource;
     this.#context = context;
     this.#listener = listener;
     this.#warnings = new WarningLimiter({ logger: context.logger, clock: () => context.clock.uptime() });
-    this.#reading = { apiVersion, kind };
+    this.#reading = { apiVersion, kind, metadataOnly };
     this.#query = { ...(labelSelector ? { labelSelector } : {}), ...(fieldSelector ? { fieldSelector } : {}) };
   }
 

@@ -1,10 +1,9 @@
 /** One watch: from a version on, or a streaming list first. */
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
-import type { Kind } from '../../rest/api/discovery.ts';
 import { checkPacking, MalformedResponse } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
-import { readWatchEvent, type WatchEvent } from './events.ts';
+import { acceptOf, type Reading, readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines, linesOf } from './lines.ts';
 import { inTurn } from './turns.ts';
 
@@ -17,7 +16,7 @@ export interface WatchRequest {
   readonly version: string | undefined;
   /** Seconds until the server ends the watch. */
   readonly timeoutSeconds: number;
-  readonly reading: Kind;
+  readonly reading: Reading;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The server has begun to answer. */
@@ -65,7 +64,10 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<WatchEve
   const deadline = new Deadline(clock, signal);
   try {
     deadline.set(answerTimeoutMs, `${what}: no answer for ${answerTimeoutMs / 1_000} s`);
-    const response = await server.get(`${path}?${parameters}`, deadline);
+    const response = await server.get(`${path}?${parameters}`, {
+      signal: deadline.signal,
+      accept: acceptOf(reading, 'PartialObjectMetadata'),
+    });
     if (response.statusCode !== 200) {
       const refusal = await server.refusalOf(response, what);
       throw listing && [400, 405, 422, 501].includes(response.statusCode)

@@ -28,6 +28,16 @@ interface RequestOptions {
   readonly body?: string;
 }
 
+interface GetOptions {
+  readonly signal: AbortSignal;
+  /** @default false */
+  readonly gzip?: boolean;
+  /** @default `application/json` */
+  readonly accept?: string;
+}
+
+const json = 'application/json';
+
 export class ApiServer {
   readonly url: string;
   readonly #dispatcher: Dispatcher;
@@ -38,15 +48,15 @@ export class ApiServer {
   }
 
   /** Gets `path`, which begins with a slash. `gzip` accepts a compressed answer. */
-  get(path: string, { signal, gzip = false }: { readonly signal: AbortSignal; readonly gzip?: boolean }) {
-    return this.#request('GET', path, { signal, headers: gzip ? { 'accept-encoding': 'gzip' } : {} });
+  get(path: string, { signal, gzip = false, accept = json }: GetOptions) {
+    return this.#request('GET', path, { signal, headers: { accept, ...(gzip ? { 'accept-encoding': 'gzip' } : {}) } });
   }
 
   /** Sends an object as JSON. */
   send(method: 'POST' | 'PUT' | 'DELETE', path: string, object: object, signal: AbortSignal) {
     return this.#request(method, path, {
       signal,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': json },
       body: JSON.stringify(object),
     });
   }
@@ -87,7 +97,7 @@ export class ApiServer {
     const options = {
       ...content,
       method,
-      headers: { accept: 'application/json', ...headers },
+      headers: { accept: json, ...headers },
       // The reflector and the Leases have retries of their own.
       dispatcher:
         this.#dispatcher instanceof AuthenticatedDispatcher ? this.#dispatcher.withoutRetries : this.#dispatcher,

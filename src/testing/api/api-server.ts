@@ -2,16 +2,8 @@
 
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
-import {
-  checkAccept,
-  mediaTypeOf,
-  type Request,
-  type Response,
-  readBody,
-  sendError,
-  sendJson,
-  sendText,
-} from './http.ts';
+import { formOf, inForm } from './form.ts';
+import { mediaTypeOf, type Request, type Response, readBody, sendError, sendJson, sendText } from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
 import { partsOf, targetOf } from './target.ts';
@@ -78,9 +70,10 @@ export class ApiServer {
     const target = targetOf(parts);
     if (!target) return this.#answerAboutItself(request, response, parts);
     const method = request.method ?? 'GET';
-    checkAccept(request);
+    const form = formOf(request);
     const call = {
       method,
+      form,
       target,
       query: parsed.searchParams,
       mediaType: mediaTypeOf(request),
@@ -90,7 +83,7 @@ export class ApiServer {
       response,
     };
     const reply: Reply | undefined = this.#resources.answer(call);
-    if (reply) sendJson(request, response, reply.code, reply.body);
+    if (reply) sendJson(request, response, reply.code, inForm(form, reply.body));
   }
 
   #answerAboutItself(request: Request, response: Response, parts: readonly string[]): void {

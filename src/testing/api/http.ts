@@ -56,24 +56,6 @@ export function parseYaml(body: Buffer): Json {
   }
 }
 
-/** Throws a 406 for a client that does not accept JSON, or a 501 for a form that only a real server has. */
-export function checkAccept(request: Request): void {
-  const accept = String(request.headers.accept ?? '');
-  if (accept.trim() === '') return;
-  let notDone = '';
-  for (const part of accept.split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const as = parameters.find((parameter) => parameter.startsWith('as='));
-    if (type !== json && type !== '*/*' && type !== 'application/*') {
-      if ([yaml, protobuf, 'application/cbor'].includes(type)) notDone = type;
-    } else if (as === undefined) return;
-    else notDone = `${type};${as}`;
-  }
-  if (notDone !== '') throw notImplemented(`answers in ${notDone}`);
-  const message = `only the following media types are accepted: ${[json, yaml, protobuf].join(', ')}`;
-  throw new ApiError(406, 'NotAcceptable', message, {});
-}
-
 export function sendJson(request: Request, response: Response, code: number, body: object): void {
   const text = Buffer.from(JSON.stringify(body));
   response.statusCode = code;

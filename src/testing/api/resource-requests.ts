@@ -3,6 +3,7 @@
 import type { ApiState } from './api-state.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
 import { servesGroup } from './discovery.ts';
+import { type Form, inForm } from './form.ts';
 import { parseBody, type Response } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readObject } from './metadata.ts';
@@ -23,6 +24,7 @@ import { checkName, createObject, type Update, updateObject } from './write.ts';
 export interface Call {
   readonly method: string;
   readonly target: Target;
+  readonly form: Form;
   readonly query: URLSearchParams;
   readonly mediaType: string;
   readonly body: Buffer;
@@ -120,10 +122,12 @@ export class ResourceRequests {
     }
   }
 
-  #watch(type: ResourceType, { query, target, response }: Call): undefined {
+  #watch(type: ResourceType, { query, target, form, response }: Call): undefined {
+    inForm(form, {}); // a watch has no lists
     const watch = new Watch(this.#state.store, {
       type,
       namespace: target.namespace,
+      form,
       options: listOptionsOf(query),
       timeoutMs: shortestWatchMs * (1 + Math.random()),
     });

@@ -3,6 +3,7 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
+import { type Form, inForm } from './form.ts';
 import { type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
@@ -14,6 +15,7 @@ import type { Change, Collection, Store } from './store.ts';
 export interface WatchSettings {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
+  readonly form: Form;
   readonly options: ListOptions;
   /** How long it lasts if the client does not say. */
   readonly timeoutMs: number;
@@ -156,19 +158,20 @@ export class Watch {
   }
 
   #line(type: EventType, object: StoredObject): string {
-    return line(type, present(this.#settings.type, object));
+    const { type: kind, form } = this.#settings;
+    return line(type, inForm(form, present(kind, object)));
   }
 
   #takeBookmark(): string | undefined {
     if (this.#bookmark === 'none') return undefined;
-    const { type } = this.#settings;
+    const { type, form } = this.#settings;
     const annotations = { 'k8s.io/initial-events-end': 'true' };
     const metadata = {
       resourceVersion: String(this.#store.version),
       ...(this.#bookmark === 'initial-events-end' ? { annotations } : {}),
     };
     this.#bookmark = 'none';
-    return line('BOOKMARK', { kind: type.kind, apiVersion: apiVersionOf(type), metadata });
+    return line('BOOKMARK', inForm(form, { kind: type.kind, apiVersion: apiVersionOf(type), metadata }));
   }
 
   #fail(error: ApiError): void {

@@ -24,6 +24,8 @@ export interface Counted {
   readonly cpu: number;
 }
 
+export type NodePeer = 'ours' | 'ours, metadata' | 'client-node';
+
 /** Where to, and as whom. */
 export interface Target {
   readonly server: string;
@@ -74,7 +76,7 @@ function start(file: string, args: readonly string[]): RunningInformer {
 }
 
 /** With `stalls` it looks how long its event loop stands still, which takes some CPU of its own. */
-export function startNodeInformer(peer: 'ours' | 'client-node', target: Target, stalls = false): RunningInformer {
+export function startNodeInformer(peer: NodePeer, target: Target, stalls = false): RunningInformer {
   const program = fileURLToPath(new URL('./informer-process.ts', import.meta.url));
   return start(process.execPath, ['--expose-gc', program, JSON.stringify({ peer, stalls, ...target })]);
 }
@@ -84,7 +86,7 @@ export function startGoInformer(
   program: string,
   kubeconfig: string,
   namespace: string,
-  encoding: 'json' | 'protobuf',
+  encoding: 'json' | 'protobuf' | 'metadata',
 ): RunningInformer {
   return start(program, [kubeconfig, namespace, encoding]);
 }

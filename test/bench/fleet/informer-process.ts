@@ -14,12 +14,13 @@ import { CredentialProviders } from '../../../src/index.ts';
 import { ApiServer } from '../../../src/rest/api/api-server.ts';
 import { Discovery } from '../../../src/rest/api/discovery.ts';
 import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
+import type { NodePeer } from './informer-peers.ts';
 
 /** What the bench tells this process. */
 interface Told {
   /** Whether to look how long the event loop stands still, which takes some CPU of its own. */
   readonly stalls: boolean;
-  readonly peer: 'ours' | 'client-node';
+  readonly peer: NodePeer;
   readonly server: string;
   readonly certificateAuthorityData: string;
   readonly command: string;
@@ -36,7 +37,7 @@ interface Peer {
 
 const told: Told = JSON.parse(process.argv[2] ?? '');
 
-function ours({ server, certificateAuthorityData, command, namespace }: Told): Peer {
+function ours({ peer, server, certificateAuthorityData, command, namespace }: Told): Peer {
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command } as const;
   const providers = new CredentialProviders([{ name: 'x', execConfig }]);
   const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
@@ -58,7 +59,7 @@ function ours({ server, certificateAuthorityData, command, namespace }: Told): P
         random: Math.random,
       };
       informer = new Informer(
-        { apiVersion: 'v1', kind: 'ConfigMap', namespace },
+        { apiVersion: 'v1', kind: 'ConfigMap', namespace, metadataOnly: peer === 'ours, metadata' },
         context,
         new AbortController().signal,
       );
@@ -92,7 +93,7 @@ function clientNode({ server, certificateAuthorityData: caData, token, namespace
 }
 
 const say = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
-const peer = told.peer === 'ours' ? ours(told) : clientNode(told);
+const peer = told.peer === 'client-node' ? clientNode(told) : ours(told);
 const cpuSeconds = (since?: NodeJS.CpuUsage) => {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1e6;

@@ -73,6 +73,8 @@ export async function benchInformers(): Promise<void> {
       'client-go, protobuf': () => startGoInformer(program, kubeconfig, namespace, 'protobuf'),
       'client-node': () => startNodeInformer('client-node', target),
       ours: () => startNodeInformer('ours', target),
+      'client-go, metadata (protobuf)': () => startGoInformer(program, kubeconfig, namespace, 'metadata'),
+      'ours, metadata': () => startNodeInformer('ours, metadata', target),
     };
     heading(`${objects} ConfigMaps of 1 KiB listed and cached`);
     const lists = new Map<string, Synced[]>();

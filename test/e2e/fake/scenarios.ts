@@ -78,6 +78,7 @@ export async function compareScenarios(sides: readonly [real: Side, fake: Side])
   await tokens(step);
   await generations(step);
   await refusals(step);
+  await forms(step);
   return compared;
 }
 
@@ -194,4 +195,32 @@ async function refusals(step: Step): Promise<void> {
     valueAt(body, ['metadata', 'labels']) ?? null,
     valueAt(body, ['metadata', 'more']) ?? null,
   ]);
+}
+
+/** Metadata alone, of an object, a list and a watch. */
+async function forms(step: Step): Promise<void> {
+  const maps = `${inside}/configmaps`;
+  const kindsAndFields: Pick = (body) => {
+    const [lines, items] = [isList(body) ? body : [], valueAt(body, ['items'])];
+    const objects = [
+      body,
+      ...lines.map((event) => valueAt(event, ['object']) ?? null),
+      ...(isList(items) ? items : []),
+    ];
+    return objects.filter(isObject).map((object) => {
+      const { kind = null, apiVersion = null, metadata = null, reason = null } = object;
+      const { name = null } = isObject(metadata) ? metadata : {};
+      return [kind, apiVersion, name, reason, Object.keys(object).sort()];
+    });
+  };
+  await step(post(maps, { metadata: { name: 'formed', labels: { formed: 'yes' } }, data: { a: '1' } }), nothing);
+  const selected = `${maps}?labelSelector=formed`;
+  for (const kind of ['PartialObjectMetadata', 'PartialObjectMetadataList']) {
+    const headers = { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` };
+    for (const path of [`${maps}/formed`, `${maps}/none`, selected]) {
+      await step({ ...get(path), headers }, kindsAndFields);
+    }
+  }
+  const headers = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' };
+  await step({ ...get(`${selected}&watch=true&timeoutSeconds=1`), headers }, kindsAndFields);
 }

@@ -1,4 +1,5 @@
-// An informer of client-go's for the ConfigMaps of a namespace: informer KUBECONFIG NAMESPACE json|protobuf.
+// An informer of client-go's for the ConfigMaps of a namespace: informer KUBECONFIG NAMESPACE json|protobuf|metadata.
+// With metadata it is an informer of metadata only, in protobuf.
 // It says when it has synced, and then answers each line of its input: "count" with what it has used and seen since the line
 // before, "dump" with the versions in its cache.
 package main
@@ -15,9 +16,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -45,6 +49,17 @@ func main() {
 		panic(err)
 	}
 	config.QPS = -1
+	stop := make(chan struct{})
+	if os.Args[3] == "metadata" {
+		client := metadata.NewForConfigOrDie(metadata.ConfigFor(config))
+		maps := corev1.SchemeGroupVersion.WithResource("configmaps")
+		if _, err := client.Resource(maps).Namespace(os.Args[2]).List(context.Background(), metav1.ListOptions{Limit: 1}); err != nil {
+			panic(err)
+		}
+		factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, os.Args[2], nil)
+		run(factory.ForResource(maps).Informer(), stop)
+		return
+	}
 	// Where nothing is said it asks for protobuf, and for JSON as the second best.
 	config.ContentType = "application/" + os.Args[3]
 	if os.Args[3] == "protobuf" {
@@ -56,16 +71,18 @@ func main() {
 	if _, err := client.CoreV1().ConfigMaps(os.Args[2]).List(context.Background(), metav1.ListOptions{Limit: 1}); err != nil {
 		panic(err)
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
-		informers.WithNamespace(os.Args[2]),
-		// What ours leaves out, too.
-		informers.WithTransform(func(object interface{}) (interface{}, error) {
-			if configMap, ok := object.(*corev1.ConfigMap); ok {
-				configMap.ManagedFields = nil
-			}
-			return object, nil
-		}))
-	informer := factory.Core().V1().ConfigMaps().Informer()
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(os.Args[2]))
+	run(factory.Core().V1().ConfigMaps().Informer(), stop)
+}
+
+func run(informer cache.SharedIndexInformer, stop chan struct{}) {
+	// What ours leaves out, too.
+	informer.SetTransform(func(object interface{}) (interface{}, error) {
+		if accessor, err := meta.Accessor(object); err == nil {
+			accessor.SetManagedFields(nil)
+		}
+		return object, nil
+	})
 	var events atomic.Int64
 	count := func(interface{}) { events.Add(1) }
 	informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -77,9 +94,8 @@ func main() {
 	before := heap()
 	began := time.Now()
 	used, _ := usage()
-	stop := make(chan struct{})
-	factory.Start(stop)
-	factory.WaitForCacheSync(stop)
+	go informer.Run(stop)
+	cache.WaitForCacheSync(stop, informer.HasSynced)
 	objects := len(informer.GetStore().ListKeys())
 	for int(events.Load()) < objects {
 		time.Sleep(time.Millisecond)
@@ -105,8 +121,15 @@ func main() {
 		case "dump":
 			versions := map[string]string{}
 			for _, object := range informer.GetStore().List() {
-				configMap := object.(*corev1.ConfigMap)
-				versions[configMap.Namespace+"/"+configMap.Name] = configMap.ResourceVersion + " " + string(configMap.UID) + " " + strconv.Itoa(len(configMap.Data["v"]))
+				size := 0
+				if configMap, ok := object.(*corev1.ConfigMap); ok {
+					size = len(configMap.Data["v"])
+				}
+				accessor, err := meta.Accessor(object)
+				if err != nil {
+					panic(err)
+				}
+				versions[accessor.GetNamespace()+"/"+accessor.GetName()] = accessor.GetResourceVersion() + " " + string(accessor.GetUID()) + " " + strconv.Itoa(size)
 			}
 			out.Encode(map[string]interface{}{"objects": versions})
 		}

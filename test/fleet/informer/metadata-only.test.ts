@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type ConfigMap, configMaps, map, note, startOne } from '../../fixtures/controllers.ts';
+import { isEngaged } from '../../fixtures/fleet-hub.ts';
+import { startInformers } from '../../fixtures/informers.ts';
+import { until } from '../../fixtures/until.ts';
+
+const metadataOnly = true;
+const full = (name: string, v: string) => ({ ...map(name, { labels: { v } }), data: { v } });
+
+describe('an informer of metadata only', () => {
+  for (const [how, isRefused] of [
+    ['a streaming list', false],
+    ['pages', true],
+  ] as const) {
+    test(`asks for metadata, and has nothing else, from ${how} and a watch`, async (t) => {
+      const { cluster, run } = await startOne(t);
+      cluster.add(full('a', '1'));
+      if (isRefused) cluster.failNext(422, 1, ({ url }) => url.includes('sendInitialEvents'));
+      const accepted: string[] = [];
+      cluster.onRequest = ({ url, headers }) => {
+        if (!url.includes('/configmaps?')) return;
+        const what = /sendInitialEvents|watch|limit/.exec(url)?.[0];
+        accepted.push(`${what} ${headers.accept}`);
+      };
+      const fleet = run();
+      await until(t, () => isEngaged(fleet, 'one'));
+      const maps = fleet.get('fleet/one').informer<ConfigMap>({ ...configMaps, metadataOnly });
+      await maps.synced();
+      const cached = () => {
+        const { metadata, ...rest } = maps.get('a', 'default') ?? assert.fail('it is not there');
+        return [metadata.labels?.v, rest];
+      };
+      assert.deepEqual(cached(), ['1', { apiVersion: 'v1', kind: 'ConfigMap' }]);
+      cluster.set(full('a', '2'));
+      await until(t, () => maps.get('a', 'default')?.metadata.labels?.v === '2');
+      assert.deepEqual(cached(), ['2', { apiVersion: 'v1', kind: 'ConfigMap' }]);
+      const form = (kind: string) => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
+      const [one, list] = [form('PartialObjectMetadata'), form('PartialObjectMetadataList')];
+      const expected = isRefused ? [`watch ${one}`, `limit ${list}`, `watch ${one}`] : [`watch ${one}`];
+      assert.deepEqual(accepted, expected);
+    });
+  }
+
+  test('is not the one of whole objects', async (t) => {
+    const { cluster, run } = await startOne(t);
+    cluster.add(full('a', '1'));
+    const fleet = run();
+    await until(t, () => isEngaged(fleet, 'one'));
+    const one = fleet.get('fleet/one');
+    const [whole, metadata] = [one.informer<ConfigMap>(configMaps), one.informer({ ...configMaps, metadataOnly })];
+    assert.equal(one.informer({ ...configMaps, metadataOnly }), metadata);
+    assert.equal(one.informer({ ...configMaps, metadataOnly: false }) as unknown, whole);
+    await whole.synced();
+    assert.deepEqual(whole.get('a', 'default')?.data, { v: '1' });
+  });
+
+  test('is enough for a controller and what it owns', async (t) => {
+    const { cluster, run } = await startOne(t, ['a']);
+    const fleet = run();
+    const seen = note(fleet, {
+      for: { ...configMaps, metadataOnly },
+      owns: [{ apiVersion: 'v1', kind: 'Secret', metadataOnly }],
+    });
+    await until(t, () => seen.length === 1);
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'x', controller: true }];
+    cluster.add({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', ownerReferences } });
+    await until(t, () => seen.length === 2);
+    assert.deepEqual(seen, ['one/a', 'one/a']);
+  });
+
+  test('drops what a server sends without being asked', async (t) => {
+    const { server, informer } = await startInformers(t);
+    server.apply({ metadata: { name: 'a' }, data: { v: '1' } });
+    const maps = informer({ metadataOnly });
+    await maps.synced();
+    const { metadata, ...rest } = maps.get('a', 'default') ?? assert.fail('it is not there');
+    assert.deepEqual([metadata.name, rest], ['a', { apiVersion: 'v1', kind: 'ConfigMap' }]);
+  });
+
+  test('is not had by anything but true', async (t) => {
+    const { run } = await startOne(t);
+    const fleet = run();
+    await until(t, () => isEngaged(fleet, 'one'));
+    const ask = () => fleet.get('fleet/one').informer({ ...configMaps, metadataOnly: 'yes' as never });
+    assert.throws(ask, /metadataOnly: must be true or false/);
+  });
+});
