@@ -40,11 +40,33 @@ export {
   type Problem,
   ProfileError,
   RequestError,
+  type StatusCause,
 } from './errors/index.ts';
 export type { Logger } from './observability/logger.ts';
 export { CredentialMetrics } from './observability/metrics.ts';
 export type { MetricsRegistry } from './observability/metrics-registry.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
+export type {
+  KubernetesObject,
+  MergePatch,
+  ObjectMeta,
+  OwnerReference,
+  Wire,
+  WireInput,
+} from './rest/api/kubernetes-object.ts';
+export { ResourceClient } from './rest/api/resource-client.ts';
+export type {
+  ApplyOptions,
+  DeleteOptions,
+  GetOptions,
+  JsonPatchOperation,
+  ListOptions,
+  PatchOptions,
+  ResourceList,
+  ResourceOptions,
+  UntypedObject,
+  WriteOptions,
+} from './rest/api/resource-options.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

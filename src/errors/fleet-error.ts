@@ -1,16 +1,28 @@
 import { printable } from '../util/printable.ts';
+import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
 import type { FleetErrorCode } from './codes.ts';
 import { CredentialsError, maxFieldBytes } from './credentials-error.ts';
+
+/** One of the things that an API server found wrong: a field of the object, or one that another manager owns. */
+export interface StatusCause {
+  /** Stable: `FieldValueInvalid` or `FieldManagerConflict`, for example. */
+  readonly reason?: string;
+  readonly message?: string;
+  /** For example `.spec.replicas` or `metadata.name`. */
+  readonly field?: string;
+}
 
 /** The known facts of a failure in a fleet, without secrets. */
 export interface FleetFailure extends ErrorOptions {
   /** `namespace/name` of the ClusterProfile. */
-  readonly cluster?: string;
+  readonly cluster?: string | undefined;
   /** The HTTP status with which an API server refused. */
-  readonly statusCode?: number;
+  readonly statusCode?: number | undefined;
   /** The reason in the `Status` of an API server that refused, for example `Forbidden`. */
-  readonly reason?: string;
-  readonly retryAfterMs?: number;
+  readonly reason?: string | undefined;
+  /** Of the same `Status`: what is wrong with which field. */
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterMs?: number | undefined;
   /** With `CLUSTER_NOT_OWNED`: the identity of the replica that owns the cluster, if known. */
   readonly owner?: string;
 }
@@ -24,16 +36,27 @@ export class FleetError extends CredentialsError {
   readonly cluster: string | undefined;
   readonly statusCode: number | undefined;
   readonly reason: string | undefined;
+  readonly causes: readonly StatusCause[];
   readonly owner: string | undefined;
 
   constructor(code: FleetErrorCode, message: string, failure: FleetFailure = {}) {
-    const { cluster, statusCode, reason, retryAfterMs, owner, ...options } = failure;
+    const { cluster, statusCode, reason, causes = [], retryAfterMs, owner, ...options } = failure;
     super('FleetError', code, message, options);
     this.cluster = cluster;
     this.statusCode = statusCode;
     this.reason = reason === undefined ? undefined : printable(reason, maxFieldBytes);
+    this.causes = causes;
     this.owner = owner;
     this.retryAfterMs = retryAfterMs;
-    this.retryable = !['CLUSTER_NOT_FOUND', 'FLEET_CLOSED', 'SHARDS_DIFFER'].includes(code);
+    const isLasting = statusCode !== undefined && statusCode !== 429 && statusCode < 500;
+    this.retryable = !isLasting && !['CLUSTER_NOT_FOUND', 'FLEET_CLOSED', 'SHARDS_DIFFER'].includes(code);
+  }
+
+  /** @internal The same, of one of the clusters. */
+  of(cluster: ClusterOfError): FleetError {
+    if (this.cluster !== undefined) return this;
+    const { code, message, statusCode, reason, causes, retryAfterMs } = this;
+    const facts = { cluster: cluster.profile, statusCode, reason, causes, retryAfterMs };
+    return new FleetError(code, `${openingOf(cluster)}${message}`, facts);
   }
 }

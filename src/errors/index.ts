@@ -18,7 +18,7 @@ export { ConfigurationError, type Problem } from './configuration-error.ts';
 export { ConnectionError } from './connection-error.ts';
 export { CredentialsError } from './credentials-error.ts';
 export { ExecInfoError } from './exec-info-error.ts';
-export { FleetError, type FleetFailure } from './fleet-error.ts';
+export { FleetError, type FleetFailure, type StatusCause } from './fleet-error.ts';
 export { ImageError } from './image-error.ts';
 export { PluginError, type PluginFailure } from './plugin-error.ts';
 export { ProfileError } from './profile-error.ts';

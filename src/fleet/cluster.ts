@@ -3,6 +3,8 @@ import { inspect } from 'node:util';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import type { Kind } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
+import type { ResourceClient } from '../rest/api/resource-client.ts';
+import type { ResourceOptions, UntypedObject } from '../rest/api/resource-options.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
@@ -72,6 +74,18 @@ export class Cluster {
     // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
     const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
     return this.#informers.get(asked);
+  }
+
+  /**
+   * Reads and writes the objects of one kind on this cluster, with server-side apply: `config.resource`, with what the caches know of
+   * the kinds.
+   *
+   * @throws {ConfigurationError} `OPTION_INVALID`, names every bad option
+   * @example
+   * await cluster.resource({ apiVersion: 'v1', kind: 'ConfigMap', namespace, fieldManager: 'settings' }).apply(map, { force: true });
+   */
+  resource<T extends KubernetesObject = UntypedObject>(options: ResourceOptions): ResourceClient<T> {
+    return this.config.resource<T>(options, this.#parts.context.discovery);
   }
 
   /** @internal */

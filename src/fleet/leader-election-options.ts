@@ -1,12 +1,11 @@
 /** Options of a leader election, and of its runs. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { isSignal } from '../errors/check-argument.ts';
 import type { Logger } from '../observability/logger.ts';
-import { milliseconds } from '../options/option-schemas.ts';
+import { milliseconds, namespace, signal, text } from '../options/option-schemas.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, leaseName, namespace, text } from './option-schemas.ts';
+import { fleetShape, functionOf, leaseName } from './option-schemas.ts';
 
 /** Options of `new LeaderElection`; each is validated at construction. */
 export interface LeaderElectionOptions {
@@ -75,7 +74,7 @@ export const electionSchema = z
 
 /** @internal */
 export const runSchema = z.strictObject({
-  signal: z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional(),
+  signal,
   onStartedLeading: functionOf<(signal: AbortSignal) => unknown>('that does the work of a leader'),
   onStoppedLeading: functionOf<() => unknown>('').optional(),
   onNewLeader: functionOf<(identity: string) => unknown>('that takes an identity').optional(),

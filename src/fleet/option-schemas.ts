@@ -2,21 +2,13 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { isFunction } from '../errors/check-argument.ts';
-import { sharedOptions } from '../options/option-schemas.ts';
-import { isLabel, isSubdomain } from '../util/kubernetes-names.ts';
+import { kindShape, nameOf, sharedOptions } from '../options/option-schemas.ts';
+import { isSubdomain } from '../util/kubernetes-names.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 
 export const kubeConfigWords = 'a KubeConfig with a current cluster';
 
-export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
-const nameOf = (what: string, isName: (text: string) => boolean, rule: string) =>
-  z.string({ error: `must be ${what}` }).refine(isName, { error: `must be ${what}: ${rule}` });
-export const namespace = nameOf(
-  'the name of a namespace',
-  isLabel,
-  'lower case letters, digits and -, 63 characters at most',
-);
 export const leaseName = nameOf(
   'the name of a Lease',
   isSubdomain,
@@ -41,9 +33,7 @@ export const fleetShape = {
 
 /** What is listed and watched. */
 export const resourceShape = {
-  apiVersion: text('v1, or group/version'),
-  kind: text('a kind, for example Pod'),
-  namespace: namespace.optional(),
+  ...kindShape,
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
   metadataOnly: z.boolean({ error: 'must be true or false' }).optional(),

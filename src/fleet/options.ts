@@ -2,12 +2,12 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
-import { milliseconds, parseOptionsWith } from '../options/option-schemas.ts';
+import { milliseconds, namespace, parseOptionsWith, text } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
 import type { Clock } from './clock.ts';
 import { restConfigOf } from './hub-config.ts';
 import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf, namespace, text } from './option-schemas.ts';
+import { fleetShape, functionOf } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
 import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts';
 

@@ -2,15 +2,25 @@
 import { z } from 'zod';
 import { longestMs } from '../access/duration.ts';
 import { schemaProblems } from '../access/schema-problems.ts';
-import { isFunction } from '../errors/check-argument.ts';
+import { isFunction, isSignal } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { defaultMaxConcurrentRuns } from '../exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger } from '../observability/logger.ts';
+import { isLabel } from '../util/kubernetes-names.ts';
 
 export const milliseconds = (least: number) => {
   const error = `must be milliseconds from ${least} to ${longestMs}`;
   return z.number({ error }).min(least, { error }).max(longestMs, { error });
 };
+export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
+export const nameOf = (what: string, isName: (text: string) => boolean, rule: string) =>
+  z.string({ error: `must be ${what}` }).refine(isName, { error: `must be ${what}: ${rule}` });
+export const namespace = nameOf(
+  'the name of a namespace',
+  isLabel,
+  'lower case letters, digits and -, 63 characters at most',
+);
+export const signal = z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional();
 export const flag = z.boolean({ error: 'must be true or false' }).default(false);
 
 function isLogger(value: unknown): boolean {
@@ -18,6 +28,13 @@ function isLogger(value: unknown): boolean {
   const [warn, ...others] = ['warn', 'info', 'debug'].map((level): unknown => Reflect.get(value, level));
   return isFunction(warn) && others.every((other) => other === undefined || isFunction(other));
 }
+
+/** A kind of objects, and where it matters a namespace. */
+export const kindShape = {
+  apiVersion: text('v1, or group/version'),
+  kind: text('a kind, for example Pod'),
+  namespace: namespace.optional(),
+};
 
 export const sharedOptions = {
   timeoutMs: milliseconds(1).default(60_000),

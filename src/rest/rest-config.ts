@@ -18,7 +18,12 @@ import type { ConfigAccess } from '../access/resolve.ts';
 import { checkArgument, isClass, signalOf } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
-import { abortable } from '../util/abortable.ts';
+import { abortable, systemTimers } from '../util/abortable.ts';
+import { ApiServer } from './api/api-server.ts';
+import { Discovery } from './api/discovery.ts';
+import type { KubernetesObject } from './api/kubernetes-object.ts';
+import { ResourceClient } from './api/resource-client.ts';
+import type { ResourceOptions, UntypedObject } from './api/resource-options.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
@@ -44,6 +49,7 @@ export class RestConfig extends KubeConfig {
 
   readonly #watchDispatcher: Dispatcher;
   readonly #parts: RestConfigParts;
+  #discovery: Discovery | undefined;
 
   private constructor(parts: RestConfigParts) {
     super();
@@ -120,6 +126,28 @@ export class RestConfig extends KubeConfig {
    */
   fetch(target: string | URL | Request, init?: RequestInit): Promise<Response> {
     return fetchThrough(this.#dispatcher, this.access.cluster.server, target, init ?? {});
+  }
+
+  /**
+   * Reads and writes the objects of one kind as the wire has them, with server-side apply. Keep the config, or what this returns: the
+   * server is asked once where it serves a group.
+   *
+   * @throws {ConfigurationError} `OPTION_INVALID`, names every bad option
+   * @example
+   * const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' });
+   */
+  resource<T extends KubernetesObject = UntypedObject>(options: ResourceOptions): ResourceClient<T>;
+  /** @internal For a cluster of a fleet: where its caches know the kinds from. */
+  resource<T extends KubernetesObject = UntypedObject>(
+    options: ResourceOptions,
+    discovery: Discovery | undefined,
+  ): ResourceClient<T>;
+  resource<T extends KubernetesObject>(options: ResourceOptions, discovery?: Discovery): ResourceClient<T> {
+    this.#discovery ??= discovery ?? new Discovery(new ApiServer(this), systemTimers);
+    const { maxResponseBytes } = this.#parts.connections;
+    const { server } = this.access.cluster;
+    const parts = { server, dispatcher: this.#dispatcher, discovery: this.#discovery, maxResponseBytes };
+    return new ResourceClient<T>(parts, options);
   }
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */

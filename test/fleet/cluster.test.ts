@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { V1ConfigMap } from '@kubernetes/client-node';
+import type { Wire } from '../../src/fleet/index.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -33,4 +35,24 @@ test('an informer reads what it was asked for, whatever becomes of the options a
   assert.deepEqual(names(inB), ['b/in-b', 'b/later']);
   assert.notEqual(inA, inB);
   assert.deepEqual(Object.keys(inA.options.indexers ?? {}), ['x']);
+});
+
+test('a resource of a cluster writes what an informer reads, and asks for no kinds that a cache knows', async (t) => {
+  const { publish, spoke, run } = await startHub(t);
+  const server = await spoke();
+  publish('one', server);
+  const fleet = run();
+  await fleet.synced();
+  const cluster = fleet.get('fleet/one');
+  const kind = { apiVersion: 'v1', kind: 'ConfigMap' };
+  const cache = cluster.informer<Wire<V1ConfigMap>>(kind);
+  await cache.synced();
+  const seen: string[] = [];
+  server.onRequest = ({ method, url }) => seen.push(`${method} ${url}`);
+  const maps = cluster.resource<Wire<V1ConfigMap>>({ ...kind, namespace: 'default', fieldManager: 'test' });
+  await maps.apply({ metadata: { name: 'a' }, data: { colour: 'red' } });
+  assert.deepEqual(seen, ['PATCH /api/v1/namespaces/default/configmaps/a?fieldManager=test']);
+  await until(t, () => cache.get('a', 'default')?.data?.colour === 'red');
+  await fleet.close();
+  await assert.rejects(maps.get('a'), { code: 'CONFIG_CLOSED' });
 });

@@ -24,6 +24,16 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
       if (object?.data?.[name]) return { requeueAfterMs: 1 };
     },
   });
+  const pods = cluster.resource<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' });
+  const model: V1Pod = { metadata: { creationTimestamp: new Date() }, spec: { containers: [] } };
+  void pods.apply(model);
+  if (pod) void pods.applyStatus({ ...pod, status: { ...pod.status, startTime: new Date() } });
+  void pods.patch('a', { spec: { nodeName: null, tolerations: [{ key: 'a' }] } });
+  // @ts-expect-error a list of operations is another type of patch
+  void pods.patch('a', [{ op: 'remove', path: '/spec' }]);
+  // @ts-expect-error a Pod has no such field
+  void pods.apply({ data: {} });
+  void cluster.resource({ apiVersion: 'v1', kind: 'ConfigMap' }).apply({ data: {} });
   // @ts-expect-error a name is needed
   fleet.controller({ for: { apiVersion: 'v1', kind: 'ConfigMap' }, reconcile: () => {} });
   assert.ok([time, started, restarts]);

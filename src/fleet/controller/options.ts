@@ -1,11 +1,11 @@
 /** The options of a controller. */
 import { z } from 'zod';
-import { milliseconds } from '../../options/option-schemas.ts';
+import { milliseconds, text } from '../../options/option-schemas.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import { type InformerOptions, informerShape } from '../informer/options.ts';
-import { functionOf, text } from '../option-schemas.ts';
+import { functionOf } from '../option-schemas.ts';
 
 /** An object to reconcile. */
 export interface ReconcileRequest {

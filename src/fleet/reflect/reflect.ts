@@ -1,9 +1,9 @@
 /** The public function `reflect`: a reflector without a cache. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { checkArgument, isSignal } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { parseOptionsWith, sharedOptions } from '../../options/option-schemas.ts';
+import { parseOptionsWith, sharedOptions, signal } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
 import { Discovery } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
@@ -31,7 +31,7 @@ export interface ReflectOptions extends ReflectedResource {
 
 const schema = z.strictObject({
   ...resourceShape,
-  signal: z.custom<AbortSignal>(isSignal, { error: 'must be an AbortSignal' }).optional(),
+  signal,
   onRestart: functionOf<(restart: ReflectorRestart) => void>('that takes a restart').optional(),
   logger: sharedOptions.logger,
   clock,

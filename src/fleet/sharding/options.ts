@@ -1,11 +1,12 @@
 /** Options of a fleet that shares its clusters with other replicas. */
 import { z } from 'zod';
+import { namespace, text } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import { isLabel } from '../../util/kubernetes-names.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
-import { type fleetShape, namespace, text } from '../option-schemas.ts';
+import type { fleetShape } from '../option-schemas.ts';
 import { HubLeases } from './lease-source.ts';
 import { leaseSelector } from './names.ts';
 import { Sharding } from './sharding.ts';

@@ -3,12 +3,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { FleetError } from '../../errors/index.ts';
+import type { FleetError } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { packingOf } from '../packing.ts';
 import { AuthenticatedDispatcher } from '../request/dispatcher.ts';
-import { readStatus, type Shown } from './api-status.ts';
+import { refusalError, type Shown } from './api-status.ts';
 import { answerTimeoutMs } from './deadline.ts';
 import { type StreamedResponse, stream } from './streamed-response.ts';
 
@@ -73,14 +73,8 @@ export class ApiServer {
   async refusalOf({ statusCode, headers, body }: ApiResponse, what: string): Promise<FleetError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
     const text = unpacked(bytes, this.packingOf(headers));
-    const { reason, message } = readStatus(text, this.shown);
-    const said = message ?? this.shown(text, 200, { isCut: bytes.length >= mostOfRefusal });
-    const seconds = Number([headers['retry-after']].flat()[0]);
-    return new FleetError('API_STATUS', `${what}: status ${statusCode}${said === '' ? '' : `: ${said}`}`, {
-      statusCode,
-      ...(reason === undefined ? {} : { reason }),
-      ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
-    });
+    const refusal = { statusCode, headers, text, isCut: bytes.length >= mostOfRefusal };
+    return refusalError(`${what}: status ${statusCode}`, refusal, this.shown);
   }
 
   /** How a body is packed: `gzip`, for example. Empty where it is not. It may be shown. */

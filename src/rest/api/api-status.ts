@@ -1,17 +1,28 @@
+/** What an API server says about a request that it refuses: a `Status`. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { FleetError, type StatusCause } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 
 /** What may be shown of a text of a server: so many characters of its beginning. */
 export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;
 
-/** Reason and message of a `Status` object, as text or parsed, as they may be shown: a server may say back what it was sent. */
-export function readStatus(
-  status: unknown,
-  shown: Shown = (text, length) => redactBeginning(text, length),
-): {
+/** Causes that are kept. */
+const mostCauses = 100;
+
+export interface ReadStatus {
   readonly reason?: string;
   readonly message?: string;
   readonly code?: number;
-} {
+  /** The object that the server speaks of. */
+  readonly name?: string;
+  readonly causes?: readonly StatusCause[];
+}
+
+/** What a `Status` object says, as text or parsed, as it may be shown: a server may say back what it was sent. */
+export function readStatus(
+  status: unknown,
+  shown: Shown = (text, length) => redactBeginning(text, length),
+): ReadStatus {
   let value = status;
   if (typeof status === 'string') {
     try {
@@ -21,10 +32,58 @@ export function readStatus(
     }
   }
   if (typeof value !== 'object' || value === null) return {};
-  const { reason, message, code } = value as Record<string, unknown>; // each is looked at below
+  const { reason, message, code, details } = value as Record<string, unknown>; // each is looked at below
+  const { name, causes } = Object(details);
   return {
-    ...(typeof reason === 'string' ? { reason: shown(reason, 200) } : {}),
-    ...(typeof message === 'string' ? { message: shown(message, 2_000) } : {}),
+    ...shownTexts({ reason, name }, 200, shown),
+    ...shownTexts({ message }, 2_000, shown),
     ...(typeof code === 'number' ? { code } : {}),
+    ...(Array.isArray(causes) ? { causes: causes.slice(0, mostCauses).map((cause) => readCause(cause, shown)) } : {}),
   };
+}
+
+function readCause(cause: unknown, shown: Shown): StatusCause {
+  const { reason, message, field } = Object(cause);
+  return { ...shownTexts({ reason, field }, 200, shown), ...shownTexts({ message }, 2_000, shown) };
+}
+
+function shownTexts<Name extends string>(
+  fields: Readonly<Record<Name, unknown>>,
+  length: number,
+  shown: Shown,
+): { readonly [K in Name]?: string } {
+  const texts: { [K in Name]?: string } = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string') texts[name] = shown(value, length);
+  }
+  return texts;
+}
+
+/** A response that is no success. */
+export interface Refusal {
+  readonly statusCode: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The whole of its body, or the beginning. */
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** What a `Status` says, or the beginning of whatever else a refusal has for a body, after `opening` with the status. */
+export function refusalError(
+  opening: string,
+  { statusCode, headers, text, isCut }: Refusal,
+  shown: Shown,
+  cluster?: string,
+): FleetError {
+  const { reason, message, causes } = readStatus(text, shown);
+  const said = message ?? shown(text, 200, { isCut });
+  const seconds = Number([headers['retry-after']].flat()[0]);
+  return new FleetError('API_STATUS', `${opening}${said === '' ? '' : `: ${said}`}`, {
+    statusCode,
+    cluster,
+    reason,
+    ...(causes === undefined ? {} : { causes }),
+    ...(seconds >= 0 ? { retryAfterMs: seconds * 1_000 } : {}),
+  });
 }

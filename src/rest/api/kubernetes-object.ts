@@ -9,6 +9,8 @@ export interface KubernetesObject {
 
 export interface ObjectMeta {
   readonly name: string;
+  /** For `create`: the server adds five letters to it, where there is no name. */
+  readonly generateName?: string;
   /** Absent where the resource has none. */
   readonly namespace?: string;
   readonly uid: string;
@@ -48,6 +50,29 @@ type OnWire<T> = T extends Date
     ? readonly OnWire<Element>[]
     : T extends object
       ? { readonly [K in keyof T]: OnWire<T[K]> }
+      : T;
+
+/**
+ * What may be sent of an object: each field may be left out, and a time may be a `Date`. So client-node's models fit, too.
+ *
+ * @example
+ * const input: WireInput<Wire<V1ConfigMap>> = { metadata: { name: 'settings' }, data: { colour: 'red' } };
+ */
+export type WireInput<T> = string extends T
+  ? T | Date
+  : T extends readonly (infer Element)[]
+    ? readonly WireInput<Element>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: WireInput<T[K]> | undefined }
+      : T;
+
+/** A JSON merge patch (RFC 7396) of an object: `null` takes a field away, and lists are replaced. */
+export type MergePatch<T> = string extends T
+  ? T | Date
+  : T extends readonly (infer Element)[]
+    ? readonly WireInput<Element>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: MergePatch<T[K]> | null | undefined }
       : T;
 
 /** `namespace/name`, or the name alone where the resource has no namespaces: the key of a cache. */

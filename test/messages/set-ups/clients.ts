@@ -16,6 +16,8 @@ async function down(t: TestContext) {
   return configWith(t, { cluster: { server: cluster.url } });
 }
 
+const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default' };
+
 /** What a watch ends with. */
 const watch = (config: RestConfig) =>
   new Promise((_, reject) => {
@@ -30,6 +32,13 @@ export const clients: SetUps = {
   'Exec: the plugin is missing': async (t) => exec(await configWith(t, missing)),
   'Exec: the server is down': async (t) => exec(await down(t)),
   'config.fetch: the server is down': async (t) => (await down(t)).fetch('/version'),
+  'config.resource: the object is not there': async (t) => (await configWith(t)).resource(secrets).get('none'),
+  'config.resource: the object is wrong': async (t) =>
+    (await configWith(t)).resource(secrets).create({ metadata: { name: 'A b' } }),
+  'config.resource: apply without a field manager': async (t) =>
+    (await configWith(t)).resource(secrets).apply({ metadata: { name: 'a' } }),
+  'config.resource: the server has no such kind': async (t) =>
+    (await configWith(t)).resource({ apiVersion: 'v1', kind: 'Secrets' }).list(),
   'config.ready(): the plugin is missing': async (t) => (await configWith(t, missing)).ready(),
   "Node's own fetch on config.dispatcher": async (t) => {
     const { dispatcher, access } = await configWith(t);

@@ -1,0 +1,253 @@
+/** Reads and writes the objects of one kind on one API server, as the wire has them: the body of an answer is parsed, and no more. */
+import { checkArgument, isObject } from '../../errors/check-argument.ts';
+import { ConfigurationError, FleetError, RequestError } from '../../errors/index.ts';
+import { parseOptionsWith } from '../../options/option-schemas.ts';
+import { abortable } from '../../util/abortable.ts';
+import { type Answer, sendRequest } from '../answer.ts';
+import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
+import { readStatus, refusalError } from './api-status.ts';
+import { type Discovery, listPath } from './discovery.ts';
+import type { KubernetesObject, MergePatch, WireInput } from './kubernetes-object.ts';
+import {
+  type ApplyOptions,
+  callSchemas,
+  type DeleteOptions,
+  type GetOptions,
+  type JsonPatchOperation,
+  type ListOptions,
+  type PatchOptions,
+  type ResourceList,
+  type ResourceOptions,
+  resourceSchema,
+  type UntypedObject,
+  type WriteOptions,
+} from './resource-options.ts';
+
+/** Where the requests go. */
+export interface ResourceServer {
+  /** The URL, with a path of its own where it has one. */
+  readonly server: string;
+  readonly dispatcher: AuthenticatedDispatcher;
+  readonly discovery: Discovery;
+  readonly maxResponseBytes: number;
+}
+
+const patchTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
+
+const headers = {
+  accept: 'application/json',
+  'accept-encoding': 'gzip',
+  'user-agent': 'clusterprofile-credentials',
+};
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly signal: AbortSignal | undefined;
+  readonly namespace?: string | undefined;
+  /** Absent for a list. */
+  readonly name?: string;
+  readonly subresource?: string | undefined;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly contentType?: string;
+  readonly body?: object;
+}
+
+/**
+ * The objects of one kind on one cluster. Every method rejects with a `FleetError` `API_STATUS` where the server refuses, which has
+ * its `statusCode`, `reason` and `causes`.
+ */
+export class ResourceClient<T extends KubernetesObject = UntypedObject> {
+  readonly #server: ResourceServer;
+  readonly #options: ResourceOptions;
+
+  /** @internal Made by `config.resource` and `cluster.resource`. */
+  constructor(server: ResourceServer, options: ResourceOptions) {
+    this.#server = server;
+    this.#options = parseOptionsWith(resourceSchema, options) as ResourceOptions; // absent fields may also be undefined
+  }
+
+  /** Returns the object. Rejects where there is none, with `statusCode` 404. */
+  async get(name: string, options: GetOptions = {}): Promise<T> {
+    checkName('get', 'name', name);
+    const { signal } = parseOptionsWith(callSchemas.get, options);
+    return this.#object(await this.#send({ method: 'GET', name, signal }));
+  }
+
+  /** Returns the objects, or a page of them where there is a `limit`. */
+  async list(options: ListOptions = {}): Promise<ResourceList<T>> {
+    const { signal, ...query } = parseOptionsWith(callSchemas.list, options);
+    const list = await this.#send({ method: 'GET', query, signal });
+    const { metadata, items } = Object(list);
+    if (!isObject(metadata) || !Array.isArray(items)) throw this.#unreadable('the answer is no list');
+    const { apiVersion, kind } = this.#options;
+    // Items of a list do not say what they are, unless their kind has a CRD.
+    for (const item of items) if (isObject(item)) Object.assign(item, { apiVersion, kind });
+    return { metadata, items } as ResourceList<T>; // an API server's own
+  }
+
+  /** Creates an object. Rejects where it exists, with `statusCode` 409 and the reason `AlreadyExists`. */
+  async create(object: WireInput<T>, options: WriteOptions = {}): Promise<T> {
+    const { body, namespace } = this.#input('create', object);
+    const { signal, ...given } = parseOptionsWith(callSchemas.create, options);
+    const query = this.#writeQuery(given);
+    const contentType = 'application/json';
+    return this.#object(await this.#send({ method: 'POST', namespace, query, contentType, body, signal }));
+  }
+
+  /**
+   * Server-side apply: creates the object, or gives it these fields, and takes away those that this field manager has applied before
+   * and that are not there any more. Fields of other managers are a conflict (409), unless `force` is true.
+   *
+   * @example
+   * await maps.apply({ metadata: { name: 'settings' }, data: { colour: 'red' } }, { fieldManager: 'painter', force: true });
+   */
+  apply(object: WireInput<T>, options: ApplyOptions = {}): Promise<T> {
+    return this.#apply('apply', object, options, undefined);
+  }
+
+  /** The same for the status of an object that exists. */
+  applyStatus(object: WireInput<T>, options: ApplyOptions = {}): Promise<T> {
+    return this.#apply('applyStatus', object, options, 'status');
+  }
+
+  /** Changes an object. The type of the patch decides how: a JSON merge patch by default. */
+  patch(name: string, patch: MergePatch<T>, options?: PatchOptions & { readonly type?: 'merge' }): Promise<T>;
+  patch(
+    name: string,
+    patch: readonly JsonPatchOperation[],
+    options: PatchOptions & { readonly type: 'json' },
+  ): Promise<T>;
+  patch(name: string, patch: object, options: PatchOptions & { readonly type: 'strategic' }): Promise<T>;
+  async patch(name: string, body: object, options: PatchOptions = {}): Promise<T> {
+    checkName('patch', 'name', name);
+    checkArgument('patch', 'patch', body, (value) => typeof value === 'object' && value !== null, 'a patch');
+    const { signal, type = 'merge', subresource, ...given } = parseOptionsWith(callSchemas.patch, options);
+    const call = { method: 'PATCH', name, subresource, signal, body, contentType: patchTypes[type] } as const;
+    return this.#object(await this.#send({ ...call, query: this.#writeQuery(given) }));
+  }
+
+  /** Deletes an object. One with finalizers goes when these have gone. */
+  async delete(name: string, options: DeleteOptions = {}): Promise<void> {
+    checkName('delete', 'name', name);
+    const { signal, dryRun, ...given } = parseOptionsWith(callSchemas.delete, options);
+    const kind = { apiVersion: 'v1', kind: 'DeleteOptions' };
+    const body = { ...kind, ...given, ...(dryRun ? { dryRun: ['All'] } : {}) };
+    await this.#send({ method: 'DELETE', name, signal, body, contentType: 'application/json' });
+  }
+
+  async #apply(
+    where: string,
+    object: WireInput<T>,
+    options: ApplyOptions,
+    subresource: string | undefined,
+  ): Promise<T> {
+    const { body, namespace, name } = this.#input(where, object);
+    checkName(where, 'metadata.name', name);
+    const { signal, force, ...given } = parseOptionsWith(callSchemas.apply, options);
+    const query = { ...this.#writeQuery(given), force };
+    if (query.fieldManager === undefined) {
+      const message = 'must be there: a name of your controller, that no other one has';
+      throw new ConfigurationError('OPTION_INVALID', where, [{ path: 'fieldManager', message }]);
+    }
+    const contentType = 'application/apply-patch+yaml';
+    const call = { method: 'PATCH', namespace, name, subresource, signal } as const;
+    return this.#object(await this.#send({ ...call, query, contentType, body }));
+  }
+
+  #writeQuery({
+    fieldManager,
+    dryRun,
+  }: {
+    readonly fieldManager?: string | undefined;
+    readonly dryRun?: boolean | undefined;
+  }) {
+    return {
+      fieldManager: fieldManager ?? this.#options.fieldManager,
+      dryRun: dryRun ? 'All' : undefined,
+    };
+  }
+
+  /** What is sent of an object, and where. */
+  #input(where: string, object: object) {
+    checkArgument(where, 'object', object, isObject, 'an object');
+    const { apiVersion, kind } = this.#options;
+    const body = { apiVersion, kind, ...object };
+    const { name, namespace } = Object(Reflect.get(object, 'metadata'));
+    return { body, name, namespace };
+  }
+
+  /** Sends the request, and returns the body of the answer. */
+  async #send(call: Call): Promise<unknown> {
+    const { signal, method } = call;
+    const { dispatcher, maxResponseBytes } = this.#server;
+    const options = {
+      origin: dispatcher.origin,
+      path: await this.#path(call),
+      method,
+      headers: call.contentType === undefined ? headers : { ...headers, 'content-type': call.contentType },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    };
+    signal?.throwIfAborted();
+    const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, dispatcher.cluster);
+    if (answer.statusCode >= 300) throw this.#refused(answer, dispatcher.log.explain(answer.statusCode, options));
+    try {
+      return JSON.parse(answer.body.toString());
+    } catch {
+      throw this.#unreadable(`${method} ${options.path.replace(/\?.*/s, '')} was not answered with JSON`);
+    }
+  }
+
+  async #path({ namespace, name, subresource, query = {}, method, signal }: Call): Promise<string> {
+    const { discovery, server, dispatcher } = this.#server;
+    // Others may wait for the same answer, and have other signals.
+    const found = abortable(() => discovery.find(this.#options, never), signal);
+    const resource = await found.catch((error: unknown) => {
+      throw error instanceof FleetError ? error.of(dispatcher.cluster) : error;
+    });
+    const given = this.#options.namespace ?? namespace;
+    if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined)) {
+      const { kind } = this.#options;
+      throw new ConfigurationError('OPTION_INVALID', 'resource', [
+        { path: 'namespace', message: `must be there, since ${kind} has namespaces: name it here, or in the object` },
+      ]);
+    }
+    const parts = [listPath(this.#options, resource, given), name, subresource].filter((part) => part !== undefined);
+    const search = new URLSearchParams();
+    for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
+    const text = search.size === 0 ? '' : `?${search}`;
+    return `${new URL(server).pathname.replace(/\/+$/, '')}${parts.join('/')}${text}`;
+  }
+
+  #refused({ statusCode, headers, body }: Answer, opening: string) {
+    const { dispatcher, discovery } = this.#server;
+    const text = body.toString();
+    // It is the kind that is not there any more, and not an object.
+    if (statusCode === 404 && readStatus(text).name === undefined) discovery.forget(this.#options.apiVersion);
+    const refusal = { statusCode, headers, text, isCut: false };
+    return refusalError(opening, refusal, (...shown) => dispatcher.shown(...shown), dispatcher.cluster.profile);
+  }
+
+  #object(value: unknown): T {
+    if (!isObject(value)) throw this.#unreadable('the answer is no object');
+    return value as T; // an API server's own
+  }
+
+  #unreadable(why: string): RequestError {
+    const message = `${why}: see server, and what stands between`;
+    return new RequestError('RESPONSE_INVALID', message, {}, this.#server.dispatcher.cluster);
+  }
+}
+
+const never = new AbortController().signal;
+
+/** Neither another path nor, where it is empty, all objects. */
+const isName = (value: unknown) =>
+  typeof value === 'string' && /^[!-~]+$/.test(value) && !/[/%?#]|^\.{1,2}$/.test(value);
+
+function checkName(where: string, what: string, name: unknown): void {
+  checkArgument(where, what, name, isName, 'the name of an object');
+}

@@ -1,0 +1,146 @@
+/** The options of `config.resource`, and of each call of what it returns. */
+import { z } from 'zod';
+import { kindShape, signal, text } from '../../options/option-schemas.ts';
+import type { KubernetesObject } from './kubernetes-object.ts';
+
+/** An object of a kind without a model: its fields beside `metadata` are unknown. */
+export type UntypedObject = KubernetesObject & { readonly [field: string]: unknown };
+
+/** The objects of one kind. */
+export interface ResourceOptions {
+  /** `v1`, or `group/version`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  /**
+   * The namespace of the objects. Leave it out for kinds without namespaces, to list those of all namespaces, and where each object
+   * names its own.
+   */
+  readonly namespace?: string | undefined;
+  /**
+   * Who owns the fields that this client sets: a name for each controller. Two that apply under one name take each other's fields away.
+   *
+   * @default none: `apply` needs one, and for other writes the server takes `clusterprofile-credentials`
+   */
+  readonly fieldManager?: string;
+}
+
+/** Options of `get`. */
+export interface GetOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `list`. */
+export interface ListOptions {
+  readonly signal?: AbortSignal;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Objects of a page. @default all */
+  readonly limit?: number;
+  /** Of the page before: `list.metadata.continue`. */
+  readonly continue?: string;
+  /** `0`: what the server has in its cache, which may be stale. @default the newest state */
+  readonly resourceVersion?: string;
+}
+
+/** Options of `create`. */
+export interface WriteOptions {
+  readonly signal?: AbortSignal;
+  /** @default the one of the resource */
+  readonly fieldManager?: string;
+  /** The server checks and answers, and stores nothing. @default false */
+  readonly dryRun?: boolean;
+}
+
+/** Options of `apply` and `applyStatus`. */
+export interface ApplyOptions extends WriteOptions {
+  /** Takes fields over from other managers, where these would be a conflict (409). Controllers set it. @default false */
+  readonly force?: boolean;
+}
+
+/** Options of `patch`. */
+export interface PatchOptions extends WriteOptions {
+  /** `merge`: JSON merge patch. `json`: a list of operations. `strategic`: strategic merge patch, for built-in kinds. @default merge */
+  readonly type?: 'merge' | 'json' | 'strategic';
+  /** Patches the status. @default the object without its status */
+  readonly subresource?: 'status';
+}
+
+/** Options of `delete`. */
+export interface DeleteOptions {
+  readonly signal?: AbortSignal;
+  /** Deletes only this object, in this version. Else the server refuses with 409. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** What happens to the objects that this one owns. @default the kind's */
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  /** @default the object's */
+  readonly gracePeriodSeconds?: number;
+  /** @default false */
+  readonly dryRun?: boolean;
+}
+
+/** One operation of a JSON patch (RFC 6902). */
+export interface JsonPatchOperation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
+  /** A JSON pointer: `/metadata/labels/app.kubernetes.io~1name`. */
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+/** A page of objects. */
+export interface ResourceList<T> {
+  readonly metadata: {
+    readonly resourceVersion: string;
+    /** The next page, if there is one. */
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+  readonly items: readonly T[];
+}
+
+const fieldManager = text('the name of a field manager').optional();
+const wholeNumber = z
+  .int({ error: 'must be a whole number of 0 or more' })
+  .min(0, { error: 'must be a whole number of 0 or more' })
+  .optional();
+const flag = z.boolean({ error: 'must be true or false' }).optional();
+const anyText = z.string({ error: 'must be text' }).optional();
+const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>
+  z.enum(names, { error: `must be one of ${names.join(', ')}` }).optional();
+
+/** @internal */
+export const resourceSchema = z.strictObject({ ...kindShape, fieldManager });
+
+/** @internal Of each call. */
+export const callSchemas = {
+  get: z.strictObject({ signal }),
+  list: z.strictObject({
+    signal,
+    labelSelector: anyText,
+    fieldSelector: anyText,
+    limit: wholeNumber,
+    continue: anyText,
+    resourceVersion: anyText,
+  }),
+  create: z.strictObject({ signal, fieldManager, dryRun: flag }),
+  apply: z.strictObject({ signal, fieldManager, dryRun: flag, force: flag }),
+  patch: z.strictObject({
+    signal,
+    fieldManager,
+    dryRun: flag,
+    type: oneOf(['merge', 'json', 'strategic']),
+    subresource: oneOf(['status']),
+  }),
+  delete: z.strictObject({
+    signal,
+    preconditions: z
+      .strictObject(
+        { uid: anyText, resourceVersion: anyText },
+        { error: 'must be an object: { uid, resourceVersion }' },
+      )
+      .optional(),
+    propagationPolicy: oneOf(['Orphan', 'Background', 'Foreground']),
+    gracePeriodSeconds: wholeNumber,
+    dryRun: flag,
+  }),
+};
