@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { V1ConfigMap, V1Deployment } from '@kubernetes/client-node';
+import { FleetError, RestConfig, type Wire } from '../../src/index.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { registerCrd } from './crd.ts';
+import { programs } from './fixture.ts';
+
+/** The error of a call that the server refuses. */
+async function refusal(call: Promise<unknown>): Promise<FleetError> {
+  const error: unknown = await call.then(
+    () => assert.fail('nothing failed'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof FleetError, String(error));
+  return error;
+}
+
+describe('config.resource on a real API server', () => {
+  let plane: ControlPlane;
+  let config: RestConfig;
+  before(async () => {
+    plane = await startControlPlane(programs, 'resources');
+    config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
+    await registerCrd(plane);
+  });
+  after(async () => {
+    await config.close();
+    await plane.close();
+  });
+  const inDefault = { namespace: 'default', fieldManager: 'one' };
+
+  test('applies for two field managers: a conflict names both and the field, force takes it over', async () => {
+    const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', ...inDefault });
+    const first = await maps.apply({ metadata: { name: 'a' }, data: { colour: 'red', size: '1' } });
+    assert.deepEqual(first.data, { colour: 'red', size: '1' });
+    const other = { fieldManager: 'two' };
+    const conflict = await refusal(maps.apply({ metadata: { name: 'a' }, data: { colour: 'blue' } }, other));
+    assert.deepEqual([conflict.code, conflict.statusCode, conflict.reason], ['API_STATUS', 409, 'Conflict']);
+    assert.deepEqual(conflict.causes, [
+      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.colour' },
+    ]);
+    const taken = await maps.apply({ metadata: { name: 'a' }, data: { colour: 'blue' } }, { ...other, force: true });
+    assert.deepEqual(taken.data, { colour: 'blue', size: '1' });
+    // What the first manager does not apply any more goes, and what is not its own stays.
+    const less = await maps.apply({ metadata: { name: 'a' } });
+    assert.deepEqual(less.data, { colour: 'blue' });
+    const stale = { metadata: { name: 'a', resourceVersion: first.metadata.resourceVersion }, data: {} };
+    assert.deepEqual((await refusal(maps.apply(stale))).statusCode, 409);
+  });
+
+  test('patches by merge, by operations and by strategic merge, and lists in pages', async () => {
+    const deployments = config.resource<Wire<V1Deployment>>({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      ...inDefault,
+    });
+    const labels = { app: 'web' };
+    const container = (name: string) => ({ name, image: 'registry.example.dev/web:1' });
+    const spec = { containers: [container('a'), container('b')] };
+    const model: V1Deployment = {
+      metadata: { name: 'web', labels, creationTimestamp: new Date() },
+      spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    };
+    const created = await deployments.create(model);
+    assert.match(created.metadata.creationTimestamp ?? '', /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+    assert.equal((await deployments.patch('web', { spec: { replicas: 2 } })).spec?.replicas, 2);
+    const image = {
+      spec: { template: { spec: { containers: [{ name: 'b', image: 'registry.example.dev/web:2' }] } } },
+    };
+    const strategic = await deployments.patch('web', image, { type: 'strategic' });
+    assert.deepEqual(
+      strategic.spec?.template.spec?.containers.map(({ image }) => image),
+      ['registry.example.dev/web:1', 'registry.example.dev/web:2'],
+    );
+    const operation = { op: 'replace', path: '/spec/replicas', value: 3 } as const;
+    assert.equal((await deployments.patch('web', [operation], { type: 'json' })).spec?.replicas, 3);
+    const wrong = await refusal(deployments.patch('web', { spec: { replicas: -1 } }));
+    assert.deepEqual([wrong.statusCode, wrong.reason], [422, 'Invalid']);
+    assert.deepEqual(
+      wrong.causes.map(({ reason, field }) => [reason, field]),
+      [['FieldValueInvalid', 'spec.replicas']],
+    );
+    const status = { metadata: { name: 'web' }, status: { observedGeneration: 1, replicas: 3 } };
+    assert.equal((await deployments.applyStatus(status, { force: true })).status?.replicas, 3);
+    await deployments.create({ ...model, metadata: { name: 'web-2', labels } });
+    const page = await deployments.list({ labelSelector: 'app=web', limit: 1 });
+    const next = await deployments.list({ labelSelector: 'app=web', limit: 1, continue: page.metadata.continue ?? '' });
+    const items = [...page.items, ...next.items];
+    assert.deepEqual(
+      items.map(({ apiVersion, kind, metadata }) => [apiVersion, kind, metadata.name]),
+      [
+        ['apps/v1', 'Deployment', 'web'],
+        ['apps/v1', 'Deployment', 'web-2'],
+      ],
+    );
+  });
+
+  test('applies objects of a CRD and their status, and is told what it cannot do with them', async () => {
+    const kind = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile' };
+    const profiles = config.resource({ ...kind, ...inDefault });
+    const spec = { clusterManager: { name: 'manager' } };
+    await profiles.apply({ metadata: { name: 'spoke' }, spec });
+    const version = { kubernetes: '1.36.3' };
+    const { status } = await profiles.applyStatus({ metadata: { name: 'spoke' }, status: { version } });
+    assert.deepEqual(status, { version });
+    const strategic = await refusal(profiles.patch('spoke', {}, { type: 'strategic' }));
+    assert.deepEqual([strategic.statusCode, strategic.reason], [415, 'UnsupportedMediaType']);
+    const invalid = await refusal(profiles.apply({ metadata: { name: 'other' }, spec: {} }));
+    assert.deepEqual([invalid.statusCode, invalid.reason], [422, 'Invalid']);
+    assert.ok(
+      invalid.causes.some(({ field }) => field === 'spec.clusterManager'),
+      JSON.stringify(invalid.causes),
+    );
+    const dry = await profiles.apply({ metadata: { name: 'dry' }, spec }, { dryRun: true });
+    assert.equal(dry.metadata.name, 'dry');
+    assert.deepEqual((await refusal(profiles.get('dry'))).reason, 'NotFound');
+  });
+
+  test('deletes only what the preconditions say', async () => {
+    const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', ...inDefault });
+    const { metadata } = await maps.create({ metadata: { generateName: 'gone-' } });
+    const { uid, resourceVersion, name } = metadata;
+    const another = await refusal(maps.delete(name, { preconditions: { uid: 'another' } }));
+    assert.deepEqual([another.statusCode, another.reason], [409, 'Conflict']);
+    const changed = await maps.patch(name, { data: { a: 'b' } });
+    const older = await refusal(maps.delete(name, { preconditions: { uid, resourceVersion } }));
+    assert.deepEqual([older.statusCode, older.reason], [409, 'Conflict']);
+    const preconditions = { uid, resourceVersion: changed.metadata.resourceVersion };
+    await maps.delete(name, { preconditions, propagationPolicy: 'Foreground', gracePeriodSeconds: 0, dryRun: true });
+    await maps.delete(name, { preconditions, propagationPolicy: 'Background' });
+    assert.deepEqual((await refusal(maps.delete(name))).statusCode, 404);
+  });
+});
