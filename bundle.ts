@@ -33,19 +33,36 @@ const root = import.meta.dirname;
 const readManifest = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 const { name, bin, exports, peerDependencies }: Package = readManifest(root);
 
-/** What is used of undici. Its own index also has agents, caches, cookies, mocks and WebSockets, which take as long to load again. */
+/** What is used of undici. Its own index also has fetch, agents, caches, cookies, mocks and WebSockets, which take twice as long to load. */
 const undiciParts = `
   import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
   import Client from 'undici/lib/dispatcher/client.js';
   import buildConnector from 'undici/lib/core/connect.js';
-  import api from 'undici/lib/api/index.js';
-  import web from 'undici/lib/web/fetch/index.js';
-  import formData from 'undici/lib/web/fetch/formdata.js';
-  Object.assign(Dispatcher.prototype, api);
-  const { fetch } = web;
-  const { FormData } = formData;
-  export { buildConnector, Client, Dispatcher, fetch, FormData };
+  export { buildConnector, Client, Dispatcher };
 `;
+
+/**
+ * To import a module of Node's loads all that it has, and `node:http` has a WebSocket, which is a second undici, and `node:process` has stdin.
+ * This is what undici, execa and commander use of them.
+ */
+const nodeParts: Readonly<Record<string, string>> = {
+  'node:http': 'export const maxHeaderSize = 16_384; export class IncomingMessage {}',
+  'node:process':
+    'const { process } = globalThis; export default process; export const { execArgv, execPath, hrtime, platform } = process;',
+};
+
+const parts = new Map(
+  Object.entries({ undici: undiciParts, ...nodeParts }).map(([id, text]) => [
+    join(root, `${id.replace(':', '-')}-parts.js`),
+    text,
+  ]),
+);
+
+/** Of two plugins: what only KUBECONFIG needs. In their own bundles it would share modules with what is loaded at every start. */
+const apart = 'kubeconfig-hub';
+
+/** The same code as for Node, as ES modules: they load faster in one file than CommonJS. */
+const yamlModules = join(root, 'node_modules/yaml/browser/index.js');
 
 /** Builds `dist/plugins/secretreader.js` of `src/plugins/secretreader.ts`. Returns the folders of the packages that are in it. */
 async function bundle(file: string): Promise<readonly string[]> {
@@ -58,9 +75,14 @@ async function bundle(file: string): Promise<readonly string[]> {
     treeshake: { moduleSideEffects: 'no-external' },
     plugins: [
       {
-        name: 'undici-parts',
-        resolveId: (id) => (id === 'undici' ? join(root, 'undici-parts.js') : null),
-        load: (id) => (id === join(root, 'undici-parts.js') ? undiciParts : null),
+        name: 'what-is-used',
+        resolveId: (id, importer = '') => {
+          if (id === 'yaml') return yamlModules;
+          if (id === `./${apart}.ts`) return { id: `./${apart}.js`, external: true };
+          const isPart = id === 'undici' || (id in nodeParts && importer.includes('/node_modules/'));
+          return isPart ? join(root, `${id.replace(':', '-')}-parts.js`) : null;
+        },
+        load: (id) => parts.get(id) ?? null,
       },
     ],
   });
@@ -103,7 +125,14 @@ async function sbomOf(folders: readonly string[]): Promise<Sbom> {
   };
 }
 
-const started = [...new Set([exports['./image-plugin'].default, exports['./plugin'].default, ...Object.values(bin)])];
+const started = [
+  ...new Set([
+    exports['./image-plugin'].default,
+    exports['./plugin'].default,
+    ...Object.values(bin),
+    `dist/plugins/${apart}.js`,
+  ]),
+];
 const folders = [...new Set((await Promise.all(started.map(bundle))).flat())].sort();
 writeFileSync(join(root, 'dist/LICENSES.txt'), folders.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`));
 writeFileSync(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(await sbomOf(folders), undefined, 2)}\n`);

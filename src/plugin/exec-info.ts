@@ -1,5 +1,4 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { parse } from 'yaml';
 import * as z from 'zod/mini'; // a quarter of zod's own time to load, and a plugin is loaded again and again
 import { type ApiVersion, apiVersions } from '../access/api-versions.ts';
 import { ExecInfoError } from '../errors/index.ts';
@@ -80,12 +79,9 @@ const execInfoSchema = z.looseObject(
   'must be an object',
 );
 
-/**
- * Reads the text of an ExecCredential, JSON or YAML.
- * @throws {ExecInfoError}
- */
-export function loadExecCredential(data: string): LoadedExecCredential {
-  const parsed = execInfoSchema.safeParse(parseText(data));
+/** The content of an ExecCredential, checked. Throws an `ExecInfoError`. */
+export function checkExecCredential(content: unknown): LoadedExecCredential {
+  const parsed = execInfoSchema.safeParse(content);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join('.') || 'the text';
@@ -95,30 +91,12 @@ export function loadExecCredential(data: string): LoadedExecCredential {
   return { credential, loadKubeConfig: () => toKubeConfig(credential) };
 }
 
-/**
- * Reads the environment variable `KUBERNETES_EXEC_INFO`.
- * @throws {ExecInfoError}
- */
-export function loadExecCredentialFromEnv(): LoadedExecCredential {
+/** The text of the environment variable. Throws an `ExecInfoError` where it is not set. */
+export function execInfoText(): string {
   const data = process.env.KUBERNETES_EXEC_INFO;
-  if (!data) {
-    const advice = 'this program is a credential plugin, and is run by a Kubernetes client';
-    throw new ExecInfoError('EXEC_INFO_MISSING', `KUBERNETES_EXEC_INFO is not set or empty: ${advice}`);
-  }
-  return loadExecCredential(data);
-}
-
-function parseText(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    // Clients send JSON; people test plugins with YAML.
-  }
-  try {
-    return parse(data, { logLevel: 'error' });
-  } catch {
-    throw new ExecInfoError('EXEC_INFO_INVALID', 'KUBERNETES_EXEC_INFO is neither JSON nor YAML');
-  }
+  if (data) return data;
+  const advice = 'this program is a credential plugin, and is run by a Kubernetes client';
+  throw new ExecInfoError('EXEC_INFO_MISSING', `KUBERNETES_EXEC_INFO is not set or empty: ${advice}`);
 }
 
 async function toKubeConfig({ spec: { cluster } }: ExecCredential): Promise<KubeConfig | undefined> {

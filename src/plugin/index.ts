@@ -4,11 +4,10 @@
  * @module clusterprofile-credentials/plugin
  */
 export { CredentialsError, type ErrorCode, ExecInfoError } from '../errors/index.ts';
-export {
-  type ExecCredential,
-  type ExecCredentialCluster,
-  type LoadedExecCredential,
-  loadExecCredential,
-  loadExecCredentialFromEnv,
+export type {
+  ExecCredential,
+  ExecCredentialCluster,
+  LoadedExecCredential,
 } from './exec-info.ts';
+export { loadExecCredential, loadExecCredentialFromEnv } from './load-exec-credential.ts';
 export { type CredentialStatus, runCredentialPlugin } from './run-credential-plugin.ts';

@@ -3,7 +3,7 @@ import type { ApiVersion } from '../access/api-versions.ts';
 import { nearest } from '../access/nearest.ts';
 import { AnswerFault, type AnswerStatus, readStatus } from '../exec/credential.ts';
 import { toRfc3339 } from '../exec/rfc3339.ts';
-import { type ExecCredential, loadExecCredentialFromEnv } from './exec-info.ts';
+import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';
 import { answerWith, say } from './plugin-process.ts';
 
 /** The answer of a plugin: a token, a client certificate with its key, or both. */
@@ -34,9 +34,22 @@ export async function runCredentialPlugin(
   getStatus: (credential: ExecCredential) => Promise<CredentialStatus> | CredentialStatus,
 ): Promise<never> {
   return answerWith(async () => {
-    const { credential } = loadExecCredentialFromEnv();
+    const credential = await readExecInfo();
     return answerOf(credential.apiVersion, await getStatus(credential));
   });
+}
+
+async function readExecInfo(): Promise<ExecCredential> {
+  const text = execInfoText();
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    // Clients send JSON. YAML takes longer to load than all of this.
+    const { loadExecCredential } = await import('./load-exec-credential.ts');
+    return loadExecCredential(text).credential;
+  }
+  return checkExecCredential(content).credential;
 }
 
 const statusFields = ['token', 'clientCertificateData', 'clientKeyData', 'expirationTimestamp'];

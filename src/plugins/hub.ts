@@ -4,7 +4,6 @@ import { request } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import { CredentialsError } from '../errors/index.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
 import { readBeginning } from '../util/read-beginning.ts';
@@ -36,7 +35,10 @@ export async function openHub(root = ''): Promise<Hub> {
   const { KUBECONFIG: path, KUBERNETES_SERVICE_HOST: host } = process.env;
   const folder = join(root, serviceAccountFolder);
   if (existsSync(join(folder, 'token')) && (host !== undefined || !path)) return hubOfPod(folder, host);
-  if (path || existsSync(homeKubeconfig() ?? '')) return hubOfKubeconfig();
+  if (path || existsSync(homeKubeconfig() ?? '')) {
+    const { hubOfKubeconfig } = await import('./kubeconfig-hub.ts');
+    return hubOfKubeconfig(answerMs, maxAnswerBytes);
+  }
   throw new Error(
     `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
       'set KUBECONFIG among execConfig.env, or let the pod mount its token (automountServiceAccountToken)',
@@ -70,28 +72,6 @@ function hubOfPod(folder: string, host = 'kubernetes.default.svc'): Hub {
       call.end(body && JSON.stringify(body));
     });
   return { server, namespace: read('namespace') || 'default', send };
-}
-
-/** By the library's own reader and connections, loaded where they are needed. */
-async function hubOfKubeconfig(): Promise<Hub> {
-  const [{ readDefault }, { AuthenticatedDispatcher }, { fetchThrough }] = await Promise.all([
-    import('../rest/from-default.ts'),
-    import('../rest/request/dispatcher.ts'),
-    import('../rest/fetch.ts'),
-  ]);
-  const { connections, destination, namespace } = readDefault({ logger: { warn: () => {} } });
-  const { server } = destination.cluster;
-  const dispatcher = new AuthenticatedDispatcher(connections, destination);
-  const send: Hub['send'] = async (method, path, body) => {
-    const response = await fetchThrough(dispatcher, server, `/api/v1/namespaces/${path}`, {
-      method,
-      signal: AbortSignal.timeout(answerMs),
-      ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
-    });
-    const text = await readBeginning(response.body ?? [], maxAnswerBytes);
-    return { statusCode: response.status, text: text.toString() };
-  };
-  return { server, namespace: namespace?.trim() || 'default', send };
 }
 
 const texts = z.nullish(z.record(z.string(), z.string()));
@@ -146,7 +126,9 @@ function reasonOfStatus(statusCode: number): string {
 
 /** Why there is no answer. */
 function reasonOf(error: unknown, { server }: Hub): string {
-  if (error instanceof CredentialsError) return error.message;
+  // What reads kubeconfigs is bundled apart, and has a class of its own for the errors of this package.
+  const { retryable, message } = Object(error);
+  if (typeof retryable === 'boolean') return message;
   const { code = String(error) } = codeFieldOf(error);
   return `${server} cannot be reached (${code}); the plugin reads the cluster that it runs in, or KUBECONFIG`;
 }

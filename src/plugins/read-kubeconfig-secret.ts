@@ -1,9 +1,7 @@
 /** The token, or the client certificate and key, of a kubeconfig in a Secret, for the kubeconfig's own server. */
 import { parseArgs } from 'node:util';
-import type { z } from 'zod';
-import { clusterSchema } from '../access/cluster-profile.ts';
-import { readKubeconfigText } from '../access/kubeconfig-files.ts';
-import { contextSchema, userSchema } from '../access/kubeconfig-user.ts';
+import * as z from 'zod/mini';
+import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
 import { clusterConfig, nameField, requiredName, textField } from './exec-config.ts';
@@ -20,31 +18,72 @@ URL, tls-server-name and certificate-authority-data have to be the profile's, an
 ${pinUsage}
   --any-server        do not compare them; needs --name or --label`;
 
+// What is read of a kubeconfig here. The library's own schemas know all of it, and take longer to load than all of this plugin.
+const text = z.pipe(
+  z.nullish(z.string('must be text (quote numbers and booleans)')),
+  z.transform((value) => value || undefined),
+);
+const entries = z.pipe(
+  z.nullish(z.array(z.looseObject({ name: text }, 'must be an object with a name'), 'must be a list')),
+  z.transform((list) => list ?? []),
+);
+const kubeconfigSchema = z.object(
+  {
+    apiVersion: z.nullish(z.enum(['v1', ''], 'must be v1')),
+    kind: z.nullish(z.enum(['Config', ''], 'must be Config: this is no kubeconfig')),
+    clusters: entries,
+    users: entries,
+    contexts: entries,
+    'current-context': text,
+    extensions: z.optional(z.unknown()),
+  },
+  'must be an object with clusters, users and contexts',
+);
+const contextSchema = z.object({ cluster: text, user: text }, 'must be an object');
 /** Paths of files, a plugin and the like are of no use here: what they name is not in the Secret. */
-const secretUserSchema = userSchema.pick({
-  token: true,
-  'client-certificate': true,
-  'client-certificate-data': true,
-  'client-key': true,
-  'client-key-data': true,
-});
+const userSchema = z.object(
+  {
+    token: text,
+    'client-certificate': text,
+    'client-certificate-data': text,
+    'client-key': text,
+    'client-key-data': text,
+  },
+  'must be an object',
+);
+const clusterSchema = z.object(
+  {
+    server: text,
+    'tls-server-name': text,
+    'insecure-skip-tls-verify': z.nullish(z.boolean('must be true or false')),
+    'certificate-authority-data': text,
+    'proxy-url': text,
+  },
+  'must be an object',
+);
 
 /** The credential of one of the kubeconfig's contexts, and the cluster that it is for. */
 function readContext(content: string, where: string, asked: string | undefined) {
-  const { content: kubeconfig, problems } = readKubeconfigText(content);
   const refuse = (at: string, message: string): never => {
     throw new Error(`failed to parse kubeconfig from ${where}: ${at}: ${message}`);
   };
-  const [problem] = problems;
-  if (problem || !kubeconfig)
-    return refuse(`line ${problem?.line ?? 1}`, `${problem?.path} ${problem?.message}`.trim());
-  const entryNamed = <T extends z.ZodType>(list: 'contexts' | 'clusters' | 'users', name: string, schema: T) => {
-    const entry = kubeconfig[list].find((candidate) => candidate.name === name);
-    if (!entry) return undefined;
-    const parsed = schema.safeParse(entry.value ?? {});
+  const yaml = parseYaml(content, kubernetesYaml);
+  const [problem] = yaml.problems;
+  if (problem || !('content' in yaml)) return refuse(`line ${problem?.line ?? 1}`, problem?.message ?? '');
+  const read = <T extends z.ZodMiniType>(schema: T, value: unknown, at: readonly string[]): z.output<T> => {
+    const parsed = schema.safeParse(value ?? {});
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
-    return refuse([list, name, ...(issue?.path ?? [])].join('.'), issue?.message ?? '');
+    return refuse([...at, ...(issue?.path ?? [])].join('.') || 'line 1', issue?.message ?? '');
+  };
+  const kubeconfig = read(kubeconfigSchema, yaml.content, []);
+  const entryNamed = <T extends z.ZodMiniType>(
+    list: 'contexts' | 'clusters' | 'users',
+    name: string,
+    schema: T,
+  ): z.output<T> | undefined => {
+    const entry = kubeconfig[list].find((candidate) => candidate.name === name);
+    return entry && read(schema, entry[list.slice(0, -1)], [list, name]);
   };
 
   const { extensions } = kubeconfig;
@@ -55,7 +94,7 @@ function readContext(content: string, where: string, asked: string | undefined) 
   const known = kubeconfig.contexts.map(({ name }) => name).join(', ') || 'none';
   if (!context) throw new Error(`context "${contextName}" not found in kubeconfig: it has ${known}`);
   const userName = context.user ?? '';
-  const user = entryNamed('users', userName, secretUserSchema);
+  const user = entryNamed('users', userName, userSchema);
   if (!user) throw new Error(`user "${userName}" not found in kubeconfig`);
   for (const field of ['client-certificate', 'client-key'] as const) {
     if (user[field] && !user[`${field}-data`])

@@ -3,13 +3,12 @@
  * loading it takes longer than everything else that most verbs do.
  */
 
+import { sendRequest } from '../rest/answer.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
-import { fetchThrough } from '../rest/fetch.ts';
 import type { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { passingStatuses } from '../rest/request/retry-policy.ts';
 import type { Destination } from '../rest/transport/destination.ts';
-import { readBeginning } from '../util/read-beginning.ts';
 
 export interface Answer {
   readonly statusCode: number;
@@ -50,19 +49,27 @@ export class ClusterClient {
     path: string,
     { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
   ): Promise<Answer> {
-    const init = post && {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(post),
+    const { origin, pathname, search } = new URL(`${this.server}${path}`);
+    const options = {
+      origin,
+      path: `${pathname}${search}`,
+      method: post ? ('POST' as const) : ('GET' as const),
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        ...(post ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(post ? { body: JSON.stringify(post) } : {}),
     };
-    const response = await fetchThrough(this.#dispatcher, this.server, path, { ...init, signal });
-    const text = (await readBeginning(response.body ?? [], maxAnswerBytes)).toString();
+    const answer = await sendRequest(this.#dispatcher, options, signal, maxAnswerBytes);
+    const { statusCode, headers } = answer;
+    const text = answer.body.toString();
     const body = parseJson(text);
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
-    const isNotFound = response.status === 404 && (code === 404 || text.trim() === '404 page not found');
-    const mayPass = passingStatuses.has(response.status) && !response.headers.has('retry-after');
-    return { statusCode: response.status, isNotFound, text, body, message, mayPass };
+    const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
+    const mayPass = passingStatuses.has(statusCode) && headers['retry-after'] === undefined;
+    return { statusCode, isNotFound, text, body, message, mayPass };
   }
 
   /** For the reflector. */

@@ -5,7 +5,8 @@ import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.
 import type { Credential } from '../../exec/credential.ts';
 import { runPlugin } from '../../exec/plugin.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
-import { type ExecCredential, loadExecCredentialFromEnv } from '../../plugin/exec-info.ts';
+import type { ExecCredential } from '../../plugin/exec-info.ts';
+import { loadExecCredentialFromEnv } from '../../plugin/load-exec-credential.ts';
 import { toDestination } from '../../providers/profile-destination.ts';
 import { errnoOf } from '../../util/errno.ts';
 import { entryFile, forget, keep } from '../credential-cache.ts';
