@@ -16,6 +16,7 @@ export type {
   ReconcileContext,
   ReconcileRequest,
   ReconcileResult,
+  WrittenObject,
 } from './controller/options.ts';
 export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
 export { addFinalizer, type Finalized, removeFinalizer } from './finalizers.ts';

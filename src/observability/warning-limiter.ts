@@ -39,6 +39,8 @@ export type WarningKind =
   | 'reconcile'
   /** A controller cannot begin on a cluster. Cleared when it has begun. */
   | 'controller'
+  /** The caches of a controller have not seen what it wrote. Cleared when they have. */
+  | 'cache'
   /** Other users could replace a plugin. */
   | 'plugin file'
   /** The images that a provider gave no credential for. */

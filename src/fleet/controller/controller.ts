@@ -16,9 +16,17 @@ import { inTurn } from '../reflect/turns.ts';
 import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
 import type { ClusterQueue, Job, Outcome } from './cluster-queue.ts';
 import { follow } from './event-sources.ts';
-import { type ControllerOptions, informerOf, type ReconcileRequest, type ReconcileResult } from './options.ts';
+import {
+  type ControllerOptions,
+  type ControllerSource,
+  informerOf,
+  type ReconcileRequest,
+  type ReconcileResult,
+  type WrittenObject,
+} from './options.ts';
 import { keyOfRequest } from './requests.ts';
 import { WorkQueue } from './work-queue.ts';
+import { Written } from './written.ts';
 
 export interface ControllerContext {
   readonly clock: Clock;
@@ -41,6 +49,7 @@ interface Attachment<T extends KubernetesObject> {
   /** The cache of what is reconciled. */
   readonly own: Informer<T>;
   readonly queue: ClusterQueue<ReconcileRequest>;
+  readonly written: Written;
   /** All running reconciles, abandoned ones included. */
   readonly running: Set<Promise<unknown>>;
   /** Abandons each running reconcile. */
@@ -87,6 +96,7 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
       cluster,
       own: informerOf(cluster, this.#settings.for),
       queue,
+      written: new Written(() => this.#cachesOf(cluster), this.#context.clock),
       running: new Set(),
       abandon: new Set(),
       problem: undefined,
@@ -232,15 +242,35 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
 
   async #reconcile(
     request: ReconcileRequest,
-    { cluster, own }: Attachment<T>,
+    { cluster, own, written }: Attachment<T>,
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
+    const key = keyOfRequest(request);
+    if (written.has(key)) await this.#seen(request, cluster, written, signal);
     const object = own.get(request.name, request.namespace);
-    const returned = (await this.#settings.reconcile(request, { cluster, object, signal })) ?? {};
+    const wrote = (result: WrittenObject) => written.add(key, result);
+    const returned = (await this.#settings.reconcile(request, { cluster, object, signal, wrote })) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};
     if (Number.isFinite(requeueAfterMs) && requeueAfterMs >= 0) return { requeueAfterMs };
     throw new TypeError(`reconcile returned requeueAfterMs ${String(requeueAfterMs)}: it must be milliseconds`);
+  }
+
+  /** Waits until the caches have what the last reconcile of the item has written. */
+  async #seen(request: ReconcileRequest, cluster: Cluster, written: Written, signal: AbortSignal): Promise<void> {
+    const missing = await written.seen(keyOfRequest(request), signal);
+    if (missing === undefined) {
+      this.#warnings.clear({ name: cluster.name, fields: this.#fields(cluster) }, 'cache');
+    } else {
+      const message = `reconcile of ${keyOfRequest(request)} on ${cluster.name} goes on without its last write: ${missing}`;
+      this.#warn(cluster, 'cache', { message }, request);
+    }
+  }
+
+  #cachesOf(cluster: Cluster): readonly Informer[] {
+    if (cluster.signal.aborted) return [];
+    const { for: main, owns, watches } = this.#settings;
+    return [main as object as ControllerSource, ...owns, ...watches].map((source) => informerOf(cluster, source)); // of any type
   }
 
   #reportFailure(
@@ -255,7 +285,12 @@ export class Controller<T extends KubernetesObject = KubernetesObject> {
     else this.#warn(cluster, 'reconcile', { ...codeFieldOf(error), key, message }, value);
   }
 
-  #warn(cluster: Cluster, kind: 'controller' | 'reconcile', warning: Warning, request?: ReconcileRequest): void {
+  #warn(
+    cluster: Cluster,
+    kind: 'controller' | 'reconcile' | 'cache',
+    warning: Warning,
+    request?: ReconcileRequest,
+  ): void {
     const fields = this.#fields(cluster, request);
     const isSaid = this.#warnings.add({ name: cluster.name, fields }, kind, warning);
     if (!isSaid) this.#context.logger.debug?.(fields, warning.message);

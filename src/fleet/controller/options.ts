@@ -20,6 +20,20 @@ export interface ReconcileContext<T extends KubernetesObject = KubernetesObject>
   readonly object: T | undefined;
   /** Aborted when the cluster is disengaged, after `reconcileTimeoutMs`, and when the fleet ends. Pass it to your requests. */
   readonly signal: AbortSignal;
+  /**
+   * Takes what this reconcile has written: the object that the API server returned. The next reconcile of the same item waits until the
+   * caches of this controller have it: `for`, `owns` and `watches` of its kind. After ten seconds it goes on, with a warning.
+   *
+   * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`
+   */
+  wrote(object: WrittenObject): void;
+}
+
+/** What a write returns: an object as caches have it, or a model of client-node. */
+export interface WrittenObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: { readonly namespace?: string; readonly resourceVersion?: string };
 }
 
 /** The result of a reconcile. */

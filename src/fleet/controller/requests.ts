@@ -35,6 +35,7 @@ export function ownersOf(
   return owners.map(({ name }) => (namespaced && namespace !== undefined ? { name, namespace } : { name }));
 }
 
-function groupOf(apiVersion: string): string {
+/** Of an apiVersion; empty for the core group. */
+export function groupOf(apiVersion: string): string {
   return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
 }

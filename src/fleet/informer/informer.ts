@@ -1,5 +1,6 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
+import { checkArgument, signalOf } from '../../errors/check-argument.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
@@ -7,10 +8,12 @@ import { ask, guard } from '../guard.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
+import { CachedVersion, isVersion } from './cached-version.ts';
+import { guardedIndexers } from './indexers.ts';
 import { ListSize } from './list-size.ts';
 import type { InformerOptions } from './options.ts';
 import { type Change, type InformerEvent, Pending } from './pending.ts';
-import { type Indexer, Store } from './store.ts';
+import { Store } from './store.ts';
 
 /** Why an informer currently receives nothing from its server. */
 export interface InformerProblem {
@@ -55,6 +58,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #listeners = new Set<(change: Change<T>) => void>();
   readonly #listener: InformerListener;
   readonly #sync = Promise.withResolvers<void>();
+  readonly #version = new CachedVersion();
   #hasSynced = false;
   #listing: Listing<T> | undefined;
   #problem: InformerProblem | undefined;
@@ -90,6 +94,25 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   /** Resolves when the first list is complete. Rejects with the reason if the cluster is disengaged, or `signal` aborts, before that. */
   synced({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     return abortable(() => this.#sync.promise, signal);
+  }
+
+  /**
+   * Resolves when the cache has what was written as `resourceVersion`, or something newer: a write returns an object with this version. The
+   * versions of one resource on one server are compared as numbers (KEP-5647). It waits for as long as the watch takes: a cache whose
+   * selectors leave out what was written may take a minute. Rejects with the reason if the cluster is disengaged, or `signal` aborts.
+   *
+   * @throws ConfigurationError if `resourceVersion` is no number
+   */
+  reached(resourceVersion: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const signal = signalOf('informer.reached', options);
+    checkArgument(
+      'informer.reached',
+      'resourceVersion',
+      resourceVersion,
+      isVersion,
+      'a resourceVersion, which is a number',
+    );
+    return this.#version.reached(resourceVersion, this.#signal, signal);
   }
 
   get(name: string, namespace?: string): T | undefined {
@@ -150,6 +173,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       opened: () => {
         this.#problem = undefined;
       },
+      reached: (version) => this.#version.set(version),
       restarts: (restart) => {
         const { reason, error, afterMs } = restart;
         if (afterMs > 0)
@@ -275,25 +299,4 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       );
     }
   }
-}
-
-function textsOf(values: unknown): readonly string[] {
-  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return [...values];
-  throw new TypeError('it returned no list of texts');
-}
-
-/** If an indexer throws, its index does not have the object. */
-function guardedIndexers<T extends KubernetesObject>(
-  indexers: Readonly<Record<string, Indexer<T>>>,
-  { logger, fields }: ReflectorContext,
-): Record<string, Indexer<T>> {
-  return Object.fromEntries(
-    Object.entries(indexers).map(([name, valuesOf]) => [
-      name,
-      (object: T) => {
-        const what = `indexer ${name} for ${object.kind} ${keyOf(object)}`;
-        return ask(logger, { ...fields, object: keyOf(object) }, what, () => valuesOf(object), textsOf) ?? [];
-      },
-    ]),
-  );
 }

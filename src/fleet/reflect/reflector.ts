@@ -57,6 +57,8 @@ export interface ReflectorContext {
 export interface ReflectorListener {
   /** A watch resumed from the last known version. */
   opened?(): void;
+  /** The reader has handled everything up to this version. */
+  reached?(version: string): void;
   restarts?(restart: ReflectorRestart): void;
   /** Objects of a list have arrived. Throwing fails the list. */
   listed?(objects: number, bytes: number): void;
@@ -131,6 +133,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const request = { server, path, query: this.#query, reading: this.#reading, clock, signal };
     if (this.#version === undefined && !this.#streamingList) {
       this.#version = yield* this.#list(listPages(request));
+      this.#reached();
     }
     const timeoutSeconds = Math.round(300 + 300 * random());
     let listing = this.#version === undefined;
@@ -167,6 +170,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
         }
       }
       if (out.length > 0) yield out;
+      if (!listing) this.#reached();
     }
     if (listing) throw new WatchClosed('the server ended the streaming list before its end');
   }
@@ -191,6 +195,10 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   #goOnFrom(version: string): void {
     // Without a version the watch cannot be resumed: list again.
     this.#version = version === '' ? undefined : version;
+  }
+
+  #reached(): void {
+    if (this.#version !== undefined) this.#listener.reached?.(this.#version);
   }
 
   #lived(): number {

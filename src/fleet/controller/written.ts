@@ -1,0 +1,77 @@
+/** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
+import { abortable } from '../../util/abortable.ts';
+import type { Clock } from '../clock.ts';
+import { isVersion } from '../informer/cached-version.ts';
+import type { Informer } from '../informer/informer.ts';
+import type { WrittenObject } from './options.ts';
+import { groupOf } from './requests.ts';
+
+/** Milliseconds that a reconcile waits for its caches. */
+const longestWaitMs = 10_000;
+
+export class Written {
+  readonly #find: () => readonly Informer[];
+  #caches: readonly Informer[] | undefined;
+  readonly #clock: Clock;
+  /** By the key of the item: the newest version of each cache that it has to see. */
+  readonly #items = new Map<string, Map<Informer, string>>();
+
+  /** `caches` gives those of the controller. */
+  constructor(caches: () => readonly Informer[], clock: Clock) {
+    this.#find = caches;
+    this.#clock = clock;
+  }
+
+  has(key: string): boolean {
+    return this.#items.has(key);
+  }
+
+  /**
+   * The item has written this object.
+   * @throws {TypeError} if a write does not return such an object
+   */
+  add(key: string, object: WrittenObject): void {
+    const { apiVersion, kind, metadata } = Object(object) as WrittenObject; // looked at here: it may come from JavaScript
+    const { resourceVersion, namespace } = Object(metadata) as NonNullable<WrittenObject['metadata']>; // the same
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof resourceVersion !== 'string') {
+      throw new TypeError(
+        'wrote takes what a write returns: an object with apiVersion, kind and metadata.resourceVersion',
+      );
+    }
+    // Versions that are no numbers cannot be compared.
+    if (!isVersion(resourceVersion)) return;
+    const awaited = this.#items.get(key) ?? new Map<Informer, string>();
+    this.#caches ??= this.#find();
+    for (const informer of this.#caches) {
+      const { options } = informer;
+      if (options.kind !== kind || groupOf(options.apiVersion) !== groupOf(apiVersion)) continue;
+      if (options.namespace !== undefined && options.namespace !== namespace) continue;
+      if (BigInt(resourceVersion) > BigInt(awaited.get(informer) ?? 0)) awaited.set(informer, resourceVersion);
+    }
+    if (awaited.size > 0) this.#items.set(key, awaited);
+  }
+
+  /**
+   * Resolves when the caches have what the item has written. Returns what is missing where that takes too long. Rejects with the reason of
+   * `signal`, or of caches that end.
+   */
+  async seen(key: string, signal: AbortSignal): Promise<string | undefined> {
+    const awaited = [...(this.#items.get(key) ?? [])];
+    this.#items.delete(key);
+    const late = new AbortController();
+    const cancel = this.#clock.after(longestWaitMs, () => late.abort());
+    try {
+      const all = () =>
+        Promise.all(awaited.map(([informer, version]) => informer.reached(version, { signal: late.signal })));
+      await abortable(all, signal);
+      return undefined;
+    } catch (error) {
+      if (!late.signal.aborted || signal.aborted) throw error;
+      const versions = awaited.map(([{ options }, version]) => `${options.kind} (${version})`);
+      return `the cache of ${versions.join(', ')} has not seen in ${longestWaitMs / 1_000} s what was written`;
+    } finally {
+      cancel();
+      late.abort();
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { createServer, request as send } from 'node:https';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import { CoreV1Api } from '@kubernetes/client-node';
+import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
+import type { FakeCluster } from '../../../src/testing/index.ts';
+import { configMaps, map } from '../../fixtures/controllers.ts';
+import { startHub } from '../../fixtures/fleet-hub.ts';
+import { listen } from '../../fixtures/listen.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
+
+const count = 40;
+const byParent = ({ metadata: { labels = {} } }: KubernetesObject) => [labels.parent ?? ''];
+const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default', indexers: { byParent } } as const;
+
+/** In front of a cluster: what its watches of secrets bring is kept back while `hold` is in force. */
+async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
+  const { certificate: ca } = cluster.certificateAuthority;
+  const { certificate: cert, key } = cluster.certificateAuthority.issue({
+    commonName: 'x',
+    ipAddresses: ['127.0.0.1'],
+  });
+  let held: (() => void)[] | undefined;
+  const server = createServer({ cert, key }, (request, response) => {
+    const isWatch = /\/secrets\?.*watch=true/.test(request.url ?? '');
+    const { method = 'GET', headers } = request;
+    const forwarded = send(`${cluster.url}${request.url}`, { method, headers, ca, agent: false }, (answer) => {
+      const { 'content-type': type = '' } = answer.headers;
+      response.writeHead(answer.statusCode ?? 500, { 'content-type': type });
+      response.flushHeaders();
+      answer.on('data', (chunk) => {
+        if (isWatch && held) held.push(() => response.write(chunk));
+        else response.write(chunk);
+      });
+      answer.on('close', () => response.end());
+    });
+    forwarded.on('error', () => response.destroy());
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  const { port } = await listen(t, server);
+  return {
+    url: `https://127.0.0.1:${port}`,
+    certificateAuthorityData: cluster.certificateAuthorityData,
+    hold: () => {
+      held = [];
+    },
+    release: () => {
+      const writes = held ?? [];
+      held = undefined;
+      for (const write of writes) write();
+    },
+  };
+}
+
+type Reconcile = (context: ReconcileContext, name: string, create: () => Promise<WrittenObject>) => Promise<void>;
+
+/** A controller that makes a child for each of 40 objects, and is asked for each of them again. Its watch of children is held. */
+async function start(t: TestContext, reconcile: Reconcile) {
+  const { spoke, publish, run, warnings } = await startHub(t);
+  const cluster = await spoke();
+  const slow = await startSlowWatches(t, cluster);
+  publish('one', slow);
+  const clock = new ManualClock();
+  const fleet = run({ clock });
+  const calls = new Map<string, number>();
+  fleet.controller({
+    name: 'children',
+    for: configMaps,
+    owns: [secrets],
+    perClusterConcurrency: count,
+    reconcile: async ({ name }, context) => {
+      const call = (calls.get(name) ?? 0) + 1;
+      calls.set(name, call);
+      const core = context.cluster.config.makeApiClient(CoreV1Api);
+      const metadata = { generateName: `${name}-`, labels: { parent: name } };
+      await reconcile(context, name, () => core.createNamespacedSecret({ namespace: 'default', body: { metadata } }));
+      return call === 1 ? { requeueAfterMs: 1 } : {};
+    },
+  });
+  await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
+  await fleet.synced();
+  slow.hold();
+  cluster.add(Array.from({ length: count }, (_, i) => map(`m-${i}`)));
+  const children = () => cluster.list({ apiVersion: 'v1', kind: 'Secret' }).length;
+  const waiting = () => clock.waits.filter((ms) => ms === 10_000).length;
+  await until(t, () => children() === count && [...calls.values()].every((call) => call === 1) && calls.size === count);
+  return { cluster, slow, clock, fleet, calls, children, waiting, warnings };
+}
+
+const has = ({ cluster }: ReconcileContext, name: string) =>
+  cluster.informer(secrets).byIndex('byParent', name).length > 0;
+
+describe('a controller that creates a child if its cache has none, with a slow watch', () => {
+  test('creates two without `wrote`', async (t) => {
+    const { clock, children, slow } = await start(t, async (context, name, create) => {
+      if (!has(context, name)) await create();
+    });
+    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
+    clock.advance(1);
+    await until(t, () => children() === 2 * count);
+    slow.release();
+  });
+
+  test('creates one with `wrote`: the next reconcile of the object waits for the cache', async (t) => {
+    const { clock, slow, calls, children, waiting, warnings } = await start(t, async (context, name, create) => {
+      if (!has(context, name)) context.wrote(await create());
+    });
+    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
+    clock.advance(1);
+    await until(t, () => waiting() === count);
+    assert.equal(children(), count);
+    slow.release();
+    await until(t, () => [...calls.values()].every((call) => call >= 2));
+    assert.equal(children(), count);
+    assert.equal(waiting(), 0);
+    assert.deepEqual(warnings, []);
+  });
+
+  test('creates one also where the reconcile fails after its write', async (t) => {
+    const { clock, slow, calls, children, waiting } = await start(t, async (context, name, create) => {
+      if (has(context, name)) return;
+      context.wrote(await create());
+      throw new Error('after the write');
+    });
+    await until(t, () => clock.waits.filter((ms) => ms === 5).length === count);
+    clock.advance(5);
+    await until(t, () => waiting() === count);
+    slow.release();
+    await until(t, () => [...calls.values()].every((call) => call >= 2));
+    assert.equal(children(), count);
+  });
+
+  test('goes on after ten seconds, with one warning', async (t) => {
+    const { clock, slow, children, waiting, warnings } = await start(t, async (context, name, create) => {
+      if (!has(context, name)) context.wrote(await create());
+    });
+    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
+    clock.advance(1);
+    await until(t, () => waiting() === count);
+    clock.advance(9_999);
+    assert.equal(waiting(), count);
+    clock.advance(1);
+    await until(t, () => children() === 2 * count);
+    const [warning, ...others] = warnings.filter((line) => line.includes('goes on without its last write'));
+    const expected =
+      /^reconcile of default\/m-\d+ on fleet\/one goes on without its last write: the cache of Secret \(\d+\) has not seen in 10 s what was written$/;
+    assert.match(warning ?? '', expected);
+    assert.deepEqual(others, []);
+    slow.release();
+  });
+
+  test('waits for no cache of another kind or namespace, and takes only what a write returns', async (t) => {
+    const wrong: unknown[] = [];
+    const { clock, calls, waiting } = await start(t, async (context, name, create) => {
+      const { metadata } = await create();
+      const version = { resourceVersion: metadata?.resourceVersion ?? '' };
+      context.wrote({ apiVersion: 'v1', kind: 'Service', metadata: { ...version, namespace: 'default' } });
+      context.wrote({ apiVersion: 'other.dev/v1', kind: 'Secret', metadata: { ...version, namespace: 'default' } });
+      context.wrote({ apiVersion: 'v1', kind: 'Secret', metadata: { ...version, namespace: 'other' } });
+      context.wrote({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { resourceVersion: 'opaque', namespace: 'default' },
+      });
+      if (name !== 'm-0') return;
+      for (const object of [
+        undefined,
+        {},
+        { apiVersion: 'v1', kind: 'Secret' },
+        { kind: 'Secret', metadata: version },
+      ]) {
+        assert.throws(() => context.wrote(object as never), TypeError);
+        wrong.push(object);
+      }
+    });
+    await until(t, () => clock.waits.filter((ms) => ms === 1).length === count);
+    clock.advance(1);
+    await until(t, () => [...calls.values()].every((call) => call === 2) && wrong.length === 8);
+    assert.equal(waiting(), 0);
+  });
+});
