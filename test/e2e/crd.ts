@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CustomObjectsApi } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
 import type { ControlPlane } from './control-plane.ts';
@@ -13,6 +14,33 @@ export const readYamlFile = (path: string) => parse(readFileSync(new URL(path, r
 
 /** What every call for a ClusterProfile names. */
 export const profiles = { group: 'multicluster.x-k8s.io', version: 'v1alpha1', plural: 'clusterprofiles' } as const;
+
+/** Creates a profile in the namespace `default`, as a cluster manager does: first the object, then its status. */
+export async function publish(
+  hub: ControlPlane,
+  name: string,
+  status?: object,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await hub.admin.makeApiClient(CustomObjectsApi).createNamespacedCustomObject({
+    ...profiles,
+    namespace: 'default',
+    body: {
+      apiVersion: `${profiles.group}/${profiles.version}`,
+      kind: 'ClusterProfile',
+      metadata: { name, namespace: 'default', labels },
+      spec: { displayName: name, clusterManager: { name: 'test' } },
+    },
+  });
+  if (status) await setStatus(hub, name, status);
+}
+
+export async function setStatus(hub: ControlPlane, name: string, status: object): Promise<void> {
+  const custom = hub.admin.makeApiClient(CustomObjectsApi);
+  const key = { ...profiles, namespace: 'default', name };
+  const current = await custom.getNamespacedCustomObject(key);
+  await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...current, status } });
+}
 
 /** Runs kubectl as the plane's admin. */
 export async function kubectlOf(plane: ControlPlane, ...args: readonly string[]): Promise<void> {

@@ -5,6 +5,9 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 /** The folder of the programs: run.ts has found or built them. */
 export const programs = process.env.CONTROL_PLANE_PROGRAMS ?? '';
 
+/** Where a cluster is, and what its server's certificate is of. */
+type Served = Pick<ControlPlane, 'server' | 'certificateAuthorityData'>;
+
 /** What ends with a test. */
 export interface Lifetime {
   after(end: () => unknown): void;
@@ -28,6 +31,15 @@ export async function startPlane(life: Lifetime, name: string, flags?: readonly 
   life.after(() => plane.close());
   return plane;
 }
+
+/** The cluster of a profile or a kubeconfig. */
+export const clusterOf = ({ server, certificateAuthorityData }: Served) => ({
+  server,
+  'certificate-authority-data': certificateAuthorityData,
+});
+
+/** The status of a profile with one access type. */
+export const accessBy = (name: string, cluster: object) => ({ accessProviders: [{ name, cluster }] });
 
 /** Lets a user, or a service account, do everything in a cluster. */
 export async function allow(

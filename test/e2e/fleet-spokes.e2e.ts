@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
 import { CredentialProviders } from '../../src/index.ts';
-import { profiles, registerCrd } from './crd.ts';
-import { lifetimeOf, startPlane } from './fixture.ts';
+import { profiles, publish as publishProfile, registerCrd, setStatus } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 import { kinds, type Spoke, startSpoke } from './spoke.ts';
 
@@ -32,24 +32,8 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
   life.after(() => providers.close());
   const custom = hub.admin.makeApiClient(CustomObjectsApi);
   const keyOf = ({ plane }: Spoke) => ({ ...profiles, namespace: 'default', name: plane.name });
-  const setStatus = async (spoke: Spoke, server: string) => {
-    const current = await custom.getNamespacedCustomObject(keyOf(spoke));
-    const cluster = { server, 'certificate-authority-data': spoke.plane.certificateAuthorityData };
-    const status = { accessProviders: [{ name: spoke.plane.name, cluster }] };
-    await custom.replaceNamespacedCustomObjectStatus({ ...keyOf(spoke), body: { ...current, status } });
-  };
-  const publish = async (spoke: Spoke) => {
-    await custom.createNamespacedCustomObject({
-      ...keyOf(spoke),
-      body: {
-        apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-        kind: 'ClusterProfile',
-        metadata: { name: spoke.plane.name, namespace: 'default' },
-        spec: { displayName: spoke.plane.name, clusterManager: { name: 'test' } },
-      },
-    });
-    await setStatus(spoke, spoke.plane.server);
-  };
+  const statusOf = ({ plane }: Spoke) => accessBy(plane.name, clusterOf(plane));
+  const publish = (spoke: Spoke) => publishProfile(hub, spoke.plane.name, statusOf(spoke));
   for (const spoke of spokes) await publish(spoke);
 
   // What each object was reconciled as last, by cluster.
@@ -130,7 +114,10 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
       await custom.deleteNamespacedCustomObject(keyOf(second));
       await publish(second);
     }
-    if (round === 16) await setStatus(first, first.plane.server.replace('127.0.0.1', 'localhost'));
+    if (round === 16) {
+      const server = first.plane.server.replace('127.0.0.1', 'localhost');
+      await setStatus(hub, first.plane.name, accessBy(first.plane.name, { ...clusterOf(first.plane), server }));
+    }
     if (round === 19) {
       await pause(60_000 - (performance.now() - stoppedAt));
       resume();

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
-import { CredentialProviders } from '../../src/index.ts';
 import { lifetimeOf } from './fixture.ts';
-import { kinds, startSpoke } from './spoke.ts';
+import { configFor, kinds, startSpoke } from './spoke.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -12,11 +11,7 @@ describe('GOAWAY of a real API server', () => {
     const life = lifetimeOf(t);
     // One request in fifty, the most that the server takes.
     const { plane, plugin } = await startSpoke(life, 'goaway', kinds.token, ['--goaway-chance=0.02']);
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-    const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-    life.after(() => providers.close());
-    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
-    const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
+    const config = configFor(life, plane, { command: plugin.command });
     const core = config.makeApiClient(CoreV1Api);
     const watched = new Set<string>();
     const list = () => core.listNamespacedConfigMap({ namespace: 'default' });

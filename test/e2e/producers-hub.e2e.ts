@@ -11,7 +11,7 @@ import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { type Lifetime, lifetimeOf, serviceAccount, startPlane, whoAmI } from './fixture.ts';
+import { clusterOf, type Lifetime, lifetimeOf, serviceAccount, startPlane, whoAmI } from './fixture.ts';
 import { listenWithTls } from './producers/internet.ts';
 import { producer, profileOf, startRecipe, whoUnderBoth } from './producers/recipe.ts';
 
@@ -83,7 +83,7 @@ describe('plugins that read Secrets of a real hub', () => {
 
   test('kubeconfig-secretreader with the rules of its recipe, and that of cluster-inventory-api v0.1.3', async (t) => {
     const { spoke, kubeconfig, write, account } = await startHubAndSpoke(t, 'fleet-credentials');
-    const cluster = { server: spoke.server, 'certificate-authority-data': spoke.certificateAuthorityData };
+    const cluster = clusterOf(spoke);
     const content = JSON.stringify({
       'current-context': 'spoke-1',
       contexts: [{ name: 'spoke-1', context: { cluster: 'spoke-1', user: 'spoke-1' } }],

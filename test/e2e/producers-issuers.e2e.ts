@@ -8,7 +8,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { allow, startPlane } from './fixture.ts';
+import { accessBy, clusterOf, serviceAccount, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 import { authenticationFlag, configurationOf, type TrustedIssuer, untilTrusted } from './producers/authentication.ts';
 import { startInternet } from './producers/internet.ts';
@@ -123,12 +123,7 @@ describe('issuers that an API server trusts', () => {
     });
     const profileFor = (named: string) => {
       const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { audience: named } }];
-      const cluster = {
-        server: plane.server,
-        'certificate-authority-data': plane.certificateAuthorityData,
-        extensions,
-      };
-      return { status: { accessProviders: [{ name: 'oidc', cluster }] } };
+      return { status: accessBy('oidc', { ...clusterOf(plane), extensions }) };
     };
     const config = (named: string) => recipe.providers.getConfig(profileFor(named));
     assert.equal(await whoUnderBoth(t, config(audience)), 'oidc:fleet-controller');
@@ -162,8 +157,7 @@ describe('issuers that an API server trusts', () => {
     });
     const extension = ['-audience', audience];
     const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args', extension }];
-    const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData, extensions };
-    const profile = { status: { accessProviders: [{ name: 'spire-agent', cluster }] } };
+    const profile = { status: accessBy('spire-agent', { ...clusterOf(plane), extensions }) };
     const name = 'spire:spiffe://example.dev/fleet-controller';
     assert.equal(await whoUnderBoth(t, recipe.providers.getConfig(profile)), name);
     assert.equal(await recipe.identify(profile), name);
@@ -173,11 +167,7 @@ describe('issuers that an API server trusts', () => {
   });
 
   test('the recipe of GKE takes what gke-gcloud-auth-plugin prints; the plugin is a stand-in that prints as its source does', async (t) => {
-    const core = plane.admin.makeApiClient(CoreV1Api);
-    await core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name: 'google' } } });
-    await allow(plane, { kind: 'ServiceAccount', name: 'google' });
-    const body = { spec: { audiences: ['https://kubernetes.default.svc'], expirationSeconds: 600 } };
-    const { status } = await core.createNamespacedServiceAccountToken({ name: 'google', namespace: 'default', body });
+    const { mint } = await serviceAccount(plane, 'google');
     const expirationTimestamp = new Date(Date.now() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');
     // Go's MarshalIndent with four spaces, v1beta1 whatever is asked, and no line break at the end.
     const answer = JSON.stringify(
@@ -185,7 +175,7 @@ describe('issuers that an API server trusts', () => {
         kind: 'ExecCredential',
         apiVersion: 'client.authentication.k8s.io/v1beta1',
         spec: { interactive: false },
-        status: { expirationTimestamp, token: status?.token },
+        status: { expirationTimestamp, token: await mint() },
       },
       null,
       4,

@@ -5,7 +5,7 @@ import { chmod } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
-import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { type JWTPayload, SignJWT } from 'jose';
 import type { Stage, StageName } from '../../src/program/check/stages.ts';
@@ -16,8 +16,8 @@ import { startHttpProxy, startRawServer } from '../fixtures/proxies.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { startTlsServer } from '../fixtures/tls-server.ts';
 import { type ControlPlane, freePort } from './control-plane.ts';
-import { profiles, registerCrd } from './crd.ts';
-import { kubeconfigText, type Lifetime, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
+import { publish, registerCrd } from './crd.ts';
+import { clusterOf, kubeconfigText, type Lifetime, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 
 /** The stage, the code of the library's error if it is one, and what the message, the next step or a warning says. */
@@ -82,31 +82,9 @@ interface Published {
 }
 
 const pem = (text: string) => Buffer.from(text).toString('base64');
-const clusterOf = ({ server, certificateAuthorityData }: ControlPlane) => ({
-  server,
-  'certificate-authority-data': certificateAuthorityData,
-});
 const extension = (name: string, value: unknown) => ({
   extensions: [{ name: `clusterprofiles.multicluster.x-k8s.io/exec/${name}`, extension: value }],
 });
-
-async function publish(hub: ControlPlane, name: string, published: Published | undefined): Promise<void> {
-  const custom = hub.admin.makeApiClient(CustomObjectsApi);
-  const key = { ...profiles, namespace: 'default', name };
-  const created = await custom.createNamespacedCustomObject({
-    ...key,
-    body: {
-      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-      kind: 'ClusterProfile',
-      metadata: { name, namespace: 'default' },
-      spec: { displayName: name, clusterManager: { name: 'test' } },
-    },
-  });
-  if (!published) return;
-  const { type = 'works', cluster, conditions = [] } = published;
-  const status = { conditions, accessProviders: [{ name: type, ...(cluster ? { cluster } : {}) }] };
-  await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
-}
 
 /** A spoke that takes the tokens of an issuer of the test's. */
 async function startSpoke(t: TestContext, life: Lifetime) {
@@ -243,7 +221,11 @@ describe(`an operator with a healthy cluster among ${Object.keys(causes).length}
       'etcd-stopped': { type: 'own', cluster: clusterOf(withoutEtcd) },
       'no-rights': type('no-rights'),
     };
-    await Promise.all(Object.entries(published).map(([name, one]) => publish(hub, name, one)));
+    const statusOf = ({ type: name = 'works', cluster, conditions = [] }: Published) => ({
+      conditions,
+      accessProviders: [{ name, ...(cluster ? { cluster } : {}) }],
+    });
+    await Promise.all(Object.entries(published).map(([name, one]) => publish(hub, name, one && statusOf(one))));
 
     const own = (await shellPlugin(t, print({ token: ownToken }))).command;
     const rules = {

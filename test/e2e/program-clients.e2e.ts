@@ -4,34 +4,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CustomObjectsApi } from '@kubernetes/client-node';
 import { execa } from 'execa';
-import { profileOf } from '../fixtures/operated-fleet.ts';
 import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
-import type { ControlPlane } from './control-plane.ts';
-import { profiles, registerCrd } from './crd.ts';
-import { kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { publish, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 import { record } from './ledger.ts';
 import { kinds, startSpoke } from './spoke.ts';
-
-const asCluster = ({ server, certificateAuthorityData }: ControlPlane) => ({
-  server,
-  'certificate-authority-data': certificateAuthorityData,
-});
-
-/** What a cluster manager writes. */
-async function publish(hub: ControlPlane, name: string, type: string, cluster: object): Promise<void> {
-  const custom = hub.admin.makeApiClient(CustomObjectsApi);
-  const key = { ...profiles, namespace: 'default', name };
-  const { status, metadata, ...body } = profileOf(name, type, cluster);
-  const created = await custom.createNamespacedCustomObject({
-    ...key,
-    body: { ...body, metadata: { ...metadata, namespace: 'default' } },
-  });
-  await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
-}
 
 describe('a kubeconfig and credentials of clusterprofile', () => {
   test('lead kubectl and client-go to each cluster, and a command to all of them', async (t) => {
@@ -43,9 +23,9 @@ describe('a kubeconfig and credentials of clusterprofile', () => {
     ]);
     await registerCrd(hub);
     const stranger = await shellPlugin(t, print({ token: 'of-nobody' }));
-    await publish(hub, 'one', 'token', asCluster(one.plane));
-    await publish(hub, 'two', 'certificate', asCluster(two.plane));
-    await publish(hub, 'refused', 'stranger', asCluster(two.plane));
+    await publish(hub, 'one', accessBy('token', clusterOf(one.plane)));
+    await publish(hub, 'two', accessBy('certificate', clusterOf(two.plane)));
+    await publish(hub, 'refused', accessBy('stranger', clusterOf(two.plane)));
     const execConfig = (command: string) => ({ apiVersion: 'client.authentication.k8s.io/v1', command });
     const providerFile = await writeInput(t, 'providers.json', {
       providers: [

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { programEnvironment, programFile, runProgram, writeInput } from '../fixtures/program.ts';
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
-import type { ControlPlane } from './control-plane.ts';
-import { profiles, registerCrd } from './crd.ts';
-import { kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { publish as publishProfile, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
@@ -23,28 +22,6 @@ const conditions = [
     lastTransitionTime: '2026-01-01T00:00:00Z',
   },
 ];
-
-/** What a cluster manager writes. */
-async function publish(hub: ControlPlane, name: string, type: string, cluster: object): Promise<void> {
-  const custom = hub.admin.makeApiClient(CustomObjectsApi);
-  const key = { ...profiles, namespace: 'default', name };
-  const created = await custom.createNamespacedCustomObject({
-    ...key,
-    body: {
-      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-      kind: 'ClusterProfile',
-      metadata: { name, namespace: 'default', labels: { env: name < 'spoke-5' ? 'prod' : 'dev' } },
-      spec: { displayName: name, clusterManager: { name: 'test' } },
-    },
-  });
-  const status = { conditions, accessProviders: [{ name: type, cluster }] };
-  await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
-}
-
-const clusterOf = ({ server, certificateAuthorityData }: ControlPlane) => ({
-  server,
-  'certificate-authority-data': certificateAuthorityData,
-});
 
 /** A folder with kubectl's plugins, as an installation of the package has them in PATH. */
 async function installedFolder(t: TestContext): Promise<string> {
@@ -63,14 +40,16 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
     const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startSpoke(life, 'spoke', kinds.token)]);
     await registerCrd(hub);
     const good = clusterOf(spoke.plane);
+    const publish = (name: string, type: string, cluster: object) =>
+      publishProfile(hub, name, { conditions, ...accessBy(type, cluster) }, { env: name < 'spoke-5' ? 'prod' : 'dev' });
     const foreign = Buffer.from(createCertificateAuthority().certificate).toString('base64');
     const broken = await shellPlugin(t, 'echo "no such project" >&2; exit 3');
-    for (const number of [0, 1, 2, 4, 6, 8]) await publish(hub, `spoke-${number}`, 'google', good);
-    await publish(hub, 'spoke-3', 'azure', good);
-    await publish(hub, 'spoke-5', 'broken', good);
-    await publish(hub, 'spoke-7', 'google', { ...good, 'certificate-authority-data': foreign });
+    for (const number of [0, 1, 2, 4, 6, 8]) await publish(`spoke-${number}`, 'google', good);
+    await publish('spoke-3', 'azure', good);
+    await publish('spoke-5', 'broken', good);
+    await publish('spoke-7', 'google', { ...good, 'certificate-authority-data': foreign });
     // Another cluster's API server, which does not know the spoke's service accounts.
-    await publish(hub, 'spoke-9', 'google', clusterOf(hub));
+    await publish('spoke-9', 'google', clusterOf(hub));
     const execConfig = (command: string) => ({ apiVersion: 'client.authentication.k8s.io/v1', command });
     const providerFile = await writeInput(t, 'providers.json', {
       providers: [

@@ -1,7 +1,8 @@
 // A cluster that a controller reaches with a plugin's credentials, one for each kind of credential.
+import { CredentialProviders, type ExecConfig, type RestConfig } from '../../src/index.ts';
 import { type PluginAnswer, type TestPlugin, writePlugin } from '../../src/testing/index.ts';
 import type { ControlPlane } from './control-plane.ts';
-import { allow, type Lifetime, serviceAccount, startPlane } from './fixture.ts';
+import { accessBy, allow, clusterOf, type Lifetime, serviceAccount, startPlane } from './fixture.ts';
 
 /** A spoke, and the plugin whose issuer knows it. */
 export interface Spoke {
@@ -31,6 +32,22 @@ export async function startSpoke(
   const plugin = await writePlugin(await next());
   life.after(() => plugin.remove());
   return { plane, plugin, revoke, issue: async () => plugin.answer(await next()) };
+}
+
+/** A config for a cluster with a plugin of the test's. It ends with the test. */
+export function configFor(
+  life: Lifetime,
+  plane: ControlPlane,
+  exec: Omit<ExecConfig, 'apiVersion'>,
+  extensions: readonly { readonly name: string; readonly extension: unknown }[] = [],
+): RestConfig {
+  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', ...exec } as const;
+  const providers = new CredentialProviders([{ name: 'x', execConfig }]);
+  life.after(() => providers.close());
+  return providers.getConfig({
+    metadata: { name: 'spoke' },
+    status: accessBy('x', { ...clusterOf(plane), extensions }),
+  });
 }
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import {
-  AuthenticationV1Api,
   CoreV1Api,
   CustomObjectsApi,
   type Informer,
@@ -11,12 +10,11 @@ import {
   makeInformer,
 } from '@kubernetes/client-node';
 import { type ClusterProfile, CredentialProviders, type RestConfig } from '../../src/index.ts';
-import { profiles, registerCrd } from './crd.ts';
-import { lifetimeOf, startPlane, whoAmI } from './fixture.ts';
+import { profiles, publish as publishProfile, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { record } from './ledger.ts';
 import { kinds, type Spoke, startSpoke } from './spoke.ts';
 
-const v1 = 'client.authentication.k8s.io/v1';
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 const openDescriptors = () => readdirSync('/dev/fd').length;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -49,7 +47,7 @@ describe('a controller with a hub and three spokes', () => {
     const providers = new CredentialProviders(
       spokes.map(({ plane, plugin }) => ({
         name: plane.name,
-        execConfig: { apiVersion: v1, command: plugin.command },
+        execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command },
       })),
       { logger: { warn: () => {} } },
     );
@@ -57,21 +55,7 @@ describe('a controller with a hub and three spokes', () => {
 
     // The cluster manager's part.
     const custom = hub.admin.makeApiClient(CustomObjectsApi);
-    const publish = async ({ plane }: Spoke) => {
-      const key = { ...profiles, namespace: 'default', name: plane.name };
-      const created = await custom.createNamespacedCustomObject({
-        ...key,
-        body: {
-          apiVersion: 'multicluster.x-k8s.io/v1alpha1',
-          kind: 'ClusterProfile',
-          metadata: { name: plane.name, namespace: 'default' },
-          spec: { displayName: plane.name, clusterManager: { name: 'test' } },
-        },
-      });
-      const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
-      const status = { accessProviders: [{ name: plane.name, cluster }] };
-      await custom.replaceNamespacedCustomObjectStatus({ ...key, body: { ...created, status } });
-    };
+    const publish = ({ plane }: Spoke) => publishProfile(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
     for (const spoke of spokes) await publish(spoke);
 
     // The controller: an informer on the hub, and for each profile one on its spoke, until the profile is deleted.
@@ -173,20 +157,5 @@ describe('a controller with a hub and three spokes', () => {
     );
     record('rotation of a credential that a controller with informers has survived', sum(runs) - spokes.length);
     record('plugin run', sum(runs));
-  });
-
-  test('is who the credential says, for a token and for a certificate', async (t) => {
-    const life = lifetimeOf(t);
-    for (const [name, expected] of [
-      ['token', 'system:serviceaccount:default:controller'],
-      ['expiring-certificate', 'controller'],
-    ] as const) {
-      const { plane, plugin } = await startSpoke(life, name, kinds[name]);
-      const providers = new CredentialProviders([{ name, execConfig: { apiVersion: v1, command: plugin.command } }]);
-      life.after(() => providers.close());
-      const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
-      const config = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } });
-      assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), expected);
-    }
   });
 });

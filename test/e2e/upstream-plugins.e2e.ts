@@ -7,11 +7,12 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
-import { CredentialProviders } from '../../src/index.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { allow, programs, serviceAccount, whoAmI } from './fixture.ts';
+import { allow, clusterOf, lifetimeOf, programs, serviceAccount } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
 import { record } from './ledger.ts';
+import { whoUnderBoth } from './producers/recipe.ts';
+import { configFor } from './spoke.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/plugins/${name}.js`, import.meta.url));
@@ -69,12 +70,7 @@ describe('the plugins that read Secrets', () => {
       config: JSON.stringify(content),
       real: JSON.stringify({
         ...content,
-        clusters: [
-          {
-            name: 'c',
-            cluster: { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData },
-          },
-        ],
+        clusters: [{ name: 'c', cluster: clusterOf(plane) }],
       }),
       serverless: JSON.stringify({ ...content, clusters: [] }),
       broken: '{',
@@ -178,63 +174,22 @@ describe('the plugins that read Secrets', () => {
     ['ours', dist],
     ['the Go one', (name: string) => join(folder, name)],
   ] as const) {
-    test(`${whose} authenticates under the SDK: a token, and a client certificate`, async (t) => {
+    test(`${whose} authenticates under the SDK, kubectl and client-go: a token, and a client certificate`, async (t) => {
       for (const [name, extension, expected] of [
         ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
         ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'real', context: 'pair' }, 'certified'],
       ] as const) {
         const env = [{ name: 'KUBECONFIG', value: kubeconfig }];
-        const execConfig = { apiVersion: v1, command: command(name), env, provideClusterInfo: true } as const;
-        const providers = new CredentialProviders([{ name, execConfig }]);
-        t.after(() => providers.close());
+        const exec = { command: command(name), env, provideClusterInfo: true };
         const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
-        const cluster = {
-          server: plane.server,
-          'certificate-authority-data': plane.certificateAuthorityData,
-          extensions,
-        };
-        const config = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } });
-        assert.equal(await whoAmI(config.makeApiClient(AuthenticationV1Api)), expected);
+        const config = configFor(lifetimeOf(t), plane, exec, extensions);
+        assert.equal(await whoUnderBoth(t, config), expected);
+        const path = join(folder, `${name}.kubeconfig`);
+        await writeFile(path, config.exportConfig());
+        // Lists namespaces, or fails: the file, requests, workers, rounds.
+        await execa(join(folder, 'client-go'), [path, '2', '1', '1']);
+        record('plugin run', 3);
       }
     });
   }
-
-  test('ours run under kubectl and under client-go', async () => {
-    for (const [name, extension, expected] of [
-      ['secretreader', { clusterName: 'spoke-1' }, 'system:serviceaccount:default:spoke-1'],
-      ['kubeconfig-secretreader', { name: 'kubeconfigs', key: 'real', context: 'pair' }, 'certified'],
-    ] as const) {
-      const exec = {
-        apiVersion: v1,
-        command: dist(name),
-        env: [{ name: 'KUBECONFIG', value: kubeconfig }],
-        interactiveMode: 'Never',
-        provideClusterInfo: true,
-      };
-      const cluster = {
-        server: plane.server,
-        'certificate-authority-data': plane.certificateAuthorityData,
-        extensions: [{ name: 'client.authentication.k8s.io/exec', extension }],
-      };
-      const path = join(folder, `${name}.kubeconfig`);
-      await writeFile(
-        path,
-        JSON.stringify({
-          'current-context': 'c',
-          contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-          clusters: [{ name: 'c', cluster }],
-          users: [{ name: 'c', user: { exec } }],
-        }),
-      );
-      const { stdout } = await execa(join(programs, 'kubectl'), [
-        '--kubeconfig',
-        path,
-        ...['auth', 'whoami', '-o', 'json'],
-      ]);
-      assert.equal(JSON.parse(stdout).status.userInfo.username, expected);
-      // Lists namespaces, or fails: the file, requests, workers, rounds.
-      await execa(join(folder, 'client-go'), [path, '2', '1', '1']);
-      record('plugin run', 2);
-    }
-  });
 });

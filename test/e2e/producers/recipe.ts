@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { type ClusterProfile, CredentialProviders, type EnvVar, type RestConfig } from '../../../src/index.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { programs, whoAmI } from '../fixture.ts';
+import { clusterOf, programs, whoAmI } from '../fixture.ts';
 import { record } from '../ledger.ts';
 import { producersVariable } from './programs.ts';
 
@@ -131,11 +131,7 @@ export async function profileOf(shape: string, plane: ControlPlane, change: obje
     (await readFile(join(examples, 'producers', shape, 'profiles.yaml'), 'utf8')).split('\n---\n')[0] ?? '',
   );
   const [provider] = profile.status.accessProviders;
-  Object.assign(provider.cluster, {
-    server: plane.server,
-    'certificate-authority-data': plane.certificateAuthorityData,
-    ...change,
-  });
+  Object.assign(provider.cluster, clusterOf(plane), change);
   return profile;
 }
 

@@ -1,10 +1,9 @@
 // Many fake clusters in a few processes, their profiles on a hub, and what their records say.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { CustomObjectsApi } from '@kubernetes/client-node';
 import type { ControlPlane } from '../control-plane.ts';
-import { profiles } from '../crd.ts';
-import type { Lifetime } from '../fixture.ts';
+import { publish } from '../crd.ts';
+import { accessBy, clusterOf, type Lifetime } from '../fixture.ts';
 import type { Address, Calls, Records } from './clusters-process.ts';
 
 export interface Spokes {
@@ -36,24 +35,11 @@ export async function startSpokes(life: Lifetime, count: number, identities: rea
 }
 
 /** A profile on the hub for each. */
-export async function publishAll({ admin }: ControlPlane, addresses: readonly Address[]): Promise<void> {
-  const custom = admin.makeApiClient(CustomObjectsApi);
-  const publish = async ({ url: server, certificateAuthorityData }: Address, index: number) => {
-    const key = { ...profiles, namespace: 'default' };
-    const name = `spoke-${index}`;
-    const body = {
-      apiVersion: `${profiles.group}/${profiles.version}`,
-      kind: 'ClusterProfile',
-      metadata: { name, namespace: 'default' },
-      spec: { displayName: name, clusterManager: { name: 'test' } },
-    };
-    const created = await custom.createNamespacedCustomObject({ ...key, body });
-    const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
-    const status = { accessProviders: [{ name: 'fake', cluster }] };
-    await custom.replaceNamespacedCustomObjectStatus({ ...key, name, body: { ...created, status } });
-  };
+export async function publishAll(hub: ControlPlane, addresses: readonly Address[]): Promise<void> {
+  const publishOne = ({ url: server, certificateAuthorityData }: Address, index: number) =>
+    publish(hub, `spoke-${index}`, accessBy('fake', clusterOf({ server, certificateAuthorityData })));
   for (let i = 0; i < addresses.length; i += 20)
-    await Promise.all(addresses.slice(i, i + 20).map((address, index) => publish(address, i + index)));
+    await Promise.all(addresses.slice(i, i + 20).map((address, index) => publishOne(address, i + index)));
 }
 
 /** The first call of a cluster that came between two calls of an engagement of somebody else. */
