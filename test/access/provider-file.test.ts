@@ -66,10 +66,6 @@ describe('a provider file', () => {
     assert.deepEqual(parseProviderFile('providers: []\n', 'p'), []);
   });
 
-  test('may be JSON', () => {
-    assert.deepEqual(parseProviderFile(json, 'p'), parseProviderFile(yaml, 'p'));
-  });
-
   test('reports every problem at once, with line and path', () => {
     const problems = problemsOf(`providers:
 - name: google

@@ -14,7 +14,6 @@ import {
   profileOf,
   provider,
   refusal,
-  resolveCluster,
   server,
 } from '../fixtures/resolving.ts';
 
@@ -127,19 +126,6 @@ describe('resolve, whatever it is given', () => {
         if (typeof outcomes[0] === 'object') assert.deepEqual(JSON.parse(JSON.stringify(outcomes[0])), outcomes[0]);
       }),
       { numRuns: 800 },
-    );
-  });
-
-  test("under Ignore lets nothing of the profile's args and envs through", () => {
-    fc.assert(
-      fc.property(fc.array(fc.string()), fc.dictionary(fc.string(), fc.string()), (args, envs) => {
-        const extensions = [
-          { name: argsExtension, extension: args },
-          { name: envsExtension, extension: envs },
-        ];
-        const access = resolveCluster({ server, extensions }, {}, exec);
-        assert.deepEqual([access.exec.args, access.exec.env], [exec.args, exec.env]);
-      }),
     );
   });
 

@@ -1,11 +1,11 @@
-// npm run bench [-- --json] [-- --only requests]: the parts are the keys of `parts`.
+// npm run bench [-- --only requests]: the parts are the keys of `parts`.
 // Absolute figures depend on the machine; quote the ratios, which are against a peer in the same run.
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { writePlugin } from '../../src/testing/index.ts';
 import { imageCredentials } from './images.ts';
 import { startCluster } from './peers.ts';
-import { finish, heading, median, report } from './report.ts';
+import { heading, median, report } from './report.ts';
 import { firstRequests, requests, rotation } from './requests.ts';
 import { coldStart, pluginRuns, resolving } from './sources.ts';
 
@@ -19,15 +19,8 @@ function importTime(): void {
   };
   const peer = measure(`await import('@kubernetes/client-node');`);
   const both = measure(`await import('@kubernetes/client-node'); await import('clusterprofile-credentials');`);
-  report({ bench: 'f', what: '@kubernetes/client-node', value: peer, unit: 'ms' });
-  report({
-    bench: 'f',
-    what: 'with ours on top',
-    value: both,
-    unit: 'ms',
-    ratio: both / peer,
-    peer: 'client-node alone',
-  });
+  report('@kubernetes/client-node', peer, 'ms');
+  report('with ours on top', both, 'ms', { ratio: both / peer, peer: 'client-node alone' });
 }
 
 const plugin = await writePlugin({ token: 'bench-token' });
@@ -45,12 +38,10 @@ const parts: Readonly<Record<string, () => void | Promise<void>>> = {
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: Object.keys(parts) },
-    json: { type: 'boolean', default: false },
   },
 });
 try {
   for (const [name, part] of Object.entries(parts)) if (values.only.includes(name)) await part();
-  finish();
 } finally {
   cluster.close();
   await plugin.remove();

@@ -41,7 +41,7 @@ export async function imageCredentials(): Promise<void> {
     for (let i = 0; i < 100; i++) if (!matchers.some((matches) => matches(image))) throw new Error('no match');
     return ((performance.now() - began) / 100) * 1_000;
   });
-  report({ bench: 'i', what: 'an image against 1,000 patterns', value: median(rounds), unit: 'us' });
+  report('an image against 1,000 patterns', median(rounds), 'us');
 
   const auth = { '*.example.dev': { username: 'u', password: 'p' } };
   const images = Array.from({ length: 10 }, (_, index) => `r${index % 3}.example.dev/app-${index}`);
@@ -55,25 +55,16 @@ export async function imageCredentials(): Promise<void> {
       const all = () => Promise.all(pulls.map((name) => providers.getCredentials(name)));
       await all();
       const cold = await runs();
-      report({
-        bench: 'i',
-        what: `1,000 pulls, cold, ${cacheKeyType}: plugin runs (10 allowed)`,
-        value: cold,
-        unit: 'runs',
-      });
+      report(`1,000 pulls, cold, ${cacheKeyType}: plugin runs (10 allowed)`, cold, 'runs');
       await all();
-      report({ bench: 'i', what: '  and once it has answered', value: (await runs()) - cold, unit: 'runs' });
+      report('  and once it has answered', (await runs()) - cold, 'runs');
     });
     await withProviders({ cacheKeyType, auth }, async (providers, runs) => {
       // One pull from each registry first, or one at all.
       for (const name of images.slice(0, allowed)) await providers.getCredentials(name);
       await Promise.all(pulls.map((name) => providers.getCredentials(name)));
       const what = `1,000 pulls after the first ${allowed}, ${cacheKeyType}: plugin runs`;
-      report({
-        bench: 'i',
-        what,
-        value: await runs(),
-        unit: 'runs',
+      report(what, await runs(), 'runs', {
         ratio: (await runs()) / allowed,
         peer: 'the number the specification allows',
       });
@@ -84,6 +75,6 @@ export async function imageCredentials(): Promise<void> {
     const ms = await time(async () => {
       for (let i = 0; i < 50_000; i++) await providers.getCredentials('r0.example.dev/app');
     });
-    report({ bench: 'i', what: 'cached lookups', value: 50_000_000 / ms, unit: 'lookups/s' });
+    report('cached lookups', 50_000_000 / ms, 'lookups/s');
   });
 }

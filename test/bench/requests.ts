@@ -22,8 +22,8 @@ export async function firstRequests(plugin: TestPlugin): Promise<void> {
     const peer = start(cluster, plugin);
     const before = await plugin.runs();
     await Promise.all(Array.from({ length: 50 }, () => peer.core.listNamespace()));
-    report({ bench: 'a', what: `${peer.name}: plugin runs`, value: (await plugin.runs()) - before, unit: 'runs' });
-    report({ bench: 'a', what: `${peer.name}: connections`, value: await cluster.connections(), unit: 'connections' });
+    report(`${peer.name}: plugin runs`, (await plugin.runs()) - before, 'runs');
+    report(`${peer.name}: connections`, await cluster.connections(), 'connections');
     await peer.close();
     cluster.close();
   }
@@ -49,7 +49,6 @@ async function measure(peer: Rival, requests: number, workers: number): Promise<
 
 /** Rounds in turn, so that a machine that changes its speed changes it for all; ratios are taken round by round. */
 async function compare(
-  bench: string,
   peers: readonly Rival[],
   floorPeer: Rival,
   rounds: number,
@@ -71,23 +70,12 @@ async function compare(
       median(each.map((round, index) => of(round) / of(floor[index] ?? round)));
     const rate = 1 / median(each.map(({ seconds }) => seconds));
     const peer = floorPeer.name;
-    report({
-      bench,
-      what: `${name}: requests per second`,
-      value: rate,
-      unit: 'requests/s',
+    report(`${name}: requests per second`, rate, 'requests/s', {
       ratio: 1 / ratioOf(({ seconds }) => seconds),
       peer,
     });
     const cpu = median(each.map((round) => round.cpu));
-    report({
-      bench,
-      what: `${name}: client CPU per request`,
-      value: cpu,
-      unit: 'us',
-      ratio: ratioOf((round) => round.cpu),
-      peer,
-    });
+    report(`${name}: client CPU per request`, cpu, 'us', { ratio: ratioOf((round) => round.cpu), peer });
   }
 }
 
@@ -95,15 +83,15 @@ export async function requests(cluster: BenchCluster, plugin: TestPlugin): Promi
   const floor = staticToken(cluster, 'undici.request');
   const peers = [ours(cluster, plugin), floor, staticToken(cluster, 'fetch'), execAuth(cluster, plugin)];
   heading('(b) requests one after the other');
-  await compare('b-sequential', peers, floor, 15, 500, 1);
+  await compare(peers, floor, 15, 500, 1);
   heading('(b) requests of 32 callers');
-  await compare('b-32', peers, floor, 15, 3_200, 32);
+  await compare(peers, floor, 15, 3_200, 32);
   await Promise.all(peers.map((peer) => peer.close()));
 
   heading('(b) requests of 32 callers through config.dispatcher');
   const bare = bareUndici(cluster);
   const direct = ourDispatcher(cluster, plugin);
-  await compare('b-dispatcher', [direct, bare], bare, 15, 3_200, 32);
+  await compare([direct, bare], bare, 15, 3_200, 32);
   await Promise.all([direct.close(), bare.close()]);
 }
 
@@ -145,8 +133,8 @@ export async function rotation(): Promise<void> {
   }
   stopped = true;
   await Promise.all(workers);
-  report({ bench: 'h', what: 'requests answered', value: answered, unit: 'requests' });
-  report({ bench: 'h', what: 'requests failed', value: failed, unit: 'requests' });
+  report('requests answered', answered, 'requests');
+  report('requests failed', failed, 'requests');
   await providers.close();
   await cluster.close();
   await plugin.remove();

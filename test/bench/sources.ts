@@ -34,11 +34,11 @@ export async function resolving({ command }: TestPlugin): Promise<void> {
       for (const profile of profiles) providers[method](profile);
       return ((performance.now() - began) / profiles.length) * 1000;
     });
-    report({ bench: 'c', what: `${method}, per profile`, value: median(each), unit: 'us' });
+    report(`${method}, per profile`, median(each), 'us');
   }
   const before = heapUsed();
   const configs = profiles.map((profile) => providers.getConfig(profile));
-  report({ bench: 'c', what: 'heap of an idle config', value: (heapUsed() - before) / configs.length, unit: 'bytes' });
+  report('heap of an idle config', (heapUsed() - before) / configs.length, 'bytes');
 
   heading('(d) getConfig 100,000 times for one profile');
   const [profile] = profiles;
@@ -53,11 +53,11 @@ export async function resolving({ command }: TestPlugin): Promise<void> {
     }
   });
   await new Promise((resolve) => setTimeout(resolve, 50));
-  report({ bench: 'd', what: 'getConfig, per call', value: (ms / 100_000) * 1000, unit: 'us' });
-  report({ bench: 'd', what: 'heap grown by', value: heapUsed() - flat, unit: 'bytes' });
+  report('getConfig, per call', (ms / 100_000) * 1000, 'us');
+  report('heap grown by', heapUsed() - flat, 'bytes');
   const [, connections = '?', sources = '?'] = /connections: (\d+), sources: (\d+)/.exec(inspect(providers)) ?? [];
-  report({ bench: 'd', what: 'connections kept', value: Number(connections), unit: '' });
-  report({ bench: 'd', what: 'credential sources kept', value: Number(sources), unit: '' });
+  report('connections kept', Number(connections), '');
+  report('credential sources kept', Number(sources), '');
   await providers.close();
 }
 
@@ -84,9 +84,9 @@ export async function pluginRuns({ command }: TestPlugin): Promise<void> {
       rates[name].push(160_000 / ms);
     }
   }
-  report({ bench: 'e', what: 'bare child_process.spawn', value: median(rates.bare), unit: 'runs/s' });
+  report('bare child_process.spawn', median(rates.bare), 'runs/s');
   const ratio = median(rates.ours) / median(rates.bare);
-  report({ bench: 'e', what: 'ours', value: median(rates.ours), unit: 'runs/s', ratio, peer: 'bare spawn' });
+  report('ours', median(rates.ours), 'runs/s', { ratio: ratio, peer: 'bare spawn' });
 }
 
 export async function coldStart({ command }: TestPlugin): Promise<void> {
@@ -102,9 +102,9 @@ export async function coldStart({ command }: TestPlugin): Promise<void> {
   const configs = Array.from({ length: 10_000 }, (_, index) => providers.getConfig(profileOf(index)));
   const ms = await time(() => Promise.all(configs.map((config) => config.ready())));
   clearInterval(timer);
-  report({ bench: 'g', what: 'plugin runs', value: 10_000_000 / ms, unit: 'runs/s' });
-  report({ bench: 'g', what: 'most heap, above that before', value: heap / 1024 / 1024, unit: 'MiB' });
-  report({ bench: 'g', what: 'heap kept for each credential', value: (heapUsed() - before) / 10_000, unit: 'bytes' });
-  report({ bench: 'g', what: 'most descriptors', value: descriptors, unit: '' });
+  report('plugin runs', 10_000_000 / ms, 'runs/s');
+  report('most heap, above that before', heap / 1024 / 1024, 'MiB');
+  report('heap kept for each credential', (heapUsed() - before) / 10_000, 'bytes');
+  report('most descriptors', descriptors, '');
   await providers.close();
 }

@@ -37,15 +37,8 @@ export async function benchWatches(cluster: BenchCluster, plugin: TestPlugin, go
   const child = await execa(process.execPath, [fileURLToPath(import.meta.url), settings]);
   const mine: Figures = JSON.parse(child.stdout);
   for (const key of Object.keys(units) as (keyof Figures)[] /* the keys of a constant */) {
-    const figure = { bench: 'e2e-watches', unit: units[key] };
-    report({ ...figure, what: `client-go: ${titles[key]}`, value: peer[key] });
-    report({
-      ...figure,
-      what: `ours: ${titles[key]}`,
-      value: mine[key],
-      ratio: mine[key] / peer[key],
-      peer: 'client-go',
-    });
+    report(`client-go: ${titles[key]}`, peer[key], units[key]);
+    report(`ours: ${titles[key]}`, mine[key], units[key], { ratio: mine[key] / peer[key], peer: 'client-go' });
   }
 }
 

@@ -56,9 +56,8 @@ async function benchColdStart(cluster: BenchCluster, kubeconfig: string): Promis
     mine.push(took * requests * 1_000);
   }
   const value = median(mine);
-  const figure = { bench: 'e2e-cold', unit: 'ms' };
-  report({ ...figure, what: 'client-go: until all are answered', value: median(seconds) });
-  report({ ...figure, what: 'ours: until all are answered', value, ratio: value / median(seconds), peer: 'client-go' });
+  report('client-go: until all are answered', median(seconds), 'ms');
+  report('ours: until all are answered', value, 'ms', { ratio: value / median(seconds), peer: 'client-go' });
 }
 
 /** The control plane's programs, and the client that stands on client-go. */
@@ -107,13 +106,8 @@ try {
     const floor = results.get('client-go') ?? [];
     for (const [name, rounds] of results) {
       const ratio = (of: (round: Round) => number) => median(rounds.map(of)) / median(floor.map(of));
-      const bench = `e2e-${workers}`;
       const rate = 1 / median(rounds.map(({ seconds }) => seconds));
-      report({
-        bench,
-        what: `${name}: requests per second`,
-        value: rate,
-        unit: 'requests/s',
+      report(`${name}: requests per second`, rate, 'requests/s', {
         ratio: 1 / ratio(({ seconds }) => seconds),
         peer: 'client-go',
       });
@@ -123,7 +117,7 @@ try {
         ['client CPU per request', 'us', ({ cpu }: Round) => cpu],
       ] as const) {
         const value = median(rounds.map(of));
-        report({ bench, what: `${name}: ${what}`, value, unit, ratio: ratio(of), peer: 'client-go' });
+        report(`${name}: ${what}`, value, unit, { ratio: ratio(of), peer: 'client-go' });
       }
     }
   }

@@ -81,15 +81,16 @@ describe("our CRD beside the Go library's", () => {
 
       const { spec: specSchema = {}, status: statusSchema = {} } = schema.properties ?? {};
       const objects = fc.record({ spec: valuesOf(specSchema), status: valuesOf(statusSchema) });
-      const compared = fc.sample(objects, { numRuns: 300, seed: round }).map(async (object, index) => {
+      let taken = 0;
+      // One after the other: an API server closes connections that ask for too much at once.
+      for (const [index, object] of fc.sample(objects, { numRuns: 300, seed: round }).entries()) {
         const name = `profile-${round}-${index}`;
         const [theirs, ours] = await Promise.all([store(upstream, name, object), store(plane, name, object)]);
         // Ours takes any JSON as an extension.
         const wider = /"extension":[^{]/.test(JSON.stringify(object));
         if (theirs !== undefined || !wider) assert.deepEqual(ours, theirs, JSON.stringify(object));
-        return theirs === undefined ? 0 : 1;
-      });
-      const taken = (await Promise.all(compared)).reduce<number>((sum, one) => sum + one, 0);
+        if (theirs !== undefined) taken += 1;
+      }
       assert.ok(taken > 100 && taken < 300, `${taken} were taken`);
       record(`object that the CRD of cluster-inventory-api ${version} takes, and ours too`, taken);
     });

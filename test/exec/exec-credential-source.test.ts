@@ -144,6 +144,13 @@ describe('a clock that steps', () => {
     await plugin.answer({ token: 'b', expirationTimestamp: inMinutes(600) });
     clock.now += minutes(120);
     assert.equal(await token(), 'Bearer b');
+    await plugin.answer({ token: 'c' });
+    clock.now += minutes(1_200);
+    for (let i = 0; i < 5; i++) {
+      assert.equal(await token(), 'Bearer c', 'an answer without an expiry clears the one before');
+      clock.now += minutes(1_200);
+    }
+    assert.equal(await plugin.runs(), 3);
   });
 
   test('back keeps the credential, and runs nothing', async (t) => {

@@ -104,6 +104,8 @@ describe('what a plugin answers', () => {
       'Bearer t',
     );
     assert.equal(decode({ apiVersion: v1, status: { token: 't' } }).authorization, 'Bearer t');
+    const twice = `{"apiVersion":"${v1}","status":{"clientKeyData":"x"},"status":{"token":"x","token":"t"}}`;
+    assert.equal(decode(twice).authorization, 'Bearer t', 'of what stands twice the last counts');
     assert.equal(decode(`apiVersion: ${v1}\nstatus: {token: t}\n---\nsecond: document`).authorization, 'Bearer t');
   });
 
@@ -138,6 +140,9 @@ describe('what a plugin answers', () => {
     ['another version', answer({ token: secret }, { apiVersion: v1beta1 }), 'ANSWER_WRONG_VERSION'],
     ['a version that is a secret', answer({ token: 'x' }, { apiVersion: `${secret} ` }), 'ANSWER_WRONG_VERSION'],
     ['another kind', answer({ token: secret }, { kind: 'Status' }), 'ANSWER_UNPARSABLE'],
+    ['an empty object', {}, 'ANSWER_WRONG_VERSION'],
+    ['null', 'null', 'ANSWER_UNPARSABLE'],
+    ['a token that is a number', answer({ token: 1 }), 'ANSWER_FIELD_INVALID'],
     ['a null status', answer(null), 'ANSWER_NO_CREDENTIAL'],
     ['an empty status', answer({}), 'ANSWER_NO_CREDENTIAL'],
     ['an empty token', answer({ token: '' }), 'ANSWER_NO_CREDENTIAL'],

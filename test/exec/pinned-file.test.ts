@@ -179,6 +179,5 @@ describe('a plugin that is pinned to a digest', () => {
     };
     await ready(`${plugin.command}@sha256:${await digestOf(plugin.command)}`);
     await assert.rejects(ready(`${plugin.command}@sha256:${'0'.repeat(64)}`), { code: 'PLUGIN_NOT_ALLOWED' });
-    await assert.rejects(ready(`${plugin.command}@sha256:abc`), /must be the SHA-256 of the file/);
   });
 });

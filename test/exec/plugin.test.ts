@@ -27,6 +27,7 @@ describe('what a plugin is given', () => {
     await runPlugin(call({ command: plugin.command, args, env }, { cluster }), options(t));
     assert.deepEqual(await plugin.lastArgs(), args);
     const environment = await plugin.lastEnvironment();
+    assert.equal(environment.PWD, process.cwd());
     assert.equal(environment.CPC_TEST_FROM_PROCESS, 'process');
     assert.equal(environment.CPC_TEST_OVERRIDDEN, 'config');
     assert.equal(Object.getOwnPropertyDescriptor(environment, '__proto__')?.value, 'plain data');

@@ -1,7 +1,6 @@
 // npm run bench -- fleet: informers, engaging and queueing, each beside its peer in the same run, and shards on a simulated hub. -- --only informers runs one part.
 import { parseArgs } from 'node:util';
 import { CannotBuild } from '../../e2e/go-programs.ts';
-import { finish } from '../report.ts';
 import { benchClusters } from './clusters.ts';
 import { benchInformers } from './informers.ts';
 import { benchQueue } from './queue.ts';
@@ -11,7 +10,6 @@ const parts = { informers: benchInformers, clusters: benchClusters, queue: bench
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: Object.keys(parts) },
-    json: { type: 'boolean', default: false },
   },
 });
 for (const [name, bench] of Object.entries(parts)) {
@@ -23,4 +21,3 @@ for (const [name, bench] of Object.entries(parts)) {
     console.error(`${name} is left out: ${error.message}`);
   }
 }
-finish();

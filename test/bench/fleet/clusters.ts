@@ -68,19 +68,18 @@ export async function benchClusters(): Promise<void> {
     const engaged = fleet.list().filter(({ state }) => state === 'Engaged').length;
     globalThis.gc?.();
     const after = process.memoryUsage();
-    const bench = 'fleet-clusters';
-    report({ bench, what: 'clusters engaged', value: engaged, unit: '' });
-    report({ bench, what: 'time until all have synced', value: seconds, unit: 's' });
-    report({ bench, what: 'CPU for each cluster', value: (user + system) / 1_000 / clusters, unit: 'ms' });
-    report({ bench, what: 'heap for each cluster', value: (after.heapUsed - heapUsed) / 1_024 / clusters, unit: 'KB' });
-    report({ bench, what: 'memory for each cluster', value: (after.rss - rss) / 1_024 / clusters, unit: 'KB' });
+    report('clusters engaged', engaged, '');
+    report('time until all have synced', seconds, 's');
+    report('CPU for each cluster', (user + system) / 1_000 / clusters, 'ms');
+    report('heap for each cluster', (after.heapUsed - heapUsed) / 1_024 / clusters, 'KB');
+    report('memory for each cluster', (after.rss - rss) / 1_024 / clusters, 'KB');
     let connections = 0;
     for (const child of children) {
       child.send({ stats: true });
       const [answer] = await once(child, 'message');
       connections += answer.connections;
     }
-    report({ bench, what: 'sockets for each cluster', value: connections / clusters, unit: '' });
+    report('sockets for each cluster', connections / clusters, '');
     const latencies: number[] = [];
     for (let i = 0; i < changes; i++) {
       const address = addresses[i * 37];
@@ -95,7 +94,7 @@ export async function benchClusters(): Promise<void> {
       await reconciled;
       latencies.push(performance.now() - sent);
     }
-    report({ bench, what: "from a profile's change to its first reconcile", value: median(latencies), unit: 'ms' });
+    report("from a profile's change to its first reconcile", median(latencies), 'ms');
     stop.abort();
     await running;
   } finally {

@@ -95,7 +95,7 @@ export async function benchInformers(): Promise<void> {
       const floor = median((lists.get(peer) ?? []).map(of));
       for (const [name, list] of lists) {
         const value = median(list.map(of));
-        report({ bench: 'fleet-list', what: `${name}: ${what}`, value, unit, ratio: value / floor, peer });
+        report(`${name}: ${what}`, value, unit, { ratio: value / floor, peer });
       }
     }
     const stalls = new Map<string, Synced[]>();
@@ -112,7 +112,7 @@ export async function benchInformers(): Promise<void> {
     ] as const) {
       for (const [name, list] of stalls) {
         const value = median(list.flatMap((synced) => of(synced) ?? []));
-        report({ bench: 'fleet-list', what: `${name}: ${what}`, value, unit: 'ms' });
+        report(`${name}: ${what}`, value, 'ms');
       }
     }
 
@@ -130,15 +130,8 @@ export async function benchInformers(): Promise<void> {
       }
       const value = (counted.cpu * 1e6) / counted.events;
       if (name === peer) floor = value;
-      report({
-        bench: 'fleet-watch',
-        what: `${name}: CPU for each event`,
-        value,
-        unit: 'us',
-        ratio: value / floor,
-        peer,
-      });
-      report({ bench: 'fleet-watch', what: `${name}: updates missed`, value: updates - counted.events, unit: '' });
+      report(`${name}: CPU for each event`, value, 'us', { ratio: value / floor, peer });
+      report(`${name}: updates missed`, updates - counted.events, '');
       await informer.close();
     }
   } finally {

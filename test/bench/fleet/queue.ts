@@ -50,13 +50,6 @@ export async function benchQueue(): Promise<void> {
   const us = ((performance.now() - began) * 1_000) / items;
   const [here, there] = [lastPlace(fair), lastPlace(plain)];
   const peer = 'one queue for all';
-  report({
-    bench: 'fleet-queue',
-    what: "items worked on before the others' (99 %)",
-    value: here,
-    unit: 'items',
-    ratio: here / there,
-    peer,
-  });
-  report({ bench: 'fleet-queue', what: 'time for each item, in and out', value: us, unit: 'us' });
+  report("items worked on before the others' (99 %)", here, 'items', { ratio: here / there, peer });
+  report('time for each item, in and out', us, 'us');
 }

@@ -36,7 +36,6 @@ function ownersOf(members: readonly Member[]): readonly number[] {
 }
 
 export async function benchShards(): Promise<void> {
-  const figure = (what: string, value: number, unit: string) => report({ bench: 'shards', what, value, unit });
   heading(`${keys.length} clusters, ${replicas} replicas, 64 shards`);
   const world = new World(1);
   const hub = new SimulatedHub(world);
@@ -48,24 +47,24 @@ export async function benchShards(): Promise<void> {
   const members = Array.from({ length: replicas }, (_, index) => join(world, hub, `pod-${index}`));
   await pass(60_000);
   const shares = members.map(({ sharding }) => sharding.owned);
-  figure('shards of a replica, at least', Math.min(...shares), 'shards');
-  figure('shards of a replica, at most', Math.max(...shares), 'shards');
+  report('shards of a replica, at least', Math.min(...shares), 'shards');
+  report('shards of a replica, at most', Math.max(...shares), 'shards');
   const before = ownersOf(members);
   const clusters = members.map((_, index) => before.filter((owner) => owner === index).length);
-  figure('clusters without an owner', before.filter((owner) => owner < 0).length, 'clusters');
-  figure('clusters of a replica, at least', Math.min(...clusters), 'clusters');
-  figure('clusters of a replica, at most', Math.max(...clusters), 'clusters');
+  report('clusters without an owner', before.filter((owner) => owner < 0).length, 'clusters');
+  report('clusters of a replica, at least', Math.min(...clusters), 'clusters');
+  report('clusters of a replica, at most', Math.max(...clusters), 'clusters');
   const written = hub.writes;
   await pass(600_000);
-  figure('writes to Leases', (hub.writes - written) / 600, '/s');
+  report('writes to Leases', (hub.writes - written) / 600, '/s');
   const one = join(world, hub, 'pod-new');
   await pass(30_000);
   const after = ownersOf([...members, one]);
-  figure('clusters that move when one comes', before.filter((owner, key) => owner !== after[key]).length, 'clusters');
+  report('clusters that move when one comes', before.filter((owner, key) => owner !== after[key]).length, 'clusters');
   one.leave();
   await pass(30_000);
   const back = ownersOf(members);
-  figure(
+  report(
     'clusters that are elsewhere when it has gone',
     before.filter((owner, key) => owner !== back[key]).length,
     'clusters',
@@ -73,8 +72,8 @@ export async function benchShards(): Promise<void> {
   const candidates = members.map((_, index) => `pod-${index}`);
   const start = performance.now();
   for (let round = 0; round < 100; round++) assignShards(candidates, 64);
-  figure('time to compute an assignment', (performance.now() - start) / 100, 'ms');
-  figure('shards that move in a rolling update of 3 replicas', rollingUpdate(3), 'of 64');
+  report('time to compute an assignment', (performance.now() - start) / 100, 'ms');
+  report('shards that move in a rolling update of 3 replicas', rollingUpdate(3), 'of 64');
 }
 
 /** One new pod comes, one old pod goes, until all are new. */
