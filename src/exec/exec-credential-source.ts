@@ -40,12 +40,10 @@ export class ExecCredentialSource implements CredentialSource {
   #secrets: readonly string[] = [];
   /** When a refresh starts in the background, while requests still use the current credential. */
   #refreshAt = Number.POSITIVE_INFINITY;
-  /** While this lasts, a credential is used although it has expired. */
-  readonly #usedExpired = new Cooldown();
   #running: Promise<Credential> | undefined;
   #failure: PluginError | undefined;
   #failures = 0;
-  /** After a failure. */
+  /** After a failure, and after a credential that had expired when it came: that one is used while this lasts. */
   readonly #cooldown = new Cooldown();
   readonly #afterRejections = new LeakyBucket(1_000);
   readonly #history: RunHistory = {};
@@ -127,7 +125,8 @@ export class ExecCredentialSource implements CredentialSource {
   }
 
   #isUsable(credential: Credential, now: number): boolean {
-    return credential.expiresAt === undefined || now <= credential.expiresAt || this.#usedExpired.left(now) > 0;
+    if (credential.expiresAt === undefined || now <= credential.expiresAt) return true;
+    return this.#failure === undefined && this.#cooldown.left(now) > 0;
   }
 
   #refreshInBackground(now: number, asker: Asker | undefined): void {
@@ -178,7 +177,6 @@ export class ExecCredentialSource implements CredentialSource {
       this.#useExpired(now, expiresAt);
     } else {
       this.#failures = 0;
-      this.#usedExpired.clear();
       this.#refreshAt = refreshTime(now, expiresAt);
     }
     this.#collectWarnings();
@@ -190,7 +188,6 @@ export class ExecCredentialSource implements CredentialSource {
     this.#failures += 1;
     const ms = backoffMs(this.#failures);
     this.#cooldown.set(now, ms);
-    this.#usedExpired.set(now, ms);
     this.#refreshAt = Number.POSITIVE_INFINITY;
     const what = `a credential that expired ${Math.round((now - expiredAt) / 1000)} s ago`;
     const message =

@@ -5,23 +5,12 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { CredentialProviders, type CredentialProvidersOptions } from '../../src/index.ts';
 import { profileOf } from '../fixtures/close.ts';
 import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { ended, print, shellPlugin } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
-
-function providersOf(t: TestContext, command: string, options: CredentialProvidersOptions = {}): CredentialProviders {
-  const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command } as const;
-  const providers = new CredentialProviders([{ name: 'fake', execConfig }], {
-    logger: { warn: () => undefined },
-    ...options,
-  });
-  t.after(() => providers.close());
-  return providers;
-}
 
 /** A plugin that leaves its process id, and waits until it is told to go on. */
 const waitingPlugin = (t: TestContext) =>
@@ -39,7 +28,7 @@ describe('close() of the providers', () => {
     let started = 0;
     for (let ticks = 0; ticks < 12; ticks++) {
       const plugin = await waitingPlugin(t);
-      const providers = providersOf(t, plugin.command, {
+      const providers = startProviders(t, plugin, {
         pluginPolicy: { policyType: 'Allowlist', allowlist: [{ command: plugin.command }] },
       });
       const ready = assert.rejects(providers.getConfig(profileOf('https://127.0.0.1:1')).ready(), stopped);
@@ -61,11 +50,11 @@ describe('close() of the providers', () => {
 
   test('while a run waits for a plugin of another instance: it rejects at once, and never starts', async (t) => {
     const holding = await waitingPlugin(t);
-    const holder = providersOf(t, holding.command, { maxConcurrentRuns: 1 });
+    const holder = startProviders(t, holding, { maxConcurrentRuns: 1 });
     const held = assert.rejects(holder.getConfig(profileOf('https://127.0.0.1:1')).ready(), stopped);
     await until(t, async () => (await pidOf(holding.folder)) !== '');
     const waiting = await shellPlugin(t, print({ token: 'token-1' }));
-    const providers = providersOf(t, waiting.command, { maxConcurrentRuns: 1 });
+    const providers = startProviders(t, waiting, { maxConcurrentRuns: 1 });
     const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
     const rejected = Promise.all([
       assert.rejects(config.ready(), stopped),
@@ -83,13 +72,9 @@ describe('close() of the providers', () => {
 
   test('while a plugin runs and others wait for its place: all reject, none starts, and the process is gone', async (t) => {
     const plugin = await waitingPlugin(t);
-    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-    const providers = new CredentialProviders(
-      [{ name: 'fake', execConfig: { ...execConfig, provideClusterInfo: true } }],
-      {
-        maxConcurrentRuns: 1,
-      },
-    );
+    const { command } = plugin;
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
+    const providers = startProviders(t, plugin, { maxConcurrentRuns: 1 }, { execConfig });
     const runs = [1, 2, 3].map((port) =>
       assert.rejects(providers.getConfig(profileOf(`https://127.0.0.1:${port}`)).ready(), stopped),
     );
@@ -127,7 +112,7 @@ describe('close() of the providers', () => {
       `if [ -e "$DIR/pid" ]; then echo $$ > "$DIR/second.new"; mv "$DIR/second.new" "$DIR/second"; exec sleep 1000; fi
 echo $$ > "$DIR/pid"\n${print({ token: 't', expirationTimestamp: new Date(start + 600_000).toISOString() })}`,
     );
-    const providers = providersOf(t, plugin.command, { clock: () => now });
+    const providers = startProviders(t, plugin, { clock: () => now });
     const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
     await config.ready();
     now = start + 595_000;

@@ -133,16 +133,6 @@ describe('pages', () => {
     assert.equal(await collect('/api/v1/namespaces/x/secrets?'), 'x/a x/b');
   });
 
-  test('whose version is forgotten are a 410', async (t) => {
-    const { cluster, send } = await startApi(t);
-    cluster.add(['a', 'b', 'c'].map((name) => configMap(name)));
-    const { body: first } = await send('GET', `${configMaps}?limit=1`);
-    cluster.add(configMap('d'));
-    cluster.compact();
-    const { code, body } = await send('GET', `${configMaps}?limit=1&continue=${first.metadata.continue}`);
-    assert.deepEqual([code, body.reason], [410, 'Expired']);
-  });
-
   test('with a broken token, or a version beside it, are a 400', async (t) => {
     const { cluster, send } = await startApi(t);
     cluster.add(['a', 'b'].map((name) => configMap(name)));
