@@ -14,7 +14,6 @@ import {
   type IssuedCertificate,
 } from '../../src/testing/index.ts';
 import type { Program } from './go-programs.ts';
-import { record } from './ledger.ts';
 
 /** One cluster's API server with its etcd. */
 export interface ControlPlane {
@@ -157,7 +156,6 @@ export async function startControlPlane(
     await close();
     throw error;
   }
-  record('control plane with an authority, etcd and API server of its own');
   return {
     name,
     server: url,
@@ -168,7 +166,6 @@ export async function startControlPlane(
       await stop(server);
       server = startServer();
       await ready();
-      record('restart of an API server under a controller');
     },
     compact: async (revision) => {
       const body = JSON.stringify({ revision, physical: true });

@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import { writePlugin } from '../../src/testing/index.ts';
 import { startGoInformer, startNodeInformer } from '../bench/fleet/informer-peers.ts';
 import { kubeconfigText, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
-import { record } from './ledger.ts';
 
 const steps = 600;
 const names = 40;
@@ -97,7 +96,6 @@ test("the cache is client-go's in the end: creates, updates, deletes, restarts a
     }
   }
   t.diagnostic(`${steps} changes of ${names} objects, ${restarts} restarts, the same cache as client-go's`);
-  record("change that our reflector and client-go's have seen, with the same cache in the end", steps);
 });
 
 function sorted(versions: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {

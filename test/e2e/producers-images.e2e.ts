@@ -11,7 +11,6 @@ import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { freePort } from './control-plane.ts';
 import { type Lifetime, lifetimeOf } from './fixture.ts';
-import { record } from './ledger.ts';
 import { type Internet, startInternet } from './producers/internet.ts';
 import { producer } from './producers/recipe.ts';
 import { startSts } from './producers/sts.ts';
@@ -167,7 +166,6 @@ describe('images of a registry that is known as one of ECR', () => {
     const refused = await crane(await docker('nobody', {}), ['manifest', `${host}/team/app:1`]);
     assert.notEqual(refused.exitCode, 0);
     assert.match(refused.stderr, /UNAUTHORIZED/);
-    record('pull by crane from a registry, with the login of ecr-credential-provider', 2);
   });
 
   test('what the provider is refused stands among the failures, with its words', async (t) => {

@@ -18,7 +18,6 @@ import { startTlsServer } from '../fixtures/tls-server.ts';
 import { type ControlPlane, freePort } from './control-plane.ts';
 import { publish, registerCrd } from './crd.ts';
 import { clusterOf, kubeconfigText, type Lifetime, lifetimeOf, serviceAccount, startPlane } from './fixture.ts';
-import { record } from './ledger.ts';
 
 /** The stage, the code of the library's error if it is one, and what the message, the next step or a warning says. */
 type Cause = readonly [stage: StageName, code: string | undefined, says: RegExp];
@@ -275,6 +274,5 @@ describe(`an operator with a healthy cluster among ${Object.keys(causes).length}
     // That of the first stage, in their order, that any cluster failed at.
     assert.equal(exitCode, 10);
     assert.doesNotMatch(stdout, /eyJ|PRIVATE KEY/);
-    record('the program: causes of broken clusters found by check alone', Object.keys(causes).length);
   });
 });

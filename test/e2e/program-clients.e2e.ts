@@ -10,7 +10,6 @@ import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { publish, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
-import { record } from './ledger.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 describe('a kubeconfig and credentials of clusterprofile', () => {
@@ -63,7 +62,6 @@ describe('a kubeconfig and credentials of clusterprofile', () => {
     assert.equal(await whoAmI('default/two@c'), 'controller');
     const refused = await kubectl('--context', 'default/refused@c', 'get', 'namespaces');
     assert.match(refused.stderr, /Unauthorized|must be logged in|provide credentials/);
-    record('the program: kubectl with a kubeconfig of clusterprofile, a token and a client certificate');
 
     const folder = await temporaryFolder(t);
     await goBuild(fileURLToPath(new URL('./access/', import.meta.url)), './bench', join(folder, 'client-go'));
@@ -72,7 +70,6 @@ describe('a kubeconfig and credentials of clusterprofile', () => {
       // Lists namespaces, or fails: the file, requests, workers, rounds.
       await execa(join(folder, 'client-go'), [await writeInput(t, name, stdout), '2', '1', '1']);
     }
-    record('the program: client-go with clusterprofile credential, a token and a client certificate');
 
     const TMPDIR = await temporaryFolder(t);
     const everywhere = ['exec', ...flags, '--', join(programs, 'kubectl'), 'get', 'namespace', 'default', '-o', 'name'];
@@ -84,6 +81,5 @@ describe('a kubeconfig and credentials of clusterprofile', () => {
     assert.equal(exitCode, 20);
     assert.deepEqual(await readdir(TMPDIR), []);
     assert.ok(!(await readFile(config, 'utf8')).includes('of-nobody'));
-    record('the program: exec of kubectl over three clusters, of which one refuses');
   });
 });

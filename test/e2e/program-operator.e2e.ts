@@ -10,7 +10,6 @@ import { programEnvironment, programFile, runProgram, writeInput } from '../fixt
 import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { publish as publishProfile, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, kubeconfigText, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
-import { record } from './ledger.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
 const conditions = [
@@ -99,7 +98,6 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
     ];
     const { stdout } = await runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env });
     assert.match(stdout, /ok {4}permissions .* it may list namespaces, update deployments.* status\n1 cluster: 1 ok$/);
-    record('the program: check on ten profiles of real API servers, of which four fail, each at its stage');
 
     // kubectl finds its plugin in PATH, and asks it for completions.
     const home = await temporaryFolder(t);
@@ -115,7 +113,6 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
     assert.equal(asPlugin.stdout, listed.stdout);
     assert.match(completed.stdout, /^spoke-0\b.*\n:4/m);
     assert.match(help.stdout, /^Usage: kubectl clusterprofile get/);
-    record('the program: kubectl clusterprofile, and its completion, under kubectl');
 
     const core = hub.admin.makeApiClient(CoreV1Api);
     const nobody = { name: 'nobody', namespace: 'default' };

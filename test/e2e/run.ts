@@ -15,7 +15,6 @@ import { compareFake } from './fake.ts';
 import { CannotBuild, findPrograms, goBuild, upstreamFolder, upstreamVersions } from './go-programs.ts';
 import { compareKeyring } from './keyring.ts';
 import { compareKubeconfigs } from './kubeconfigs.ts';
-import { ledgerVariable, totals } from './ledger.ts';
 import { compareMatchImage } from './match-image.ts';
 import { compileMigration } from './migration.ts';
 import { compareNoProxy } from './no-proxy.ts';
@@ -205,8 +204,6 @@ function refuse(problem: string): never {
 }
 
 const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
-const ledger = join(temporary, 'ledger');
-process.env[ledgerVariable] = ledger;
 const began = performance.now();
 console.log(`seed ${seed}`);
 for (const name of values.only) {
@@ -221,6 +218,5 @@ for (const name of values.only) {
 }
 console.log(styleText('bold', `\nproved in ${Math.round((performance.now() - began) / 1_000)} s`));
 for (const line of proved) console.log(`  ${line}`);
-for (const [what, count] of totals(ledger)) console.log(`  ${count} x ${what}`);
 if (process.exitCode) console.log(`with failures: run again with --seed ${seed}`);
 rmSync(temporary, { recursive: true });

@@ -9,7 +9,6 @@ import { ApiServer } from '../../src/rest/api/api-server.ts';
 import { readBeginning } from '../../src/util/read-beginning.ts';
 import { registerCrd } from './crd.ts';
 import { lifetimeOf, startPlane } from './fixture.ts';
-import { record } from './ledger.ts';
 import { type Replica, startReplica } from './shards/replica.ts';
 import { areServed, callsBetween, gapsOf, overlapOf, publishAll, startSpokes } from './shards/spokes.ts';
 
@@ -195,7 +194,4 @@ test('five replicas share 200 clusters: never do two call one, whatever is kille
     [],
     'every Lease is free or gone',
   );
-  const records = await spokes.records();
-  const calls = records.flat().reduce((sum, { count }) => sum + count, 0);
-  record('request to a cluster that several replicas share, never to one that another replica owns', calls);
 });

@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { CoordinationV1Api } from '@kubernetes/client-node';
 import { Random } from '../fixtures/random.ts';
 import { lifetimeOf, startPlane } from './fixture.ts';
-import { record } from './ledger.ts';
 import { type Contender, type Leading, type Side, startContender, timing } from './shards/contender.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -126,7 +125,6 @@ test("client-go's leader election and ours, on one Lease: never do both lead, wh
     t.diagnostic(`nobody led after ${what}: ${told}`);
   }
   t.diagnostic(`${sequence.length} terms, ${strikes + struck} processes struck, none led beside another`);
-  record("process struck that contended for a Lease with client-go's or ours, and never two led", strikes + struck);
 });
 
 /** Fails where one led after another one had begun. In the order in which they began. */

@@ -10,7 +10,6 @@ import { execa } from 'execa';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { allow, clusterOf, lifetimeOf, programs, serviceAccount } from './fixture.ts';
 import { goBuild } from './go-programs.ts';
-import { record } from './ledger.ts';
 import { whoUnderBoth } from './producers/recipe.ts';
 import { configFor } from './spoke.ts';
 
@@ -94,7 +93,6 @@ describe('the plugins that read Secrets', () => {
       }),
     };
     const { exitCode, stdout, stderr } = await execa(command, args, { env, reject: false });
-    record('plugin run');
     return exitCode === 0
       ? { status: JSON.parse(stdout).status }
       : { exitCode, complaint: stderr.replace(/^\[[a-z-]+\] /, '') };
@@ -188,7 +186,6 @@ describe('the plugins that read Secrets', () => {
         await writeFile(path, config.exportConfig());
         // Lists namespaces, or fails: the file, requests, workers, rounds.
         await execa(join(folder, 'client-go'), [path, '2', '1', '1']);
-        record('plugin run', 3);
       }
     });
   }

@@ -11,7 +11,6 @@ import { type ClusterProfile, CredentialProviders, type EnvVar, type RestConfig 
 import { temporaryFolder } from '../../fixtures/script.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { clusterOf, programs, whoAmI } from '../fixture.ts';
-import { record } from '../ledger.ts';
 import { producersVariable } from './programs.ts';
 
 const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
@@ -92,7 +91,6 @@ export async function startRecipe(
     ];
     const args = [program, 'check', '-f', path, ...flags];
     const { stdout, stderr, exitCode } = await execa(process.execPath, args, { reject: false });
-    record("clusterprofile check of a recipe's cluster");
     return { stdout, stderr, exitCode };
   };
   return {
@@ -139,7 +137,6 @@ export async function profileOf(shape: string, plane: ControlPlane, change: obje
 export async function whoUnderBoth(t: TestContext, config: RestConfig): Promise<string | undefined> {
   const name = await whoAmI(config.makeApiClient(AuthenticationV1Api));
   assert.deepEqual(await underKubectl(t, config), { name });
-  record('plugin that authenticates under the SDK and under kubectl, with the same user');
   return name;
 }
 
