@@ -27,7 +27,6 @@ describe('what a plugin is given', () => {
     await runPlugin(call({ command: plugin.command, args, env }, { cluster }), options(t));
     assert.deepEqual(await plugin.lastArgs(), args);
     const environment = await plugin.lastEnvironment();
-    assert.equal(environment.PWD, process.cwd());
     assert.equal(environment.CPC_TEST_FROM_PROCESS, 'process');
     assert.equal(environment.CPC_TEST_OVERRIDDEN, 'config');
     assert.equal(Object.getOwnPropertyDescriptor(environment, '__proto__')?.value, 'plain data');
@@ -74,10 +73,11 @@ describe('what a plugin is given', () => {
     assert.deepEqual(await runWith(true), ['given', 'given', 'given']);
   });
 
-  test('is an stdin that is empty: a plugin that reads it does not wait', async (t) => {
-    const plugin = await shellPlugin(t, `cat > "$DIR/stdin"\n${print({ token: 't' })}`);
+  test('is the working directory of the process, and an stdin that is empty: a plugin that reads it does not wait', async (t) => {
+    const plugin = await shellPlugin(t, `pwd > "$DIR/cwd"; cat > "$DIR/stdin"\n${print({ token: 't' })}`);
     await runPlugin(call({ command: plugin.command }), options(t));
     assert.equal(await readFile(join(plugin.folder, 'stdin'), 'utf8'), '');
+    assert.equal(await readFile(join(plugin.folder, 'cwd'), 'utf8'), `${process.cwd()}\n`);
   });
 });
 

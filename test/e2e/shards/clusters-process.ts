@@ -11,7 +11,6 @@ export interface Calls {
   readonly url: string;
   readonly from: number;
   to: number;
-  count: number;
 }
 
 /** What the parent gets first, and what it gets for any message. */
@@ -36,12 +35,8 @@ const clusters = await Promise.all(
       const engagement = /[?&]engagement=([^&]*)/.exec(url)?.[1] ?? '';
       const last = calls.findLast((one) => one.replica === replica && one.engagement === engagement);
       // What has no engagement is recorded one by one: nothing says that it belongs together.
-      if (last && engagement !== '') {
-        last.to = at;
-        last.count += 1;
-      } else {
-        calls.push({ replica, engagement, url, from: at, to: at, count: 1 });
-      }
+      if (last && engagement !== '') last.to = at;
+      else calls.push({ replica, engagement, url, from: at, to: at });
     };
     return cluster;
   }),
