@@ -7,7 +7,8 @@ import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controllers } from './controller/controllers.ts';
-import type { ControllerOptions } from './controller/options.ts';
+import type { ControllerHandle, ControllerOptions, HubControllerOptions } from './controller/options.ts';
+import { HubPlace } from './controller/place.ts';
 import { Hub } from './hub.ts';
 import { Claims } from './membership/claims.ts';
 import type { LifecycleContext } from './membership/cluster-lifecycle.ts';
@@ -69,7 +70,9 @@ export class Fleet {
     this.#leaving = new DisengageHandlers(logger);
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changed };
     this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
-    this.#controllers = new Controllers(common);
+    const { hub } = this;
+    const hubPlace = new HubPlace({ ...common, hub, ownership, drainTimeoutMs, signal: this.#stop.signal });
+    this.#controllers = new Controllers({ ...common, hub, hubPlace });
     const claims = new Claims();
     const context: LifecycleContext = {
       ...common,
@@ -80,12 +83,12 @@ export class Fleet {
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
       claim: (key, lifecycle) => {
         const claimed = claims.claim(key, lifecycle);
-        if (claimed) ownership.enter(key);
+        if (claimed) ownership.enter(key, lifecycle);
         return claimed;
       },
       release: (key, lifecycle) => {
         // Another profile of this cluster may be waiting for it.
-        if (claims.release(key, lifecycle)) ownership.leave(key);
+        if (claims.release(key, lifecycle)) ownership.leave(key, lifecycle);
       },
       handlers: this.#handlers,
       left: (cluster, reason) => this.#leaving.tell(cluster, reason),
@@ -177,12 +180,14 @@ export class Fleet {
   }
 
   /**
-   * Reconciles objects on every cluster.
+   * Reconciles objects on every cluster, or with `for: { ..., on: 'hub' }` on the hub.
    *
    * @throws ConfigurationError that names every bad option
    */
-  controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): void {
-    this.#controllers.add(options, this.#clusters.engaged);
+  controller<T extends KubernetesObject = KubernetesObject>(options: HubControllerOptions<T>): ControllerHandle;
+  controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): ControllerHandle;
+  controller<T extends KubernetesObject>(options: ControllerOptions<T> | HubControllerOptions<T>): ControllerHandle {
+    return this.#controllers.add(options, this.#clusters.engaged);
   }
 
   /**
@@ -199,6 +204,11 @@ export class Fleet {
   /** Lists every cluster, sorted by name. */
   list(): readonly ClusterListing[] {
     return this.#clusters.list();
+  }
+
+  #ownersChanged(affects: (key: string) => boolean): void {
+    this.#controllers.ownersChanged(affects);
+    this.#clusters.apply(this.#membership.namesOf(affects));
   }
 
   #end(): void {
@@ -218,9 +228,8 @@ export class Fleet {
       failure ??= { error };
       this.#stop.abort(error);
     };
-    const ownership = this.#ownership
-      .run({ changed: (affects) => this.#clusters.apply(this.#membership.namesOf(affects)) }, signal)
-      .catch(failed);
+    const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal).catch(failed);
+    this.#controllers.start();
     const source = new ProfileSource({
       hub,
       namespaces,
@@ -241,7 +250,7 @@ export class Fleet {
       .catch(failed);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
-    await Promise.all([ownership, this.#clusters.close()]);
+    await Promise.all([ownership, this.#clusters.close(), this.#controllers.hubDrained(drainTimeoutMs)]);
     this.#changed();
     if (failure) throw failure.error;
   }

@@ -10,9 +10,14 @@ export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from '../rest
 export { Cluster, type ClusterListing } from './cluster.ts';
 export { type ConditionLike, setCondition } from './conditions.ts';
 export type {
+  ControllerHandle,
   ControllerOptions,
   ControllerSource,
   ControllerWatch,
+  EnqueueRequest,
+  HubControllerOptions,
+  HubControllerWatch,
+  HubReconcileContext,
   ReconcileContext,
   ReconcileRequest,
   ReconcileResult,

@@ -164,7 +164,7 @@ export class FleetMetrics {
       leader: ({ name, leading: leads }) => leading.set({ name }, leads ? 1 : 0),
       restart: ({ reason }) => restarts.inc({ reason }),
       reconcile: ({ controller, cluster, result, durationMs, waitedMs }) => {
-        const by = clusterLabel ? { controller, cluster } : { controller };
+        const by = clusterLabel ? { controller, cluster: cluster ?? '' } : { controller };
         waited.observe({ name: controller }, waitedMs / 1_000);
         worked.observe({ name: controller }, durationMs / 1_000);
         seconds.observe({ controller }, durationMs / 1_000);

@@ -22,7 +22,8 @@ export type ReconcileOutcome = 'success' | 'error' | 'requeue_after' | 'timeout'
 
 export interface Reconciled {
   readonly controller: string;
-  readonly cluster: string;
+  /** `undefined` for the hub. */
+  readonly cluster: string | undefined;
   readonly namespace?: string;
   readonly name: string;
   readonly result: ReconcileOutcome;

@@ -34,6 +34,32 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
   // @ts-expect-error a Pod has no such field
   void pods.apply({ data: {} });
   void cluster.resource({ apiVersion: 'v1', kind: 'ConfigMap' }).apply({ data: {} });
+  fleet.controller<Wire<V1ConfigMap>>({
+    name: 'hub',
+    for: { on: 'hub', apiVersion: 'v1', kind: 'ConfigMap' },
+    watches: [
+      { apiVersion: 'v1', kind: 'Secret', map: () => [] },
+      { on: 'clusters', apiVersion: 'v1', kind: 'Pod', map: (_pod, { cluster: { name } }) => [{ name }] },
+    ],
+    reconcile: async ({ name }, { object, hub, hubInformer }) => {
+      hubInformer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' }).get(name)?.spec?.nodeName?.trim();
+      assert.ok(object?.data?.[name] ?? hub.getCurrentCluster());
+    },
+  });
+  const watchesHub = { on: 'hub', apiVersion: 'v1', kind: 'ConfigMap' } as const;
+  const handle = fleet.controller({
+    name: 'from hub',
+    for: { apiVersion: 'v1', kind: 'ConfigMap' },
+    watches: [{ ...watchesHub, map: ({ metadata }, { cluster }) => [{ name: `${cluster.name}${metadata.name}` }] }],
+    reconcile: (_request, { cluster }) => void cluster.name,
+  });
+  handle.enqueue({ cluster: 'fleet/one', name: 'x' });
+  fleet.controller({
+    name: 'y',
+    for: { on: 'hub', apiVersion: 'v1', kind: 'ConfigMap' },
+    // @ts-expect-error an object of the hub has no cluster
+    reconcile: (_request, { cluster }) => void cluster,
+  });
   // @ts-expect-error a name is needed
   fleet.controller({ for: { apiVersion: 'v1', kind: 'ConfigMap' }, reconcile: () => {} });
   assert.ok([time, started, restarts]);

@@ -83,8 +83,9 @@ export class Replica {
   }
 
   #engage(key: string, fence: Fence | undefined): void {
-    this.#engaged.set(key, { fence, isEnding: false });
-    this.sharding.enter(key);
+    const engaged = { fence, isEnding: false };
+    this.#engaged.set(key, engaged);
+    this.sharding.enter(key, engaged);
     fence?.signal.addEventListener('abort', () => this.#disengage(key), { once: true });
   }
 
@@ -96,7 +97,7 @@ export class Replica {
     const ms = engaged.fence?.isOver ? 0 : this.options.drainMs * this.process.world.random();
     this.process.clock.after(ms, () => {
       this.#engaged.delete(key);
-      this.sharding.leave(key);
+      this.sharding.leave(key, engaged);
       this.#look((other) => other === key);
     });
   }

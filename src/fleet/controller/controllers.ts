@@ -1,41 +1,73 @@
-/** The controllers of a fleet, and the clusters that they work on. */
+/** The controllers of a fleet, and where they work. */
 import { ConfigurationError } from '../../errors/index.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { Controller, type ControllerContext } from './controller.ts';
-import { type ControllerOptions, controllerSchema } from './options.ts';
+import {
+  type ControllerHandle,
+  type ControllerOptions,
+  type ControllerSettings,
+  controllerSchema,
+  type HubControllerOptions,
+} from './options.ts';
 
 export class Controllers {
   readonly #context: ControllerContext;
   readonly #controllers: Controller[] = [];
+  #isRunning = false;
 
   constructor(context: ControllerContext) {
     this.#context = context;
   }
 
   /** Adds a controller. It works on clusters that are attached from now on, and on `engaged`. */
-  add<T extends KubernetesObject>(options: ControllerOptions<T>, engaged: Iterable<Cluster>): void {
+  add<T extends KubernetesObject>(
+    options: ControllerOptions<T> | HubControllerOptions<T>,
+    engaged: Iterable<Cluster>,
+  ): ControllerHandle {
     const settings = parseOptionsWith(controllerSchema, options);
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
     }
     // The schema has checked every function; its types are the caller's.
-    const typed = settings as typeof settings & Pick<ControllerOptions, 'for' | 'owns' | 'watches' | 'reconcile'>;
-    const controller = new Controller(typed as ConstructorParameters<typeof Controller>[0], this.#context);
+    const controller = new Controller(settings as object as ControllerSettings, this.#context);
     this.#controllers.push(controller);
+    if (this.#isRunning) controller.attachHub();
     for (const cluster of engaged) controller.attach(cluster);
+    return { enqueue: (request) => controller.enqueue(request) };
   }
 
-  /** Reconciles the objects of a cluster until its signal aborts. */
+  /** Begins with the objects of the hub. */
+  start(): void {
+    this.#isRunning = true;
+    for (const controller of this.#controllers) controller.attachHub();
+  }
+
+  /** Begins with an engaged cluster, until its signal aborts. */
   attach(cluster: Cluster): void {
     for (const controller of this.#controllers) controller.attach(cluster);
+  }
+
+  /** Objects of the hub with these keys may have become this process's, or another one's. */
+  ownersChanged(affects: (key: string) => boolean): void {
+    this.#context.hubPlace.ownersChanged(affects);
+    for (const controller of this.#controllers) controller.ownersChanged(affects);
   }
 
   /** Resolves when no reconcile of a cluster runs, or `deadline` aborts: those that still run then lose their slots. */
   async drained(cluster: Cluster, deadline: AbortSignal): Promise<void> {
     await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, deadline)));
+  }
+
+  /** Resolves when no reconcile runs on the hub. The signal of the fleet has aborted before. */
+  async hubDrained(timeoutMs: number): Promise<void> {
+    const { clock, hubPlace } = this.#context;
+    const deadline = new AbortController();
+    const cancel = clock.after(timeoutMs, () => deadline.abort());
+    await Promise.all(this.#controllers.map((controller) => controller.drained(hubPlace, deadline.signal)));
+    cancel();
   }
 
   /** Why controllers cannot work on an engaged cluster. */

@@ -1,4 +1,4 @@
-/** The event sources of a controller: changes of objects on one cluster become requests in the cluster's queue. */
+/** The event sources of a controller: changes of objects on a cluster, and on the hub, become requests in the queue of a place. */
 import type { Logger } from '../../observability/logger.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
@@ -8,23 +8,25 @@ import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ClusterQueue } from './cluster-queue.ts';
 import {
-  type ControllerOptions,
+  type AnyWatch,
+  type ControllerSettings,
   type ControllerSource,
-  type ControllerWatch,
   informerOf,
   type ReconcileRequest,
 } from './options.ts';
+import type { Place } from './place.ts';
 import { passes } from './predicates.ts';
 import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
 
-export interface Followed<T extends KubernetesObject> {
-  readonly cluster: Cluster;
+export interface Followed {
+  readonly place: Place;
   /** The cache of what is reconciled. */
-  readonly own: Informer<T>;
+  readonly own: Informer;
   readonly queue: ClusterQueue<ReconcileRequest>;
 }
 
 export interface FollowContext {
+  readonly hub: Pick<Place, 'informer'>;
   readonly logger: Logger;
   readonly fields: LogFields;
   /** Collects the functions that end the subscriptions. */
@@ -35,48 +37,84 @@ export interface FollowContext {
 const piece = 200;
 
 /** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
-export async function follow<T extends KubernetesObject>(
-  { cluster, own, queue }: Followed<T>,
-  { for: main, owns, watches }: Required<Pick<ControllerOptions<T>, 'for' | 'owns' | 'watches'>>,
+export async function follow(
+  followed: Followed,
+  { for: main, owns, watches }: ControllerSettings,
   context: FollowContext,
 ): Promise<void> {
-  const others = [...owns, ...watches].map((source) => ({ source, informer: informerOf(cluster, source) }));
-  const queued = listen(own, main, context, ({ key, before, after, gone, initial }) => {
+  const { place, own } = followed;
+  const { signal, cluster } = place;
+  const owned = owns.map((source) => ({ source, informer: informerOf(place, source) }));
+  // Clusters are followed when they are engaged.
+  const watched = watches.flatMap((watch) =>
+    watch.on === 'clusters' ? [] : { watch, informer: informerOf(watch.on === 'hub' ? context.hub : place, watch) },
+  );
+  const queued = listen(own, main, context, ({ before, after, gone, initial }) => {
     const object = after ?? gone ?? before;
-    if (object) queue.add(key, requestOf(object), initial ? 'initial' : 'change');
+    if (object) queueAll(followed, [requestOf(object)], initial);
   });
-  await Promise.all([queued, own.synced()]);
-  const namespaced = owns.length > 0 && (await cluster.isNamespaced(main));
-  const followed = others.map(({ source, informer }, index) => {
-    const watch = watches[index - owns.length];
-    return listen(informer, source, context, ({ before, after, gone, initial }) => {
-      for (const object of [before, after ?? gone]) {
-        if (!object) continue;
-        const requests = watch ? mapped(watch, object, cluster, context) : ownersOf(object, main, namespaced);
-        for (const request of requests) queue.add(keyOfRequest(request), request, initial ? 'initial' : 'change');
-      }
-    });
+  await Promise.all([queued, own.synced({ signal })]);
+  const namespaced = owned.length > 0 && (await place.isNamespaced(main));
+  await Promise.all([
+    ...owned.map(({ source, informer }) =>
+      listen(informer, source, context, (change) => {
+        for (const object of sidesOf(change)) queueAll(followed, ownersOf(object, main, namespaced), change.initial);
+      }),
+    ),
+    ...watched.map(({ watch, informer }) => followWatch(followed, watch, informer, cluster, context)),
+    ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
+  ]);
+}
+
+/** Queues what `map` returns for the objects of an informer, and for their changes from then on. */
+export function followWatch(
+  followed: Followed,
+  watch: AnyWatch,
+  informer: Informer,
+  cluster: Cluster | undefined,
+  context: FollowContext,
+): Promise<void> {
+  return listen(informer, watch, context, (change) => {
+    for (const object of sidesOf(change)) queueAll(followed, mapped(watch, object, cluster, context), change.initial);
   });
-  await Promise.all([...followed, ...others.map(({ informer }) => informer.synced())]);
+}
+
+/** Queues those of the existing objects that `affects` names. */
+export function queueExisting(followed: Followed, affects: (key: string) => boolean): Promise<void> {
+  return inPieces(followed.own, (object) => {
+    if (affects(keyOf(object))) queueAll(followed, [requestOf(object)], true);
+  });
+}
+
+/** The object before a change and after it, as far as there is one. */
+function sidesOf({ before, after, gone }: Change<KubernetesObject>): readonly KubernetesObject[] {
+  return [before, after ?? gone].flatMap((object) => object ?? []);
+}
+
+function queueAll({ place, queue }: Followed, requests: readonly ReconcileRequest[], initial: boolean): void {
+  for (const request of requests) {
+    const key = keyOfRequest(request);
+    if (place.owns(key)) queue.add(key, request, initial ? 'initial' : 'change');
+  }
 }
 
 function mapped(
-  watch: ControllerWatch,
+  watch: AnyWatch,
   object: KubernetesObject,
-  cluster: Cluster,
+  cluster: Cluster | undefined,
   { logger, fields }: FollowContext,
 ): readonly ReconcileRequest[] {
   const key = keyOf(object);
   const what = `map of ${watch.kind} ${key}`;
-  return ask(logger, { ...fields, object: key }, what, () => watch.map(object, cluster), readRequests) ?? [];
+  return ask(logger, { ...fields, object: key }, what, () => watch.map(object, { cluster }), readRequests) ?? [];
 }
 
-/** Delivers what changes from now on and counts, and what is there. Resolves when all of the latter is delivered, a little in each turn of the event loop. */
-async function listen<T extends KubernetesObject>(
-  informer: Informer<T>,
-  source: ControllerSource<T>,
+/** Delivers what changes from now on and counts, and what is there. Resolves when all of the latter is delivered. */
+function listen(
+  informer: Informer,
+  source: ControllerSource,
   context: FollowContext,
-  listener: (change: Change<T>) => void,
+  listener: (change: Change<KubernetesObject>) => void,
 ): Promise<void> {
   const { logger, fields, subscriptions } = context;
   subscriptions.push(
@@ -84,16 +122,19 @@ async function listen<T extends KubernetesObject>(
       if (passes(source, change, context)) listener(change);
     }),
   );
+  return inPieces(informer, (after) => {
+    const key = keyOf(after);
+    // An error for one object does not keep the others from being queued.
+    guard(logger, { ...fields, object: key }, `a listener for ${after.kind} ${key}`, () =>
+      listener({ key, before: undefined, after, initial: true }),
+    );
+  });
+}
+
+/** Goes through the objects that are there now, a little in each turn of the event loop. */
+async function inPieces(informer: Informer, each: (object: KubernetesObject) => void): Promise<void> {
   const objects = informer.list();
   for (let from = 0; from < objects.length; from += piece) {
-    await inTurn(informer, 0, () => {
-      for (const after of objects.slice(from, from + piece)) {
-        const key = keyOf(after);
-        // An error for one object does not keep the others from being queued.
-        guard(logger, { ...fields, object: key }, `a listener for ${after.kind} ${key}`, () =>
-          listener({ key, before: undefined, after, initial: true }),
-        );
-      }
-    });
+    await inTurn(informer, 0, () => objects.slice(from, from + piece).forEach(each));
   }
 }

@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { milliseconds, text } from '../../options/option-schemas.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import { type InformerOptions, informerShape } from '../informer/options.ts';
 import { functionOf } from '../option-schemas.ts';
+import type { Place } from './place.ts';
 
 /** An object to reconcile. */
 export interface ReconcileRequest {
@@ -14,11 +16,14 @@ export interface ReconcileRequest {
   readonly name: string;
 }
 
-export interface ReconcileContext<T extends KubernetesObject = KubernetesObject> {
-  readonly cluster: Cluster;
+/** Of a reconcile of an object of the hub. */
+export interface HubReconcileContext<T extends KubernetesObject = KubernetesObject> {
   /** The object as the cache has it; `undefined` after it was deleted. Shared: do not change it. */
   readonly object: T | undefined;
-  /** Aborted when the cluster is disengaged, after `reconcileTimeoutMs`, and when the fleet ends. Pass it to your requests. */
+  /**
+   * Aborted when the cluster is disengaged, or the object of the hub is another replica's, after `reconcileTimeoutMs`, and when the fleet
+   * ends. Pass it to your requests.
+   */
   readonly signal: AbortSignal;
   /**
    * Takes what this reconcile has written: the object that the API server returned. The next reconcile of the same item waits until the
@@ -27,6 +32,15 @@ export interface ReconcileContext<T extends KubernetesObject = KubernetesObject>
    * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`
    */
   wrote(object: WrittenObject): void;
+  /** The config of the hub. */
+  readonly hub: RestConfig;
+  /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source where the options are equal. */
+  hubInformer<O extends KubernetesObject = KubernetesObject>(options: InformerOptions<O>): Informer<O>;
+}
+
+/** Of a reconcile of an object of a cluster. */
+export interface ReconcileContext<T extends KubernetesObject = KubernetesObject> extends HubReconcileContext<T> {
+  readonly cluster: Cluster;
 }
 
 /** What a write returns: an object as caches have it, or a model of client-node. */
@@ -53,21 +67,40 @@ export interface ControllerSource<T extends KubernetesObject = KubernetesObject>
   when?(before: T, after: T): boolean;
 }
 
-/** Another resource whose changes lead to reconciles. */
+/** Another resource whose changes lead to reconciles on a cluster. */
 export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> extends ControllerSource<T> {
-  /** Returns what to reconcile in the same cluster after a change of this object. Called with the object before the change, too. */
-  map(object: T, cluster: Cluster): readonly ReconcileRequest[];
+  /**
+   * `'hub'`: its objects are on the hub, and `map` is called for each cluster that is engaged in this process, also when another one is
+   * engaged.
+   *
+   * @default they are on the cluster
+   */
+  readonly on?: 'hub';
+  /** Returns what to reconcile on this cluster after a change of this object. Called with the object before the change, too. */
+  map(object: T, context: { readonly cluster: Cluster }): readonly ReconcileRequest[];
 }
 
-/** Options of `fleet.controller`. */
-export interface ControllerOptions<T extends KubernetesObject = KubernetesObject> {
+/** Another resource whose changes lead to reconciles of objects of the hub. */
+export type HubControllerWatch<T extends KubernetesObject = KubernetesObject> = ControllerSource<T> &
+  (
+    | {
+        /** @default `'hub'` */
+        readonly on?: 'hub';
+        map(object: T): readonly ReconcileRequest[];
+      }
+    | {
+        /** Its objects are on the clusters that are engaged in this process. */
+        readonly on: 'clusters';
+        map(object: T, context: { readonly cluster: Cluster }): readonly ReconcileRequest[];
+      }
+  );
+
+/** What all controllers have. */
+interface CommonOptions {
   /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
-  /** The resource that is reconciled. */
-  readonly for: ControllerSource<T>;
-  /** Resources that objects of `for` own as controllers: after a change the owner is reconciled. */
+  /** Resources that objects of `for` own as controllers, in the same place: after a change the owner is reconciled. */
   readonly owns?: readonly ControllerSource[];
-  readonly watches?: readonly ControllerWatch[];
   /**
    * Reconciles at once, over all clusters. A quarter of these slots is reserved for clusters without a running reconcile, so that
    * clusters whose reconciles hang do not delay the others. If as many clusters hang as there are reserved slots, they can fill
@@ -77,7 +110,7 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
    */
   readonly concurrency?: number;
   /**
-   * Reconciles at once in one cluster.
+   * Reconciles at once in one cluster, or on the hub.
    *
    * @default 4
    */
@@ -94,12 +127,49 @@ export interface ControllerOptions<T extends KubernetesObject = KubernetesObject
    * @default { firstMs: 5, longestMs: 1_000_000 }
    */
   readonly backoff?: { readonly firstMs?: number; readonly longestMs?: number };
+}
+
+/** What most reconcile functions return is nothing, and they are async. */
+// biome-ignore lint/suspicious/noConfusingVoidType: as above
+type ReconcileReturn = Promise<ReconcileResult | void> | ReconcileResult | void;
+
+/** Options of `fleet.controller`. */
+export interface ControllerOptions<T extends KubernetesObject = KubernetesObject> extends CommonOptions {
+  /** The resource that is reconciled, on every cluster. */
+  readonly for: ControllerSource<T>;
+  readonly watches?: readonly ControllerWatch[];
   /** Reconciles one object. Calls for one object of a cluster never overlap; after an error the object is retried. */
-  reconcile(
-    request: ReconcileRequest,
-    context: ReconcileContext<T>,
-    // biome-ignore lint/suspicious/noConfusingVoidType: most reconcile functions return nothing, and are async
-  ): Promise<ReconcileResult | void> | ReconcileResult | void;
+  reconcile(request: ReconcileRequest, context: ReconcileContext<T>): ReconcileReturn;
+}
+
+/** Options of `fleet.controller` for objects of the hub. With `sharding` each is reconciled by one replica. */
+export interface HubControllerOptions<T extends KubernetesObject = KubernetesObject> extends CommonOptions {
+  /** The resource that is reconciled, on the hub. */
+  readonly for: ControllerSource<T> & { readonly on: 'hub' };
+  readonly watches?: readonly HubControllerWatch[];
+  /** Reconciles one object. Calls for one object never overlap, in this process; after an error the object is retried. */
+  reconcile(request: ReconcileRequest, context: HubReconcileContext<T>): ReconcileReturn;
+}
+
+/** An item for a controller. */
+export interface EnqueueRequest extends ReconcileRequest {
+  /**
+   * `namespace/name` of the ClusterProfile. Not for objects of the hub.
+   *
+   * @default every cluster that is engaged in this process
+   */
+  readonly cluster?: string;
+}
+
+/** A controller that was added to a fleet. */
+export interface ControllerHandle {
+  /**
+   * Queues an item, for a change that no cache shows: of a webhook, a queue, a timer. Returns `false`, and does nothing, where the cluster
+   * is not engaged in this process.
+   *
+   * @throws ConfigurationError `OPTION_INVALID` if it is no request
+   */
+  enqueue(request: EnqueueRequest): boolean;
 }
 
 const wholeNumber = (fallback: number) =>
@@ -111,34 +181,73 @@ const wholeNumber = (fallback: number) =>
 const sourceShape = { ...informerShape, when: functionOf('that returns true or false').optional() };
 const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
 
+/** A watch of any controller, as the schema has read it. */
+export interface AnyWatch extends ControllerSource {
+  readonly on?: 'hub' | 'clusters';
+  map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): readonly ReconcileRequest[];
+}
+
+/** The options of any controller, as the schema has read them. */
+export interface ControllerSettings extends Required<Omit<CommonOptions, 'backoff'>> {
+  readonly for: ControllerSource & { readonly on?: 'hub' };
+  readonly watches: readonly AnyWatch[];
+  readonly backoff: { readonly firstMs: number; readonly longestMs: number };
+  reconcile(
+    request: ReconcileRequest,
+    context: HubReconcileContext & { readonly cluster: Cluster | undefined },
+  ): ReconcileReturn;
+}
+
 /** The informer of a source: sources that differ in their predicates share one. */
-export function informerOf<T extends KubernetesObject>(cluster: Cluster, source: ControllerSource<T>): Informer<T> {
-  const { when: _when, map: _map, ...options } = source as ControllerWatch<T>; // only a watch has a map
-  return cluster.informer<T>(options);
+export function informerOf<T extends KubernetesObject>(
+  place: Pick<Place, 'informer'>,
+  source: ControllerSource<T>,
+): Informer<T> {
+  const { when: _when, map: _map, on: _on, ...options } = source as ControllerWatch<T>; // only a watch has a map
+  return place.informer<T>(options);
 }
 
 /** @internal */
-export const controllerSchema = z.strictObject({
-  name: text('a name'),
-  for: sourceSchema,
-  owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
-  watches: z
-    .array(
-      z.strictObject(
-        { ...sourceShape, map: functionOf('that returns requests') },
-        { error: 'must be an object with apiVersion, kind and map' },
-      ),
-      { error: 'must be a list of objects with apiVersion, kind and map' },
-    )
-    .default([]),
-  concurrency: wholeNumber(100),
-  perClusterConcurrency: wholeNumber(4),
-  reconcileTimeoutMs: milliseconds(1).default(120_000),
-  backoff: z
-    .strictObject(
-      { firstMs: milliseconds(1).default(5), longestMs: milliseconds(1).default(1_000_000) },
-      { error: 'must be an object with firstMs and longestMs' },
-    )
-    .default({ firstMs: 5, longestMs: 1_000_000 }),
-  reconcile: functionOf('reconcile(request, context)'),
-});
+export const controllerSchema = z
+  .strictObject({
+    name: text('a name'),
+    for: z.strictObject(
+      {
+        ...sourceShape,
+        on: z.literal('hub', { error: 'must be hub, or left out for objects of clusters' }).optional(),
+      },
+      { error: 'must be an object with apiVersion and kind' },
+    ),
+    owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
+    watches: z
+      .array(
+        z.strictObject(
+          {
+            ...sourceShape,
+            on: z.enum(['hub', 'clusters'], { error: 'must be hub or clusters' }).optional(),
+            map: functionOf('that returns requests'),
+          },
+          { error: 'must be an object with apiVersion, kind and map' },
+        ),
+        { error: 'must be a list of objects with apiVersion, kind and map' },
+      )
+      .default([]),
+    concurrency: wholeNumber(100),
+    perClusterConcurrency: wholeNumber(4),
+    reconcileTimeoutMs: milliseconds(1).default(120_000),
+    backoff: z
+      .strictObject(
+        { firstMs: milliseconds(1).default(5), longestMs: milliseconds(1).default(1_000_000) },
+        { error: 'must be an object with firstMs and longestMs' },
+      )
+      .default({ firstMs: 5, longestMs: 1_000_000 }),
+    reconcile: functionOf('reconcile(request, context)'),
+  })
+  .superRefine(({ for: main, watches }, { addIssue }) => {
+    for (const [index, { on }] of watches.entries()) {
+      if (main.on === 'hub' || on !== 'clusters') continue;
+      const message =
+        "must be hub, or left out for objects of the same cluster: clusters is for controllers with for.on: 'hub'";
+      addIssue({ code: 'custom', path: ['watches', index, 'on'], message });
+    }
+  });

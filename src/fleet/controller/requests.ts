@@ -1,7 +1,8 @@
 /** Turns objects into requests. Pure. */
+import { checkArgument, isObject, isString, isText } from '../../errors/check-argument.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
-import type { ReconcileRequest } from './options.ts';
+import type { EnqueueRequest, ReconcileRequest } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
   return namespace === undefined ? { name } : { name, namespace };
@@ -16,6 +17,19 @@ export function readRequests(returned: unknown): readonly ReconcileRequest[] {
     if (typeof namespace === 'string') return { name, namespace };
     throw new TypeError(`it returned a request for ${name} with a namespace that is no text`);
   });
+}
+
+/** Checks what `enqueue` was called with. @throws ConfigurationError */
+export function readEnqueueRequest(request: EnqueueRequest, controller: string, onHub: boolean): EnqueueRequest {
+  const where = `enqueue of controller ${controller}`;
+  const isAbsent = (value: unknown) => value === undefined;
+  checkArgument(where, 'request', request, isObject, 'an object with a name');
+  const { cluster, namespace, name } = request;
+  checkArgument(where, 'name', name, isText, 'a name');
+  checkArgument(where, 'namespace', namespace, (value) => isAbsent(value) || isString(value), 'a namespace');
+  const what = onHub ? 'left out: objects of the hub have no cluster' : 'the name of a ClusterProfile: namespace/name';
+  checkArgument(where, 'cluster', cluster, (value) => isAbsent(value) || (!onHub && isText(value)), what);
+  return { name, ...(namespace ? { namespace } : {}), ...(cluster === undefined ? {} : { cluster }) };
 }
 
 export function keyOfRequest({ name, namespace }: ReconcileRequest): string {

@@ -1,4 +1,4 @@
-/** Which clusters this process works on. By default all of them; sharding gives another answer. */
+/** Which clusters, and objects of the hub, this process works on. By default all of them; sharding gives another answer. */
 
 /** Bounds the time in which this process may work on a cluster. */
 export interface Fence {
@@ -31,17 +31,17 @@ export type Owner =
     };
 
 export interface OwnershipListener {
-  /** The owner of clusters with these keys may have changed. */
+  /** The owner of what has these keys may have changed. */
   changed(affects: (key: string) => boolean): void;
 }
 
 export interface Ownership {
-  /** `key` is the result of `identify`. */
+  /** `key` is the result of `identify`, or `namespace/name` of an object of the hub. */
   ownerOf(key: string): Owner;
-  /** This process begins to work on a cluster. */
-  enter(key: string): void;
-  /** This process has stopped working on a cluster. */
-  leave(key: string): void;
+  /** This process begins to work on it. `work` distinguishes what has the same key. */
+  enter(key: string, work: object): void;
+  /** This work has ended. */
+  leave(key: string, work: object): void;
   /** Every cluster that this process can have now is assigned. */
   readonly isSettled: boolean;
   /**

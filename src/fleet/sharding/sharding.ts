@@ -46,8 +46,8 @@ export class Sharding implements Ownership {
   readonly #own: ReplicaLease;
   readonly #report: ShardingReport;
   readonly #changes: OwnershipChanges;
-  /** By shard, the keys that are worked on. */
-  readonly #inUse = new Map<number, Set<string>>();
+  /** By shard, the work on its keys. */
+  readonly #inUse = new Map<number, Set<object>>();
   /** By shard, who should own it, as this replica sees it now. */
   #wanted: readonly (string | undefined)[] = [];
   #wantedOf = '';
@@ -109,15 +109,15 @@ export class Sharding implements Ownership {
     return this.#ownerOf(shard);
   }
 
-  enter(key: string): void {
+  enter(key: string, work: object): void {
     const index = shardOf(key, this.#options.shards);
-    this.#inUse.set(index, (this.#inUse.get(index) ?? new Set()).add(key));
+    this.#inUse.set(index, (this.#inUse.get(index) ?? new Set()).add(work));
   }
 
-  leave(key: string): void {
+  leave(key: string, work: object): void {
     const index = shardOf(key, this.#options.shards);
-    const keys = this.#inUse.get(index);
-    if (!keys?.delete(key) || keys.size > 0) return;
+    const works = this.#inUse.get(index);
+    if (!works?.delete(work) || works.size > 0) return;
     this.#shards[index]?.look();
     this.#own.look();
   }

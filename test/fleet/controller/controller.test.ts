@@ -52,7 +52,7 @@ describe('a controller', () => {
         {
           apiVersion: 'v1',
           kind: 'Service',
-          map: ({ metadata }, { name }) =>
+          map: ({ metadata }, { cluster: { name } }) =>
             name === 'fleet/one' ? [{ name: metadata.labels?.for ?? '', namespace: 'default' }] : [],
         },
       ],

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { describe, test } from 'node:test';
+import { FleetError, type HubControllerOptions, type ReconcileRequest } from '../../../src/fleet/index.ts';
+import { type ConfigMap, configMaps, gate, map, startOne } from '../../fixtures/controllers.ts';
+import { isEngaged } from '../../fixtures/fleet-hub.ts';
+import { ManualClock } from '../../fixtures/manual-clock.ts';
+import { until } from '../../fixtures/until.ts';
+
+const onHub = { ...configMaps, on: 'hub' } as const;
+
+/** The options of a controller of the hub that notes the names of what it reconciles. */
+function noting(options: Partial<HubControllerOptions<ConfigMap>> = {}) {
+  const seen: string[] = [];
+  const { reconcile = () => {}, ...rest } = options;
+  const all: HubControllerOptions<ConfigMap> = {
+    name: 'hub notes',
+    for: onHub,
+    ...rest,
+    reconcile: (request, context) => {
+      seen.push(request.name);
+      return reconcile(request, context);
+    },
+  };
+  return { seen, options: all };
+}
+
+describe('a controller of the hub', () => {
+  test('reconciles each object once, from the start of the fleet on', async (t) => {
+    const { hub, publish, spoke, fleet: make } = await startOne(t, ['of the cluster']);
+    publish('two', await spoke());
+    hub.add([map('a'), map('b')]);
+    const fleet = make();
+    const objects: (ConfigMap | undefined)[] = [];
+    const { seen, options } = noting({
+      reconcile: (_request, context) => {
+        objects.push(context.object);
+        assert.equal(Object(context).cluster, undefined);
+        assert.equal(context.hub, fleet.hub.config);
+        assert.equal(context.hubInformer(configMaps), fleet.hub.informer(configMaps));
+      },
+    });
+    const { enqueue } = fleet.controller(options);
+    assert.equal(enqueue({ name: 'early' }), false, 'it starts nothing before the fleet runs');
+    const running = fleet.run();
+    await fleet.synced();
+    await until(t, () => seen.length === 2);
+    assert.deepEqual(seen.toSorted(), ['a', 'b']);
+    hub.set({ ...map('a'), data: { x: 'y' } });
+    await until(t, () => seen.length === 3);
+    assert.deepEqual(objects.at(-1)?.data, { x: 'y' });
+    hub.delete(map('b'));
+    await until(t, () => seen.length === 4);
+    assert.equal(objects.at(-1), undefined);
+    assert.equal(enqueue({ namespace: 'default', name: 'c' }), true);
+    await until(t, () => seen.length === 5);
+    assert.equal(seen.at(-1), 'c');
+    await fleet.close();
+    await running;
+    assert.equal(enqueue({ namespace: 'default', name: 'd' }), false);
+  });
+
+  test('may be added while the fleet runs', async (t) => {
+    const { hub, run } = await startOne(t);
+    hub.add(map('a'));
+    const fleet = run();
+    await fleet.synced();
+    const { seen, options } = noting();
+    fleet.controller(options);
+    await until(t, () => seen.length === 1);
+  });
+
+  test('hears of owned objects, of others on the hub, and of objects on the clusters', async (t) => {
+    const { hub, cluster, publish, spoke, run } = await startOne(t);
+    hub.add([map('owner'), map('mapped'), map('far')]);
+    const fleet = run();
+    const label = ({ metadata }: { metadata: { labels?: Readonly<Record<string, string>> } }): ReconcileRequest[] => [
+      { name: metadata.labels?.for ?? '', namespace: 'default' },
+    ];
+    const from: string[] = [];
+    const { seen, options } = noting({
+      owns: [{ apiVersion: 'v1', kind: 'Secret' }],
+      watches: [
+        { apiVersion: 'v1', kind: 'Service', map: label },
+        {
+          on: 'clusters',
+          apiVersion: 'v1',
+          kind: 'Service',
+          map: (object, { cluster: { name } }) => {
+            from.push(name);
+            return label(object);
+          },
+        },
+      ],
+    });
+    fleet.controller(options);
+    await until(t, () => seen.length === 3 && isEngaged(fleet, 'one'));
+    hub.add({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: 's',
+        ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'x', controller: true }],
+      },
+    });
+    await until(t, () => seen.length === 4);
+    assert.equal(seen.at(-1), 'owner');
+    const service = (name: string) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 's', labels: { for: name } },
+    });
+    hub.add(service('mapped'));
+    await until(t, () => seen.length === 5);
+    assert.equal(seen.at(-1), 'mapped');
+    cluster.add(service('far'));
+    await until(t, () => seen.length === 6);
+    assert.equal(seen.at(-1), 'far');
+    assert.deepEqual(from, ['fleet/one']);
+    const later = await spoke();
+    later.add(service('far'));
+    publish('two', later);
+    await until(t, () => seen.length === 7);
+    assert.deepEqual([seen.at(-1), from.at(-1)], ['far', 'fleet/two']);
+  });
+
+  test('tries again what fails, and an object whose reconciles time out does not take the place of the others', async (t) => {
+    const { hub, run, warnings } = await startOne(t);
+    hub.add(map('fails'));
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const results: unknown[] = [];
+    const told = (event: unknown) => results.push({ ...Object(event), durationMs: 0, waitedMs: 0 });
+    subscribe('clusterprofile-credentials:fleet-reconcile', told);
+    t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
+    const { seen, options } = noting({
+      perClusterConcurrency: 2,
+      reconcileTimeoutMs: 60_000,
+      reconcile: async ({ name }, { signal }) => {
+        if (name === 'fails') throw new Error('not today');
+        if (name !== 'hangs') return;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        throw signal.reason;
+      },
+    });
+    fleet.controller(options);
+    clock.advance(await clock.waiting((ms) => ms === 5));
+    await until(t, () => seen.length === 2);
+    assert.match(warnings.join('\n'), /^reconcile of default\/fails on the hub failed \(error, try 1\): not today$/m);
+    assert.deepEqual(results[0], {
+      ...{ controller: 'hub notes', cluster: undefined, namespace: 'default', name: 'fails', result: 'error' },
+      ...{ durationMs: 0, waitedMs: 0 },
+    });
+    hub.add(map('hangs'));
+    await until(t, () => seen.includes('hangs'));
+    clock.advance(60_000);
+    clock.advance(await clock.waiting((ms) => ms === 5));
+    await until(t, () => seen.filter((name) => name === 'hangs').length === 2);
+    hub.add(map('other'));
+    await until(t, () => seen.includes('other'));
+  });
+
+  test('is told when the fleet ends, and waited for, ten seconds at most', async (t) => {
+    const { hub, run } = await startOne(t);
+    hub.add([map('a'), map('b')]);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    const hold = gate();
+    t.after(() => hold.open());
+    const reasons: unknown[] = [];
+    const { seen, options } = noting({
+      reconcile: async ({ name }, { signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        reasons.push(signal.reason);
+        if (name === 'a') await hold.promise;
+      },
+    });
+    fleet.controller(options);
+    await until(t, () => seen.length === 2);
+    let ended = false;
+    const closed = fleet.close().then(() => (ended = true));
+    await until(t, () => reasons.length === 2);
+    for (const reason of reasons) assert.ok(reason instanceof FleetError && reason.code === 'FLEET_CLOSED');
+    await clock.waiting((ms) => ms === 10_000);
+    clock.advance(9_999);
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(ended, false);
+    clock.advance(1);
+    await closed;
+    assert.deepEqual(clock.waits, []);
+  });
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { FleetError } from '../../../src/fleet/index.ts';
+import type { FakeCluster } from '../../../src/testing/index.ts';
+import { configMaps, gate, map } from '../../fixtures/controllers.ts';
+import { startReplicas } from '../../fixtures/replicas.ts';
+import { until } from '../../fixtures/until.ts';
+
+const names = Array.from({ length: 24 }, (_, index) => `m-${index}`);
+
+/** A hub with objects, and replicas that note what they reconcile. */
+async function startNoting(
+  t: TestContext,
+  work: (replica: string, name: string, signal: AbortSignal) => unknown = () => {},
+) {
+  const parts = await startReplicas(t, 0);
+  parts.hub.add(names.map((name) => map(name)));
+  const start = (identity: string) => {
+    const replica = parts.start(identity);
+    const seen: string[] = [];
+    replica.fleet.controller({
+      name: 'notes',
+      for: { ...configMaps, on: 'hub' },
+      reconcile: async ({ name }, { signal }) => {
+        seen.push(name);
+        await work(identity, name, signal);
+      },
+    });
+    return { ...replica, seen };
+  };
+  return { ...parts, start };
+}
+
+const turns = async () => {
+  for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** Who has each of the shards. */
+function holdersOf(hub: FakeCluster): readonly string[] {
+  return hub
+    .list({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' })
+    .filter(({ metadata: { name } }) => name.startsWith('shared-shard-'))
+    .map(({ spec }) => String(Object(spec).holderIdentity).replace(/_.*/, ''));
+}
+
+describe('replicas that share the objects of a hub', () => {
+  test('reconcile each of them in one place, and hand it over', async (t) => {
+    const { hub, start } = await startNoting(t);
+    const [one, two] = [start('one'), start('two')];
+    one.run();
+    await until(t, () => one.seen.length === names.length);
+    two.run();
+    await until(t, () => {
+      const shares = Map.groupBy(holdersOf(hub), (holder) => holder);
+      return shares.get('one')?.length === 4 && shares.get('two')?.length === 4;
+    });
+    const ours = one.seen.length;
+    for (const name of names) hub.set({ ...map(name), data: { x: 'y' } });
+    await until(t, () => new Set([...one.seen.slice(ours), ...two.seen]).size === names.length);
+    assert.ok(two.seen.length > 0);
+    assert.deepEqual(
+      one.seen.slice(ours).filter((name) => two.seen.includes(name)),
+      [],
+    );
+    await one.leave();
+    // The clock of the other one has not moved.
+    await until(t, () => new Set(two.seen).size === names.length);
+    assert.deepEqual(
+      names.filter((name) => !two.seen.includes(name)),
+      [],
+    );
+  });
+
+  test('hand an object over when its reconcile has ended, not before', async (t) => {
+    const hold = gate();
+    t.after(() => hold.open());
+    const working = new Set<string>();
+    const aborted = new Map<string, unknown>();
+    const overlap: string[] = [];
+    const { start } = await startNoting(t, async (replica, name, signal) => {
+      if (replica === 'two') {
+        if (working.has(name)) overlap.push(name);
+        return;
+      }
+      working.add(name);
+      signal.addEventListener('abort', () => aborted.set(name, signal.reason));
+      await hold.promise;
+      working.delete(name);
+    });
+    const one = start('one');
+    one.fleet.controller({
+      name: 'more at once',
+      for: { ...configMaps, on: 'hub' },
+      perClusterConcurrency: 100,
+      reconcile: async ({ name }, { signal }) => {
+        working.add(name);
+        signal.addEventListener('abort', () => aborted.set(name, signal.reason));
+        await hold.promise;
+        working.delete(name);
+      },
+    });
+    one.run();
+    await until(t, () => working.size === names.length);
+    const two = start('two');
+    two.run();
+    await until(t, () => aborted.size > 0);
+    for (const reason of aborted.values()) {
+      assert.ok(reason instanceof FleetError && reason.code === 'LEASE_LOST' && reason.reason === 'HANDED_OVER');
+      assert.match(
+        reason.message,
+        /^default\/m-\d+ on the hub is let go \(HANDED_OVER\): shard \d is on its way to two$/,
+      );
+    }
+    await turns();
+    assert.deepEqual(
+      two.seen.filter((name) => aborted.has(name)),
+      [],
+    );
+    hold.open();
+    await until(t, () => [...aborted.keys()].every((name) => two.seen.includes(name)));
+    assert.deepEqual(overlap, []);
+  });
+
+  test('stop at the deadline when the hub is away, and go on when it is back', async (t) => {
+    const reasons: unknown[] = [];
+    let begun = 0;
+    let atOnce = 0;
+    let most = 0;
+    const { hub, start, warnings } = await startNoting(t, async (_replica, name, signal) => {
+      if (name !== 'm-0') return;
+      begun += 1;
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      if (begun === 1) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        reasons.push(signal.reason);
+        await hold.promise;
+      }
+      atOnce -= 1;
+    });
+    const hold = gate();
+    t.after(() => hold.open());
+    const one = start('one');
+    one.run();
+    await until(t, () => begun === 1 && one.seen.length === names.length);
+    let isAway = true;
+    hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+    one.clock.advance(20_000);
+    await until(t, () => reasons.length === 1);
+    assert.match(String(reasons[0]), /LEASE_LOST.*default\/m-0 on the hub is let go/);
+    const before = one.seen.length;
+    hub.set({ ...map('m-1'), data: { while: 'away' } });
+    const cache = one.fleet.hub.informer(configMaps);
+    await until(t, () => 'data' in (cache.get('m-1', 'default') ?? {}));
+    assert.equal(one.seen.length, before, 'nothing is reconciled that may be another one');
+    isAway = false;
+    // All of them again, but for the one whose reconcile goes on.
+    await one.passUntil(() => new Set(one.seen.slice(before)).size === names.length - 1);
+    assert.equal(begun, 1);
+    hold.open();
+    await one.passUntil(() => begun === 2);
+    assert.equal(most, 1);
+    assert.deepEqual(
+      warnings.filter((line) => line.includes('it is given up')),
+      [],
+    );
+  });
+
+  test('give up a reconcile that goes on for ten seconds after its object was handed over', async (t) => {
+    const hold = gate();
+    t.after(() => hold.open());
+    const aborted: string[] = [];
+    const { start, warnings } = await startNoting(t, async (replica, name, signal) => {
+      if (replica === 'two') return;
+      signal.addEventListener('abort', () => aborted.push(name));
+      await hold.promise;
+    });
+    const one = start('one');
+    one.run();
+    await until(t, () => one.seen.length === 4);
+    const two = start('two');
+    two.run();
+    await until(t, () => two.seen.length > 0 || aborted.length > 0);
+    await one.passUntil(() => aborted.every((name) => two.seen.includes(name)) && aborted.length > 0, two);
+    assert.match(
+      warnings.join('\n'),
+      /^reconcile of default\/m-\d+ on the hub still runs 10000 ms after its signal aborted: it is given up$/m,
+    );
+  });
+
+  test('take the objects of one that has died', async (t) => {
+    const { hub, start } = await startNoting(t);
+    const [one, two] = [start('one'), start('two')];
+    one.run();
+    await until(t, () => one.seen.length === names.length);
+    two.run();
+    await until(t, () => two.seen.length > 0);
+    await two.fleet.synced();
+    // The clock of the first stands still: it renews nothing, as if it were killed.
+    await two.passUntil(() => new Set(two.seen).size === names.length);
+    hub.add(map('new'));
+    await until(t, () => two.seen.includes('new'));
+  });
+});
