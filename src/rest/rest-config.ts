@@ -22,7 +22,7 @@ import { abortable, systemTimers } from '../util/abortable.ts';
 import { ApiServer } from './api/api-server.ts';
 import { Discovery } from './api/discovery.ts';
 import type { KubernetesObject } from './api/kubernetes-object.ts';
-import { ResourceClient } from './api/resource-client.ts';
+import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
 import type { ResourceOptions, UntypedObject } from './api/resource-options.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
@@ -49,7 +49,7 @@ export class RestConfig extends KubeConfig {
 
   readonly #watchDispatcher: Dispatcher;
   readonly #parts: RestConfigParts;
-  #discovery: Discovery | undefined;
+  #resourceServer: ResourceServer | undefined;
 
   private constructor(parts: RestConfigParts) {
     super();
@@ -143,11 +143,13 @@ export class RestConfig extends KubeConfig {
     discovery: Discovery | undefined,
   ): ResourceClient<T>;
   resource<T extends KubernetesObject>(options: ResourceOptions, discovery?: Discovery): ResourceClient<T> {
-    this.#discovery ??= discovery ?? new Discovery(new ApiServer(this), systemTimers);
-    const { maxResponseBytes } = this.#parts.connections;
-    const { server } = this.access.cluster;
-    const parts = { server, dispatcher: this.#dispatcher, discovery: this.#discovery, maxResponseBytes };
-    return new ResourceClient<T>(parts, options);
+    this.#resourceServer ??= {
+      basePath: new URL(this.access.cluster.server).pathname.replace(/\/+$/, ''),
+      dispatcher: this.#dispatcher,
+      discovery: discovery ?? new Discovery(new ApiServer(this), systemTimers),
+      maxResponseBytes: this.#parts.connections.maxResponseBytes,
+    };
+    return new ResourceClient<T>(this.#resourceServer, options);
   }
 
   /** For logs: a few lines, without a certificate, a variable or anything of client-node's. */

@@ -47,6 +47,16 @@ export function ours(cluster: BenchCluster, { command }: TestPlugin): Peer {
   return { name: 'ours', core: config.makeApiClient(CoreV1Api), close: () => providers.close() };
 }
 
+/** What `config.resource` does with the ConfigMap default/bench. */
+export function ourResource(cluster: BenchCluster, { command }: TestPlugin, verb: 'get' | 'apply'): BarePeer {
+  const { providers, config } = providersFor(cluster, command);
+  const kind = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', fieldManager: 'bench' };
+  const object = { metadata: { name: 'bench' }, data: { colour: 'red' } };
+  const send = () =>
+    verb === 'get' ? config.resource(kind).get('bench') : config.resource(kind).apply(object, { force: true });
+  return { name: `config.resource ${verb}`, send, close: () => providers.close() };
+}
+
 function providersFor({ server, certificateAuthorityData }: BenchCluster, command: string) {
   const providers = new CredentialProviders([
     { name: 'x', execConfig: { apiVersion: 'client.authentication.k8s.io/v1', command } },

@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { writePlugin } from '../../src/testing/index.ts';
-import { type BarePeer, type BenchCluster, execAuth, ourDispatcher, ours, type Peer } from '../bench/peers.ts';
+import {
+  type BarePeer,
+  type BenchCluster,
+  execAuth,
+  ourDispatcher,
+  ourResource,
+  ours,
+  type Peer,
+} from '../bench/peers.ts';
 import { heading, median, report, time } from '../bench/report.ts';
 import { benchWatches } from './bench-watches.ts';
 import { startControlPlane } from './control-plane.ts';
@@ -36,6 +44,54 @@ async function measure(peer: Peer | BarePeer, requests: number, workers: number)
   const sorted = latencies.toSorted((a, b) => a - b);
   const [p50 = Number.NaN, p99 = Number.NaN] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)]);
   return { seconds, cpu: (user + system) / requests, p50, p99 };
+}
+
+/** Each peer's figures, with their ratio to client-go's. */
+function reportRounds(results: ReadonlyMap<string, readonly Round[]>): void {
+  const floor = results.get('client-go') ?? [];
+  for (const [name, rounds] of results) {
+    const ratio = (of: (round: Round) => number) => median(rounds.map(of)) / median(floor.map(of));
+    const rate = 1 / median(rounds.map(({ seconds }) => seconds));
+    report(`${name}: requests per second`, rate, 'requests/s', {
+      ratio: 1 / ratio(({ seconds }) => seconds),
+      peer: 'client-go',
+    });
+    for (const [what, unit, of] of [
+      ['median latency', 'ms', ({ p50 }: Round) => p50],
+      ['latency of the slowest in a hundred', 'ms', ({ p99 }: Round) => p99],
+      ['client CPU per request', 'us', ({ cpu }: Round) => cpu],
+    ] as const) {
+      const value = median(rounds.map(of));
+      report(`${name}: ${what}`, value, unit, { ratio: ratio(of), peer: 'client-go' });
+    }
+  }
+}
+
+/** `config.resource` beside client-go's dynamic client. */
+async function benchResources(cluster: BenchCluster, kubeconfig: string): Promise<void> {
+  for (const verb of ['apply', 'get'] as const) {
+    const peer = ourResource(cluster, plugin, verb);
+    for (const [workers, requests] of [
+      [1, 500],
+      [16, 3_200],
+    ] as const) {
+      heading(`${workers} ${workers === 1 ? 'caller' : 'callers'}: ${verb} of a ConfigMap on kube-apiserver`);
+      const results = new Map<string, Round[]>([
+        ['client-go', []],
+        [peer.name, []],
+      ]);
+      for (let round = 0; round < 6; round++) {
+        const { stdout } = await execa(goClient, [kubeconfig, String(requests), String(workers), '2', verb]);
+        const mine = await measure(peer, requests, workers);
+        // The first round of a process warms it up.
+        if (round === 0) continue;
+        results.get('client-go')?.push(JSON.parse(stdout.split('\n').at(-1) ?? ''));
+        results.get(peer.name)?.push(mine);
+      }
+      reportRounds(results);
+    }
+    await peer.close();
+  }
 }
 
 /** 50 requests at once of what has just been started: the run of the plugin and the first connection are in it. */
@@ -103,25 +159,10 @@ try {
         if (round > 0) add(peer.name, mine);
       }
     }
-    const floor = results.get('client-go') ?? [];
-    for (const [name, rounds] of results) {
-      const ratio = (of: (round: Round) => number) => median(rounds.map(of)) / median(floor.map(of));
-      const rate = 1 / median(rounds.map(({ seconds }) => seconds));
-      report(`${name}: requests per second`, rate, 'requests/s', {
-        ratio: 1 / ratio(({ seconds }) => seconds),
-        peer: 'client-go',
-      });
-      for (const [what, unit, of] of [
-        ['median latency', 'ms', ({ p50 }: Round) => p50],
-        ['latency of the slowest in a hundred', 'ms', ({ p99 }: Round) => p99],
-        ['client CPU per request', 'us', ({ cpu }: Round) => cpu],
-      ] as const) {
-        const value = median(rounds.map(of));
-        report(`${name}: ${what}`, value, unit, { ratio: ratio(of), peer: 'client-go' });
-      }
-    }
+    reportRounds(results);
   }
   await Promise.all(peers.map((peer) => peer.close()));
+  await benchResources(cluster, kubeconfig);
   await benchColdStart(cluster, kubeconfig);
   await benchWatches(cluster, plugin, goClient, kubeconfig);
 } finally {

@@ -25,8 +25,8 @@ import {
 
 /** Where the requests go. */
 export interface ResourceServer {
-  /** The URL, with a path of its own where it has one. */
-  readonly server: string;
+  /** The path of the server's URL, without a slash at its end. */
+  readonly basePath: string;
   readonly dispatcher: AuthenticatedDispatcher;
   readonly discovery: Discovery;
   readonly maxResponseBytes: number;
@@ -202,7 +202,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   }
 
   async #path({ namespace, name, subresource, query = {}, method, signal }: Call): Promise<string> {
-    const { discovery, server, dispatcher } = this.#server;
+    const { discovery, basePath, dispatcher } = this.#server;
     // Others may wait for the same answer, and have other signals.
     const found = abortable(() => discovery.find(this.#options, never), signal);
     const resource = await found.catch((error: unknown) => {
@@ -219,7 +219,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const search = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
     const text = search.size === 0 ? '' : `?${search}`;
-    return `${new URL(server).pathname.replace(/\/+$/, '')}${parts.join('/')}${text}`;
+    return `${basePath}${parts.join('/')}${text}`;
   }
 
   #refused({ statusCode, headers, body }: Answer, opening: string) {

@@ -1,4 +1,5 @@
 // Lists namespaces through client-go's exec authenticator: bench KUBECONFIG REQUESTS WORKERS ROUNDS, a line of JSON for each round.
+// With a fifth argument, get or apply, the dynamic client does that with the ConfigMap default/bench.
 // Watches a namespace: bench KUBECONFIG watches COUNT NAMESPACE, a line of JSON.
 package main
 
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -34,6 +38,24 @@ func cpu() float64 {
 	return float64(usage.Utime.Sec+usage.Stime.Sec) + float64(usage.Utime.Usec+usage.Stime.Usec)/1e6
 }
 
+func dynamicCall(client dynamic.Interface, verb string) func() error {
+	maps := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("default")
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata":   map[string]any{"name": "bench"},
+		"data":       map[string]any{"colour": "red"},
+	}}
+	return func() (err error) {
+		if verb == "get" {
+			_, err = maps.Get(context.Background(), "bench", metav1.GetOptions{})
+		} else {
+			_, err = maps.Apply(context.Background(), "bench", object, metav1.ApplyOptions{FieldManager: "bench", Force: true})
+		}
+		return err
+	}
+}
+
 func main() {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
 	if err != nil {
@@ -47,6 +69,13 @@ func main() {
 		return
 	}
 	requests, workers, rounds := number(2), number(3), number(4)
+	send := func() error {
+		_, err := client.CoreV1().Namespaces().List(context.Background(), metav1.ListOptions{})
+		return err
+	}
+	if len(os.Args) > 5 {
+		send = dynamicCall(dynamic.NewForConfigOrDie(config), os.Args[5])
+	}
 	for round := 0; round < rounds; round++ {
 		began, used := time.Now(), cpu()
 		var group sync.WaitGroup
@@ -57,7 +86,7 @@ func main() {
 				defer group.Done()
 				for i := 0; i < requests/workers; i++ {
 					sent := time.Now()
-					if _, err := client.CoreV1().Namespaces().List(context.Background(), metav1.ListOptions{}); err != nil {
+					if err := send(); err != nil {
 						panic(err)
 					}
 					latencies[worker*(requests/workers)+i] = time.Since(sent).Seconds() * 1e3
