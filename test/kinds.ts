@@ -9,6 +9,7 @@ export const kinds = {
     requests: 'test/bench/bench.ts',
     fleet: 'test/bench/fleet/bench.ts',
     e2e: 'test/e2e/bench.ts',
+    program: 'test/e2e/bench-program.ts',
   },
   'test:faults': {
     plugins: 'test/faults/faults.ts',

@@ -1,0 +1,128 @@
+// npm run bench -- program [--profiles 5000] [--rounds 5] [--json]: whole processes of the program beside kubectl, on a real kube-apiserver.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { execa } from 'execa';
+import { RestConfig } from '../../src/index.ts';
+import { writePlugin } from '../../src/testing/index.ts';
+import { finish, heading, median, report } from '../bench/report.ts';
+import { programFile } from '../fixtures/program.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { CannotBuild, findPrograms } from './go-programs.ts';
+
+/** GNU's, which knows the peak memory of a process that is not Node's. */
+const gnuTime = '/usr/bin/time';
+
+interface Run {
+  /** Milliseconds; that of its children is counted in. */
+  readonly cpu: number;
+  readonly megabytes: number;
+}
+
+async function run(command: string, args: readonly string[]): Promise<Run> {
+  const file = join(folder, 'used');
+  const settings = { env: { HOME: folder, KUBECONFIG: kubeconfig }, stdout: { file: join(folder, 'out') } } as const;
+  await execa(gnuTime, ['-f', '%U %S %M', '-o', file, command, ...args], settings);
+  const [user = Number.NaN, system = Number.NaN, kilobytes = Number.NaN] = (await readFile(file, 'utf8'))
+    .split(' ')
+    .map(Number);
+  return { cpu: (user + system) * 1_000, megabytes: kilobytes / 1024 };
+}
+
+/** Registers the CRD, and publishes profiles of one cluster. */
+async function publish(plane: ControlPlane, count: number): Promise<void> {
+  await execa(kubectl, ['create', '-f', new URL('../../crds', import.meta.url).pathname], {
+    env: { KUBECONFIG: kubeconfig },
+  });
+  const established = [
+    'wait',
+    '--for=condition=Established',
+    'crd/clusterprofiles.multicluster.x-k8s.io',
+    '--timeout=120s',
+  ];
+  await execa(kubectl, established, { env: { KUBECONFIG: kubeconfig } });
+  const config = RestConfig.fromKubeConfig({ path: kubeconfig });
+  const path = '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles';
+  const send = async (method: string, to: string, body: object): Promise<object> => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await config.fetch(to, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${method} ${to}: ${response.status} ${await response.text()}`);
+    return Object(await response.json());
+  };
+  const cluster = { server: plane.server, 'certificate-authority-data': plane.certificateAuthorityData };
+  const status = { conditions: [], accessProviders: [{ name: 'google', cluster }] };
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      const name = `spoke-${next++}`;
+      const created = await send('POST', path, {
+        apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+        kind: 'ClusterProfile',
+        metadata: { name, namespace: 'default', labels: { env: 'prod' } },
+        spec: { displayName: name, clusterManager: { name: 'bench' } },
+      });
+      await send('PUT', `${path}/${name}/status`, { ...created, status });
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  await config.close();
+}
+
+const { values } = parseArgs({
+  options: {
+    profiles: { type: 'string', default: '5000' },
+    rounds: { type: 'string', default: '5' },
+    json: { type: 'boolean' },
+  },
+});
+const programs = await findPrograms(console.log).catch((error: unknown) => {
+  if (!(error instanceof CannotBuild)) throw error;
+  console.error(`nothing can be measured: ${error.message}`);
+  process.exit(1);
+});
+const kubectl = join(programs, 'kubectl');
+const folder = await mkdtemp(join(tmpdir(), 'bench-program-'));
+const kubeconfig = join(folder, 'hub');
+const plane = await startControlPlane(programs, 'bench');
+const plugin = await writePlugin({ token: 'bench-token' });
+try {
+  await writeFile(kubeconfig, plane.admin.exportConfig());
+  await publish(plane, Number(values.profiles));
+  const flags = [`--clusterprofile-access-provider=google=${plugin.command}`];
+  const merged = join(folder, 'merged');
+  const own = (...args: readonly string[]) => [process.execPath, [programFile, ...args]] as const;
+  const merge = own('kubeconfig', '--merge', merged, ...flags);
+  const kinds = {
+    'bare Node': [process.execPath, ['--eval', '']],
+    'kubectl get clusterprofiles': [kubectl, ['get', 'clusterprofiles']],
+    get: own('get'),
+    'kubectl get clusterprofiles -o json': [kubectl, ['get', 'clusterprofiles', '-o', 'json']],
+    'get -o json': own('get', '-o', 'json'),
+    'kubectl get clusterprofiles spoke-1': [kubectl, ['get', 'clusterprofiles', 'spoke-1']],
+    'credential spoke-1': own('credential', 'spoke-1', ...flags),
+    'kubeconfig, printed': own('kubeconfig', ...flags),
+    'kubeconfig --merge, a new file': merge,
+    'kubeconfig --merge, again': merge,
+    'kubectl config view of that file': [kubectl, ['config', 'view', '--kubeconfig', merged]],
+  } as const satisfies Readonly<Record<string, readonly [string, readonly string[]]>>;
+  const runs = new Map<string, Run[]>();
+  for (let round = 0; round < Number(values.rounds); round++) {
+    await rm(merged, { force: true });
+    for (const [name, [command, args]] of Object.entries(kinds)) {
+      runs.set(name, [...(runs.get(name) ?? []), await run(command, args)]);
+    }
+  }
+  heading(
+    `${values.profiles} profiles; ${(await execa(kubectl, ['version', '--client'])).stdout.split('\n')[0]}; Node ${process.version}; ${cpus()[0]?.model}`,
+  );
+  for (const [name, all] of runs) {
+    report({ bench: 'program', what: name, value: median(all.map(({ cpu }) => cpu)), unit: 'ms of CPU' });
+    report({ bench: 'program', what: name, value: median(all.map(({ megabytes }) => megabytes)), unit: 'MB at most' });
+  }
+  finish();
+} finally {
+  await plane.close();
+  await plugin.remove();
+  await rm(folder, { recursive: true, force: true });
+}
