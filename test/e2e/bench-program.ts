@@ -1,4 +1,4 @@
-// npm run bench -- program [--profiles 5000] [--rounds 5] [--json]: whole processes of the program beside kubectl, on a real kube-apiserver.
+// npm run bench -- program [--profiles 5000] [--rounds 5]: whole processes of the program beside kubectl, on a real kube-apiserver.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 import { RestConfig } from '../../src/index.ts';
 import { writePlugin } from '../../src/testing/index.ts';
-import { finish, heading, median, report } from '../bench/report.ts';
+import { heading, median, report } from '../bench/report.ts';
 import { programFile } from '../fixtures/program.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { CannotBuild, findPrograms } from './go-programs.ts';
@@ -73,7 +73,6 @@ const { values } = parseArgs({
   options: {
     profiles: { type: 'string', default: '5000' },
     rounds: { type: 'string', default: '5' },
-    json: { type: 'boolean' },
   },
 });
 const programs = await findPrograms(console.log).catch((error: unknown) => {
@@ -117,10 +116,9 @@ try {
     `${values.profiles} profiles; ${(await execa(kubectl, ['version', '--client'])).stdout.split('\n')[0]}; Node ${process.version}; ${cpus()[0]?.model}`,
   );
   for (const [name, all] of runs) {
-    report({ bench: 'program', what: name, value: median(all.map(({ cpu }) => cpu)), unit: 'ms of CPU' });
-    report({ bench: 'program', what: name, value: median(all.map(({ megabytes }) => megabytes)), unit: 'MB at most' });
+    report(name, median(all.map(({ cpu }) => cpu)), 'ms of CPU');
+    report(name, median(all.map(({ megabytes }) => megabytes)), 'MB at most');
   }
-  finish();
 } finally {
   await plane.close();
   await plugin.remove();
