@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startProviders } from '../fixtures/fleet.ts';
+import { profileFor, startProviders } from '../fixtures/fleet.ts';
 import { startHub } from '../fixtures/fleet-hub.ts';
 import { print, shellPlugin } from '../fixtures/script.ts';
 
@@ -23,23 +23,13 @@ ${print({ token: 'token-1' })}`,
   const providers = startProviders(t, plugin, options, { execConfig: exec });
   const count = 200;
   for (let input = 0; input < count; input++) {
+    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { input } }];
     hub.set({
+      ...profileFor(cluster, { extensions }),
       apiVersion: 'multicluster.x-k8s.io/v1alpha1',
       kind: 'ClusterProfile',
       metadata: { namespace: 'fleet', name: `spoke-${input}` },
       spec: { displayName: `spoke-${input}`, clusterManager: { name: 'test' } },
-      status: {
-        accessProviders: [
-          {
-            name: 'fake',
-            cluster: {
-              server: cluster.url,
-              'certificate-authority-data': cluster.certificateAuthorityData,
-              extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { input } }],
-            },
-          },
-        ],
-      },
     });
   }
   const fleet = newFleet({ providers });

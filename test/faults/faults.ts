@@ -11,7 +11,6 @@ import { LeakyBucket } from '../../src/util/cooldown.ts';
 import { newNamespace } from '../fixtures/fleet.ts';
 import { Random } from '../fixtures/random.ts';
 import { faultsOf } from './fault-kinds.ts';
-import { tryHostile } from './hostile.ts';
 import { measureNeighbours } from './neighbours.ts';
 import { driveTransport } from './transport/drive.ts';
 import { lifetimeMs, startWorld, timeoutMs } from './world.ts';
@@ -33,7 +32,7 @@ process.on('unhandledRejection', (reason) => {
 });
 
 const world = await startWorld();
-const { clock, cluster, config, entry, heal, plugin, providers } = world;
+const { clock, cluster, config, heal, plugin, providers } = world;
 const core = config.makeApiClient(CoreV1Api);
 
 const heap = () => {
@@ -104,19 +103,11 @@ const began = performance.now();
 let faultMs = 0;
 let slowest = { name: '', ms: 0 };
 let rounds = 0;
-let hostile = { tries: 0, slowestMs: 0 };
 while (performance.now() - began < seconds * 1_000) {
   const fault = random.pick(faults);
   rounds += 1;
   const start = performance.now();
   await fault.begin();
-  for (let i = 0; i < 20; i++) {
-    const slowestMs = Math.max(
-      hostile.slowestMs,
-      tryHostile(providers, entry, () => random.next()),
-    );
-    hostile = { tries: hostile.tries + 1, slowestMs };
-  }
   // A profile's variable stands back as soon as the process has it.
   if (random.chance(0.5)) process.env.CPC_FAULTS_A = 'process';
   else delete process.env.CPC_FAULTS_A;
@@ -179,7 +170,6 @@ console.log(await driveTransport({ seed, seconds: seconds / 4 }));
 console.log(
   `${rounds} faults, ${successes} requests answered, ${failures} failed while a fault lasted or was held back; ` +
     `slowest recovery ${Math.round(slowest.ms)} ms ("${slowest.name}"); ${runs} plugin runs (bound ${bound}); ` +
-    `${hostile.tries} hostile profiles refused, the slowest in ${Math.round(hostile.slowestMs)} ms; ` +
     `informer complete after ${informerErrors} errors; heap ${Math.round(grown / 1024)} KiB, ` +
     `${open().descriptors} descriptors more than before`,
 );

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { CredentialProviders } from '../../src/index.ts';
 import { FakeCluster, type PluginAnswer, writePlugin } from '../../src/testing/index.ts';
 import { envsExtension } from '../fixtures/resolving.ts';
-import { hostileRules } from './hostile.ts';
 
 export const lifetimeMs = 5_000;
 export const timeoutMs = 1_000;
@@ -18,7 +17,7 @@ export async function startWorld() {
   cluster.onRequest = ({ url }) => assert.ok(url.startsWith('/v1/projects/1/'), url);
   const plugin = await writePlugin({ token: 'token-0' });
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command } as const;
-  const rules = { ...hostileRules, allowedServers: [cluster.url] };
+  const rules = { profileSourcedEnvVarsPolicy: 'AppendIfNotExists', allowedServers: [cluster.url] } as const;
   const logger = { warn: () => {} };
   const startProviders = (options: { readonly clock?: () => number } = {}) =>
     new CredentialProviders([{ name: 'fake', execConfig, ...rules }], { ...options, timeoutMs, logger });
@@ -50,7 +49,6 @@ export async function startWorld() {
     },
     startProviders,
     providers,
-    entry,
     profile,
     config: providers.getConfig(profile),
     acceptToken,

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { type ClusterProfile, CredentialProviders } from '../../src/index.ts';
-import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 
 test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never over the limit, bounded heap and descriptors', async (t) => {
   const cluster = await startCluster(t);
@@ -18,21 +18,10 @@ test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never 
   const options = { maxConcurrentRuns, connectTimeoutMs: 60_000 };
   const providers = new CredentialProviders([{ name: 'fake', execConfig }], options);
   t.after(() => providers.close());
-  const profile = (index: number): ClusterProfile => ({
-    metadata: { name: `spoke-${index}` },
-    status: {
-      accessProviders: [
-        {
-          name: 'fake',
-          cluster: {
-            server: cluster.url,
-            'certificate-authority-data': cluster.certificateAuthorityData,
-            extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { input: index % 100 } }],
-          },
-        },
-      ],
-    },
-  });
+  const profile = (index: number): ClusterProfile => {
+    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { input: index % 100 } }];
+    return { ...profileFor(cluster, { extensions }), metadata: { name: `spoke-${index}` } };
+  };
   let most = { runs: 0, descriptors: 0, heap: 0 };
   const look = () => {
     most = {

@@ -4,29 +4,9 @@ import { configMap, configMaps, startApi } from '../../fixtures/api.ts';
 
 const merge = { 'content-type': 'application/merge-patch+json' };
 const apply = { 'content-type': 'application/apply-patch+yaml' };
-const core = (plural: string) => `/api/v1/namespaces/default/${plural}`;
-const deployments = '/apis/apps/v1/namespaces/default/deployments';
-const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
-const policies = '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies';
 
 describe('the generation', () => {
-  for (const [path, content, patch, generation] of [
-    [deployments, { spec: {} }, { metadata: { annotations: { a: 'b' } } }, 1],
-    [deployments, { spec: {} }, { metadata: { labels: { a: 'b' } } }, 1],
-    [deployments, { spec: {} }, { spec: { paused: true } }, 2],
-    [deployments, { spec: {} }, { status: { replicas: 3 } }, 1],
-    [slices, { endpoints: [] }, { endpoints: [{ addresses: ['10.0.0.1'] }] }, 2],
-    [policies, { spec: {} }, { spec: { policyTypes: ['Egress'] } }, 2],
-    [core('configmaps'), {}, { data: { a: '1' } }, undefined],
-  ] as const) {
-    test(`of one of the ${path.split('/').at(-1)} is ${generation} after ${JSON.stringify(patch)}`, async (t) => {
-      const { send } = await startApi(t);
-      await send('POST', path, { metadata: { name: 'x' }, ...content });
-      const { code, body } = await send('PATCH', `${path}/x`, patch, merge);
-      assert.deepEqual([code, body.metadata.generation], [200, generation]);
-    });
-  }
-
+  // Those of each kind are compared with a real API server's: test/e2e/fake/scenarios.ts.
   test('of what a test sets counts by the same rule', async (t) => {
     const { cluster } = await startApi(t);
     const deployment = (metadata: object, more: object = {}) => ({
