@@ -1,9 +1,15 @@
 /** The version of its server that a cache has, and who waits for a newer one. */
+import { checkArgument } from '../../errors/check-argument.ts';
 import { abortable } from '../../util/abortable.ts';
 import { isOlder } from '../reflect/events.ts';
 
 /** Whether a version can be compared with others. */
 export const isVersion = (value: unknown): boolean => typeof value === 'string' && /^\d+$/.test(value);
+
+/** @throws {ConfigurationError} `OPTION_INVALID` unless it is a version that can be compared */
+export function checkVersion(where: string, version: unknown): void {
+  checkArgument(where, 'resourceVersion', version, isVersion, 'a resourceVersion, which is a number');
+}
 
 interface Waiter {
   readonly version: string;

@@ -1,6 +1,6 @@
 /** A reflector with a cache, shared by all readers of a resource on one cluster. */
 
-import { checkArgument, signalOf } from '../../errors/check-argument.ts';
+import { signalOf } from '../../errors/check-argument.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import { abortable } from '../../util/abortable.ts';
@@ -8,7 +8,7 @@ import { ask, guard } from '../guard.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
-import { CachedVersion, isVersion } from './cached-version.ts';
+import { CachedVersion, checkVersion } from './cached-version.ts';
 import { guardedIndexers } from './indexers.ts';
 import { ListSize } from './list-size.ts';
 import type { InformerOptions } from './options.ts';
@@ -105,13 +105,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
    */
   reached(resourceVersion: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOf('informer.reached', options);
-    checkArgument(
-      'informer.reached',
-      'resourceVersion',
-      resourceVersion,
-      isVersion,
-      'a resourceVersion, which is a number',
-    );
+    checkVersion('informer.reached', resourceVersion);
     return this.#version.reached(resourceVersion, this.#signal, signal);
   }
 
