@@ -141,6 +141,7 @@ writeFileSync(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(await sbomOf(f
 
 const schema = {
   title: 'The provider file of clusterprofile-credentials',
+  description: 'A name may stand once, which JSON Schema cannot say: clusterprofile lint checks it, and the rules.',
   ...z.toJSONSchema(providersSchema, { io: 'input' }),
 };
 writeFileSync(join(root, 'dist/provider-file.schema.json'), `${JSON.stringify(schema, undefined, 2)}\n`);

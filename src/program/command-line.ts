@@ -16,9 +16,16 @@ export interface Parsed {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** `program` is the name in the help. `called` gets the verb that the arguments ask for. */
-export function createCommandLine(program: string, terminal: Terminal, called: (parsed: Parsed) => void): Command {
-  const root = withCommonSettings(new Command(program), terminal)
+export interface Actions {
+  /** Gets the verb that the arguments ask for. */
+  called(parsed: Parsed): void;
+  /** Gets the help, or the version. */
+  print(text: string): void;
+}
+
+/** `program` is the name in the help. */
+export function createCommandLine(program: string, terminal: Terminal, { called, print }: Actions): Command {
+  const root = withCommonSettings(new Command(program), terminal, print)
     .description(
       'ClusterProfiles at a terminal: which clusters there are, who gives their credentials, and what is wrong.',
     )
@@ -29,12 +36,12 @@ export function createCommandLine(program: string, terminal: Terminal, called: (
       'after',
       `\nEach verb has options, which may stand before it too, and examples: ${program} <verb> --help`,
     );
-  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, called));
+  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, { called, print }));
   return root;
 }
 
-function createVerb(verb: Verb, program: string, terminal: Terminal, called: (parsed: Parsed) => void): Command {
-  const command = withCommonSettings(new Command(verb.name), terminal)
+function createVerb(verb: Verb, program: string, terminal: Terminal, { called, print }: Actions): Command {
+  const command = withCommonSettings(new Command(verb.name), terminal, print)
     .summary(verb.summary)
     .description(verb.description ?? `${verb.summary}.`)
     .usage([verb.arguments, '[options]', verb.takesCommand ? '-- COMMAND [ARGS...]' : ''].filter(Boolean).join(' '));
@@ -51,13 +58,13 @@ function createVerb(verb: Verb, program: string, terminal: Terminal, called: (pa
 const providerFlagsHelp = `It takes the controller's own flags too: --clusterprofile-access-provider, --clusterprofile-provider-file and all
 others that begin with --clusterprofile-.`;
 
-function withCommonSettings(command: Command, terminal: Terminal): Command {
+function withCommonSettings(command: Command, terminal: Terminal, print: Actions['print']): Command {
   return command
     .exitOverride()
     .helpOption('-h, --help', 'show this help')
     .showSuggestionAfterError()
     .configureOutput({
-      writeOut: (text) => void terminal.stdout.write(text),
+      writeOut: print,
       // Problems are reported in one place, from the error.
       writeErr: () => {},
       outputError: () => {},

@@ -3,21 +3,12 @@
  * kept answer costs little more than the start of Node: no hub is asked, and no plugin runs.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  fstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { fstatSync, readdirSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
+import { makeFolder } from '../util/make-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 
@@ -38,7 +29,7 @@ interface Entry {
  * Where there is none, or a problem, the verb itself goes on.
  */
 export function keptAnswer(argv: readonly string[]): string | undefined {
-  const given = new Set(argv);
+  const given = new Set(argv.map((argument) => argument.replace(/=true$/, '')));
   if (!given.has('credential') || !given.has('--cache')) return undefined;
   if (['--forget', '--help', '-h'].some((option) => given.has(option))) return undefined;
   // A terminal is one. `isatty` would take as long to load as all of this.
@@ -55,22 +46,25 @@ export function keptAnswer(argv: readonly string[]): string | undefined {
 /**
  * The file for the answer to this call; `undefined` where it names stdin or a pipe, whose content cannot be known. Call it before
  * the environment is changed.
- * @throws {Failure} if other users could read what is kept
+ * @throws {Failure} if other users could read what is kept, and if the folder cannot be used
  */
 export function entryFile(argv: readonly string[]): string | undefined {
   const key = keyOf(argv);
   if (key === undefined) return undefined;
-  const folder = makeFolder();
-  checkPrivate(folder, statSync(folder), '700');
-  const file = join(folder, `${key}.json`);
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats) checkPrivate(file, stats, '600');
-  return file;
+  return inCache((folder) => {
+    makeFolder(folder);
+    checkPrivate(folder, statSync(folder), '700');
+    const file = join(folder, `${key}.json`);
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats) checkPrivate(file, stats, '600');
+    return file;
+  });
 }
 
 /** Keeps an answer in the place of the one before, and removes those that have expired. */
 export function keep(file: string, entry: Entry): void {
-  for (const other of entryFiles(/\.json$/)) if (!isUsable(readEntry(other))) rmSync(other, { force: true });
+  for (const other of entryFiles(dirname(file), /\.json$/))
+    if (!isUsable(readEntry(other))) rmSync(other, { force: true });
   if (!isUsable(entry)) return;
   const written = `${file}.${randomUUID()}`;
   try {
@@ -84,14 +78,17 @@ export function keep(file: string, entry: Entry): void {
 
 /** Removes what is kept of the ClusterProfiles of that name, in all namespaces where none is given, or all. Returns how many files there were. */
 export function forget(asked: { readonly namespace: string | undefined; readonly name: string } | undefined): number {
-  // Those that a killed process has not finished too.
-  const found = entryFiles(/\.json/).filter((file) => {
-    if (asked === undefined) return true;
-    const [namespace, name] = readEntry(file)?.profile.split('/') ?? [];
-    return name === asked.name && (asked.namespace === undefined || namespace === asked.namespace);
+  return inCache((folder) => {
+    if (!statsOf(folder)) return 0;
+    // Those that a killed process has not finished too.
+    const found = entryFiles(folder, /\.json/).filter((file) => {
+      if (asked === undefined) return true;
+      const [namespace, name] = readEntry(file)?.profile.split('/') ?? [];
+      return name === asked.name && (asked.namespace === undefined || namespace === asked.namespace);
+    });
+    for (const file of found) rmSync(file, { force: true });
+    return found.length;
   });
-  for (const file of found) rmSync(file, { force: true });
-  return found.length;
 }
 
 /**
@@ -123,25 +120,20 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-function cacheFolder(): string {
+/** What is wrong with the folder is this machine's matter. */
+function inCache<T>(work: (folder: string) => T): T {
   const { XDG_CACHE_HOME: given = '' } = process.env;
-  return join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'clusterprofile');
-}
-
-function makeFolder(): string {
+  const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'clusterprofile');
   try {
-    const folder = cacheFolder();
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return folder;
+    return work(folder);
   } catch (error) {
-    const message = `the folder for --cache, $XDG_CACHE_HOME/clusterprofile or ~/.cache/clusterprofile, cannot be made (${errnoOf(error)})`;
+    if (error instanceof Failure) throw error;
+    const message = `the folder for --cache, ${folder}, cannot be used (${errnoOf(error)})`;
     throw new Failure(exitCodes.configuration, message, 'name another one in XDG_CACHE_HOME, or leave --cache out');
   }
 }
 
-function entryFiles(names: RegExp): readonly string[] {
-  const folder = cacheFolder();
-  if (!statsOf(folder)) return [];
+function entryFiles(folder: string, names: RegExp): readonly string[] {
   return readdirSync(folder).flatMap((name) => (names.test(name) ? join(folder, name) : []));
 }
 

@@ -65,12 +65,19 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   }
   const { own, command } = splitArguments(argv);
   let parsed: Parsed | undefined;
-  const line = createCommandLine(program, terminal, (call) => {
-    parsed = call;
+  let printed = '';
+  const line = createCommandLine(program, terminal, {
+    called: (call) => {
+      parsed = call;
+    },
+    print: (text) => {
+      printed += text;
+    },
   });
   const { rest: given, flags } = await withoutProviderFlags(own);
   if (given.length === 0) {
     line.outputHelp();
+    await terminal.write(printed);
     return exitCodes.ok;
   }
   const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
@@ -78,10 +85,12 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     line.parse([...rest], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) return exitCodes.ok;
-    throw usage(error, program, rest);
+    if (error.exitCode !== 0) throw usage(error, program, rest);
   }
-  if (!parsed) return exitCodes.ok;
+  if (!parsed) {
+    await terminal.write(printed);
+    return exitCodes.ok;
+  }
   const { verb, args, options } = parsed;
   if (flags.length > 0 && !verb.takesProviderFlags) {
     throw new Failure(exitCodes.usage, `${verb.name} takes no --clusterprofile-* flags`, helpHint(program, verb.name));
@@ -134,6 +143,10 @@ async function report(error: unknown, program: string, terminal: Terminal): Prom
 function usage({ code, message }: CommanderError, program: string, args: readonly string[]): Failure {
   const words = args.filter((word) => !word.startsWith('-'));
   const verb = verbs.find(({ name }) => name === words[0]);
+  const [option = ''] = args[0]?.split('=') ?? [];
+  if (!verb && (withValue.has(option) || switches.has(option.replace(/^--?/, '')))) {
+    return new Failure(exitCodes.usage, 'a verb is missing', `see ${program} --help`);
+  }
   // `help` of a verb that is not there.
   const unknown = code === 'commander.help' ? `unknown command '${words[1] ?? ''}'` : undefined;
   const [first = '', ...more] = (unknown ?? message).replace(/^error: /, '').split(/\n(?=\(Did you mean )/);

@@ -58,7 +58,10 @@ export function secretsOfArguments(args: readonly string[]): readonly string[] {
 function valueOfFlag(argument: string, index: number, args: readonly string[]): readonly string[] {
   const [, flag = '', assigned] = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(argument) ?? [];
   const value = assigned ?? args[index + 1] ?? '';
-  if (isSecretName(flag)) return assigned === undefined && value.startsWith('-') ? [] : [value];
+  if (isSecretName(flag)) {
+    const isNone = assigned === undefined && value.startsWith('-');
+    return isNone || !isSecretVariable(flag, value) ? [] : [value];
+  }
   if (flag === 'u' || flag === 'user') return [value.replace(/^[^:]*:?/, '')];
   return [];
 }

@@ -42,10 +42,19 @@ export function isSecretName(name: string): boolean {
   return (password.test(name) || token.test(name)) && !notSecret.test(name);
 }
 
-/** Whether the value of a variable is a secret. A path under such a name is that of a file: `GOOGLE_APPLICATION_CREDENTIALS`. */
+/** Whether the value of a variable or of a flag is a secret. A path under such a name is that of a file: `GOOGLE_APPLICATION_CREDENTIALS`. */
 export function isSecretVariable(name: string, value: string): boolean {
-  if (isPath(value)) return false;
+  if (isPath(value) || isSwitch(value) || isReference(name, value)) return false;
   return isSecretName(name) || (doubtful.test(name) && !isWordy(value));
+}
+
+/** `USE_TOKEN=true` */
+const isSwitch = (value: string) => /^(?:true|false|yes|no|on|off|[01])$/i.test(value);
+
+/** `--token $(TOKEN)`, and the name of an object, as Kubernetes' own logs have it: `--secret fleet/spoke-1`. */
+function isReference(name: string, value: string): boolean {
+  if (/^\$\(\w+\)$/.test(value)) return true;
+  return /^-{0,2}secrets?$/i.test(name) && value.includes('/') && isWordy(value);
 }
 
 const isPath = (text: string) => /^(?:~|\.{1,2})?\/[\w./-]*$/.test(text) && isWordy(text);
@@ -112,7 +121,9 @@ export function hideShapes(text: string): string {
       : `${scheme} [redacted]`,
   );
   shown = shown.replace(flags, (whole, flag: string, gap: string, value: string) =>
-    isSecretName(flag) && !isProse(value) && !value.startsWith('[redacted') ? `${flag}${gap}[redacted]` : whole,
+    isSecretName(flag) && !isProse(value) && !isReference(flag, value) && !value.startsWith('[redacted')
+      ? `${flag}${gap}[redacted]`
+      : whole,
   );
   return hideAssignments(shown).replace(opaque, (word) => (isOpaque(word) ? '[redacted]' : word));
 }
@@ -219,8 +230,7 @@ function isAssigned({ name, value, between, inQuotes, isAlone }: Assigned): bool
   if (value === '' || value.includes('://[redacted]@')) return false;
   if (!isSecretName(name)) return value.length >= 12 && !isWordy(value);
   if (isProse(value) || /^\d{1,4}\W*$/.test(value) || /^\W+$/.test(value)) return false;
-  // The name of an object, as Kubernetes' own logs have it.
-  if (/^secrets?$/i.test(name) && value.includes('/') && isWordy(value)) return false;
+  if (isReference(name, value)) return false;
   if (between.includes('=') || inQuotes || !/\s$/.test(between) || isAlone) return true;
   // A colon after the last word of a message: what follows is a reason, unless it looks like a secret.
   return password.test(name) ? !/^[A-Za-z][a-z]*\W*$/.test(value) : value.length >= 8 && !isWordy(value);

@@ -95,6 +95,8 @@ describe('the secrets that are known', () => {
           env('LOGIN', 'https://me:hunter2@hub.example.dev'),
           env('HEADER', 'Authorization: Bearer hunter3'),
           env('TOKEN', ''),
+          env('USE_TOKEN', 'true'),
+          env('API_TOKEN', '$(TOKEN)'),
         ],
         { VAULT_TOKEN: 'inherited', EDITOR: 'not a secret', GONE_TOKEN: undefined },
       ),
@@ -114,6 +116,13 @@ describe('the secrets that are known', () => {
       '/t',
       '--token',
       '--x',
+      '--token',
+      '$(TOKEN)',
+      '--token=$(TOKEN)',
+      '--secret',
+      'fleet/spoke-1',
+      '--secret=fleet/spoke-1',
+      '--use-token=true',
     ];
     assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three']);
   });

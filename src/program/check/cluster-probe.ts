@@ -111,7 +111,7 @@ export class ClusterProbe {
   }
 
   /** Asks the cluster for the identity of the credential. */
-  async authentication(): Promise<Found<Answer>> {
+  async authentication({ exec }: ResolvedAccess): Promise<Found<Answer>> {
     const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       signal: this.#signal,
@@ -119,7 +119,7 @@ export class ClusterProbe {
     });
     const { statusCode, isNotFound, message, body } = answer;
     if (statusCode === 401) {
-      const { facts, advice } = describeRefused(this.#credential, Date.now());
+      const { facts, advice } = describeRefused(this.#credential, exec, Date.now());
       throw new StageFailure(
         `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
         advice,

@@ -110,7 +110,7 @@ export class Prober {
       });
       await pass('proxy', () => probe.proxy());
       await pass('connection', () => probe.connection());
-      const identity = await pass('authentication', () => probe.authentication());
+      const identity = await pass('authentication', () => probe.authentication(resolved));
       await pass('identity', () => probe.identity(identity));
       await pass('version', () => probe.version(profile));
       await pass('ready', () => probe.ready());

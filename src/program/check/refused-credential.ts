@@ -1,8 +1,11 @@
 /** What a refused credential says of itself, and which of it looks wrong. Never the token or the key. */
 import { X509Certificate } from 'node:crypto';
+import type { ResolvedExec } from '../../access/resolve.ts';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { claimsOfJwt, timeOfClaim } from '../../exec/jwt.ts';
 import { toRfc3339 } from '../../exec/rfc3339.ts';
+import { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
+import { hideShapes } from '../../redaction/secret-shapes.ts';
 import { printable } from '../../util/printable.ts';
 import { formatDuration } from '../format-duration.ts';
 import { nameOf } from './distinguished-name.ts';
@@ -16,10 +19,12 @@ export interface Refused {
 /** The most bytes of an issuer, and of the audiences. */
 const maxBytes = 256;
 
-/** `now` is in milliseconds since 1970. */
-export function describeRefused(credential: Credential | undefined, now: number): Refused {
-  const { authorization, keyPair } = credential ?? {};
-  return authorization === undefined && keyPair ? describeCertificate(keyPair, now) : describeToken(authorization, now);
+/** `exec` is the plugin's, whose secrets may stand where another value belongs. `now` is in milliseconds since 1970. */
+export function describeRefused(credential: Credential | undefined, exec: ResolvedExec, now: number): Refused {
+  const { authorization, keyPair, secrets = [] } = credential ?? {};
+  if (authorization === undefined && keyPair) return describeCertificate(keyPair, now);
+  const known = [...secrets, ...secretsOfArguments(exec.args), ...secretsOfEnvironment(exec.env, process.env)];
+  return describeToken(authorization, (claim) => printable(hideShapes(hideSecrets(claim, known)), maxBytes), now);
 }
 
 function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Refused {
@@ -34,8 +39,8 @@ function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Ref
   };
 }
 
-/** `authorization` is the value of the header. */
-function describeToken(authorization: string | undefined, now: number): Refused {
+/** `authorization` is the value of the header. `shown` makes a claim printable. */
+function describeToken(authorization: string | undefined, shown: (claim: string) => string, now: number): Refused {
   const claims = claimsOfJwt(authorization?.replace(/^Bearer /, '') ?? '');
   if (!claims) {
     return {
@@ -50,8 +55,8 @@ function describeToken(authorization: string | undefined, now: number): Refused 
   const isOver = endsAt !== undefined && endsAt <= now;
   const isEarly = startsAt !== undefined && startsAt > now;
   const facts = [
-    `iss ${printable(issuer ?? 'none', maxBytes)}`,
-    `aud ${printable(audiences.join(', ') || 'none', maxBytes)}`,
+    `iss ${shown(issuer ?? 'none')}`,
+    `aud ${shown(audiences.join(', ') || 'none')}`,
     endsAt === undefined ? 'no exp' : `exp ${toRfc3339(endsAt)}`,
   ].join('; ');
   const isServiceAccount = typeof claims.sub === 'string' && claims.sub.startsWith('system:serviceaccount:');

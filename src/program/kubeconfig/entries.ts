@@ -28,7 +28,7 @@ export interface CredentialCommand {
 /** Whatever an API server allows, and more. A file may have any name, such as one that `credential` would take for an option. */
 const plainName = /^[\p{L}\p{N}_.][\p{L}\p{N}_.-]*(?:\/[\p{L}\p{N}_.-]+)?$/u;
 
-/** Shown by clients that do not find the command. */
+/** Shown by clients that do not find the command. It also marks the users that this program wrote: their command may be any. */
 const installHint =
   'install the package clusterprofile-credentials, and write this kubeconfig again with clusterprofile kubeconfig';
 
@@ -85,26 +85,12 @@ export function sourceOf(user: unknown): readonly string[] {
   ].sort();
 }
 
-/** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if it is not of `program` or of ours. */
-export function profileOfUser(user: unknown, program: readonly string[]): string | undefined {
-  const words = wordsOf(user);
-  const at = words.indexOf('credential');
-  const own = words.slice(0, at);
-  // Another program may have a verb of that name.
-  const isOurs = /(?:^|\/)(?:kubectl-)?clusterprofile(?:\.js)?$/.test(own.at(-1) ?? '') && own.length <= 2;
-  return isOurs || (at > 0 && own.join('\n') === program.join('\n')) ? words[at + 1] : undefined;
-}
-
-/** The words before `credential`. */
-export function programOf(user: unknown): readonly string[] {
-  const words = wordsOf(user);
-  return words.slice(0, words.indexOf('credential'));
-}
-
-function wordsOf(user: unknown): readonly string[] {
-  const { command, args }: { command?: unknown; args?: unknown } = Object(Object(user).exec);
-  const given: readonly unknown[] = Array.isArray(args) ? args : [];
-  return [command, ...given].map(textOf);
+/** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if this program has not written it. */
+export function profileOfUser(user: unknown): string | undefined {
+  const { args, installHint }: { args?: unknown; installHint?: unknown } = Object(Object(user).exec);
+  if (!Array.isArray(args) || !textOf(installHint).includes('clusterprofile-credentials')) return undefined;
+  const at = args.indexOf('credential');
+  return at < 0 ? undefined : textOf(args[at + 1]) || undefined;
 }
 
 /** A file may have any value there. */

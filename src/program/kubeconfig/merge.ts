@@ -15,7 +15,7 @@ import {
 } from 'yaml';
 import { kubernetesTags, kubernetesYaml } from '../../access/yaml-text.ts';
 import { editText, type ListChanges } from './edit-text.ts';
-import { type CredentialCommand, type KubeconfigEntry, profileOfUser, programOf, sourceOf } from './entries.ts';
+import { type CredentialCommand, type KubeconfigEntry, profileOfUser, sourceOf } from './entries.ts';
 
 export interface Merged {
   readonly text: string;
@@ -59,7 +59,7 @@ export function mergeKubeconfig(
     const isThere = lists.some(({ byName }) => byName.has(name));
     const before = userOf(users.byName.get(name));
     if (isThere) {
-      refuseOther(name, profile, profileOfUser(before, programOf(user)));
+      refuseOther(name, profile, profileOfUser(before));
       refuseOtherSource(name, sourceOf(before), sourceOf(user));
     }
     const isChanged = [
@@ -85,23 +85,20 @@ export function mergeKubeconfig(
   return { text: document.toString(formOf(text ?? '')), ...all, isRewritten: !isNew };
 }
 
-/** The current context, and those that this program wrote with their ClusterProfiles. Throws a `MergeProblem`. */
-export function contextsOf(text: string): {
-  readonly current: string | undefined;
-  readonly contexts: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[];
-} {
+/** The contexts that this program wrote, with their ClusterProfiles. Throws a `MergeProblem`. */
+export function contextsOf(text: string): readonly Pick<KubeconfigEntry, 'name' | 'profile'>[] {
   const document = readKubeconfig(text);
   const users = listOf(document, 'users');
-  const contexts = [...listOf(document, 'contexts').byName].flatMap(([name, item]) => {
+  return [...listOf(document, 'contexts').byName].flatMap(([name, item]) => {
     const { user } = Object(Object(item.toJS(document)).context);
-    const profile = profileOfUser(Object(users.byName.get(user)?.toJS(document)).user, []);
+    const profile = profileOfUser(Object(users.byName.get(user)?.toJS(document)).user);
     return typeof name === 'string' && profile !== undefined ? { name, profile } : [];
   });
-  const current = document.get('current-context');
-  return { current: typeof current === 'string' && current !== '' ? current : undefined, contexts };
 }
 
 const toText = (value: unknown) => new Document(value, asWritten).toString({ lineWidth: 0, indentSeq: false });
+
+const removeFirst = 'remove it first (kubectl config delete-context, delete-cluster and delete-user)';
 
 function refuseOther(name: string, profile: string, before: string | undefined): void {
   if (before === profile) return;
@@ -111,7 +108,7 @@ function refuseOther(name: string, profile: string, before: string | undefined):
     );
   }
   throw new MergeProblem(
-    `has an entry ${name} that is not of clusterprofile: rename it (kubectl config rename-context), or remove it`,
+    `has an entry ${name} that is not of clusterprofile: choose another --context-name, or ${removeFirst}`,
   );
 }
 
@@ -120,8 +117,7 @@ function refuseOtherSource(name: string, before: readonly string[], now: readonl
   if (before.join('\n') === now.join('\n')) return;
   const named = (source: readonly string[]) => source.join(' ') || 'the current hub';
   throw new MergeProblem(
-    `has an entry ${name} of another source (${named(before)}, and now ${named(now)}): merge into another file, or remove it first ` +
-      '(kubectl config delete-context, delete-cluster and delete-user)',
+    `has an entry ${name} of another source (${named(before)}, and now ${named(now)}): merge into another file, or ${removeFirst}`,
   );
 }
 
@@ -131,11 +127,10 @@ function removeGone(
   { clusters, users, contexts }: Readonly<Record<'clusters' | 'users' | 'contexts', NamedList>>,
   { command, isGone }: NonNullable<MergeOptions['prune']>,
 ): readonly string[] {
-  const ours = { exec: { command: command.command, args: [...command.before, ...command.after], env: command.env } };
-  const source = sourceOf(ours).join('\n');
+  const source = sourceOf({ exec: { args: command.after, env: command.env } }).join('\n');
   const gone = [...users.byName].flatMap(([name, item]) => {
     const { user }: { user?: unknown } = Object(item.toJS(document));
-    const profile = profileOfUser(user, [command.command, ...command.before]);
+    const profile = profileOfUser(user);
     const isOurs = profile !== undefined && isGone(profile) && sourceOf(user).join('\n') === source;
     return isOurs && typeof name === 'string' ? name : [];
   });
@@ -151,7 +146,8 @@ function removeGone(
     clusters.removed.add(clusters.byName.get(name));
     users.removed.add(users.byName.get(name));
   }
-  return gone.filter((name) => contexts.byName.has(name));
+  // `kubectl config delete-context` leaves the cluster and the user behind.
+  return gone.filter((name) => contexts.byName.has(name) || !used.has(name));
 }
 
 function readKubeconfig(text: string): Document {

@@ -7,7 +7,6 @@ import {
   fchownSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -19,6 +18,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { makeFolder } from '../../util/make-folder.ts';
 
 /** Why a file cannot be changed. */
 export class FileProblem extends Error {}
@@ -39,7 +39,7 @@ export async function updateFile(
 ): Promise<void> {
   const asNamed = resolve(path);
   const file = asFileProblem(asNamed, () => {
-    mkdirSync(dirname(asNamed), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(asNamed));
     return behindLinks(asNamed);
   });
   const early = updateEarly(file, update);

@@ -12,15 +12,15 @@ import type { Call } from '../verb.ts';
 export async function run({ args, options, terminal, program, signal }: Call): Promise<ExitCode> {
   const [asked = ''] = args;
   const files = kubeconfigPaths(options.text('kubeconfig'));
-  const found = files.filter((file) => existsSync(file)).map((file) => ({ file, ...kubeconfigAt(file) }));
-  const contexts = found.flatMap(({ contexts }) => contexts);
+  const found = files.filter((file) => existsSync(file));
+  const contexts = found.flatMap(contextsAt);
   if (contexts.length === 0) {
     const message = `${files.join(', ')}: there is no context that this program wrote`;
     throw new Failure(exitCodes.notFound, message, `${program} kubeconfig --merge ${files[0] ?? 'FILE'} writes some`);
   }
   const context = chooseContext(asked, contexts, asked);
-  // Of several files the first that names a current context counts.
-  const { file } = found.find(({ current }) => current !== undefined) ?? found[0] ?? { file: '' };
+  // What the first file says counts, and kubectl writes it there too.
+  const [file = ''] = found;
   await updateFile(file, signal, (text) => named(file, () => mergeKubeconfig(text, [], { use: context }).text)).catch(
     (error: unknown) => {
       throw error instanceof FileProblem ? new Failure(exitCodes.configuration, error.message) : error;
@@ -30,7 +30,7 @@ export async function run({ args, options, terminal, program, signal }: Call): P
   return exitCodes.ok;
 }
 
-function kubeconfigAt(file: string): ReturnType<typeof contextsOf> {
+function contextsAt(file: string): ReturnType<typeof contextsOf> {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

@@ -23,7 +23,7 @@ const command = { command: 'clusterprofile', before: [], after: ['--context', 'h
 describe('the name of a ClusterProfile in the command of a kubeconfig', () => {
   test('is its argument', () => {
     for (const name of ['fleet/spoke-1', 'fleet/spoke.1', 'spoke', '1/2', 'Fleet/spoke_1', 'fleet/-x', 'spöke']) {
-      assert.equal(profileOfUser(toEntry(name, name, access, command).user, []), name);
+      assert.equal(profileOfUser(toEntry(name, name, access, command).user), name);
     }
   });
 
@@ -39,12 +39,13 @@ test('a user of a kubeconfig that has anything for a command, arguments and vari
   for (const odd of [5, null, [], { toString: 1 }, [{ toString: 1 }], Object.create(null)]) {
     const exec = {
       command: odd,
+      installHint: odd,
       args: [odd, 'credential', 'fleet/a', '--context', odd],
       env: [{ name: 'KUBECONFIG', value: odd }],
     };
-    assert.equal(profileOfUser({ exec }, []), undefined);
+    assert.equal(profileOfUser({ exec }), undefined);
     assert.deepEqual(sourceOf({ exec }), ['--context ', 'KUBECONFIG=']);
-    assert.equal(profileOfUser({ exec: odd }, []), undefined);
+    assert.equal(profileOfUser({ exec: odd }), undefined);
     assert.deepEqual(sourceOf(odd), []);
   }
 });

@@ -241,6 +241,13 @@ describe('an existing kubeconfig', () => {
     );
     const whole = parse(mergeKubeconfig(half, [], { prune: { command, isGone: () => true } }).text);
     assert.deepEqual([whole.clusters.length, whole.users.length], [1, 1]);
+    // As kubectl config delete-context leaves it.
+    const left = mergeKubeconfig(existing, [entry('fleet/a')]).text.replace(
+      /^- context:\n {4}cluster: fleet\/a@hub\n.*\n {2}name: fleet\/a@hub\n/m,
+      '',
+    );
+    const taken = mergeKubeconfig(left, [], { prune: { command, isGone: () => true } });
+    assert.deepEqual([taken.text, taken.removed], [existing, ['fleet/a@hub']]);
     const none = mergeKubeconfig(undefined, [entry('fleet/a')]).text;
     const empty = mergeKubeconfig(none, [], { prune: { command, isGone: () => true } }).text;
     assert.deepEqual(parse(empty).users, []);
@@ -264,11 +271,11 @@ describe('an existing kubeconfig', () => {
     }
     const other = mergeKubeconfig(undefined, [{ ...entry('other/a'), name: 'fleet/a@hub' }]).text;
     assert.throws(() => mergeKubeconfig(other, [entry('fleet/a')]), MergeProblem);
-    const foreign = mergeKubeconfig(undefined, [entry('fleet/a')]).text.replace(
-      'command: clusterprofile',
-      'command: vault',
+    const foreign = mergeKubeconfig(undefined, [entry('fleet/a')]).text.replace(/^ *installHint:.*\n/m, '');
+    assert.throws(
+      () => mergeKubeconfig(foreign, [entry('fleet/a')]),
+      /remove it first \(kubectl config delete-context, delete-cluster and delete-user\)$/,
     );
-    assert.throws(() => mergeKubeconfig(foreign, [entry('fleet/a')]), MergeProblem);
   });
 
   test('keeps tokens as they are written, whatever YAML reads them as', () => {

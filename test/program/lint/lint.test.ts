@@ -61,6 +61,13 @@ describe('a provider file', () => {
     });
   }
 
+  test('may name a variable, a switch or an object where a secret could stand', () => {
+    const env = '[{ name: USE_TOKEN, value: "true" }, { name: TOKEN, value: $(TOKEN) }]';
+    const args = '[--token, $(TOKEN), --secret, fleet/spoke-1]';
+    const text = provider().replace('/plugins/google', `/plugins/google\n    env: ${env}\n    args: ${args}`);
+    assert.deepEqual(linesFor(text), []);
+  });
+
   test('that tells its plugin of the cluster needs no allowedServers', () => {
     const text = provider()
       .replace(/ {2}allowedServers.*\n/, '')

@@ -104,10 +104,15 @@ describe('clusterprofile check --watch', () => {
 interface Checked {
   readonly code?: string;
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A check of profiles in a file, by their names, and of one that says nothing. Gives the block of lines of each. */
-async function check(t: TestContext, profiles: Readonly<Record<string, object>>, { code, args = [] }: Checked = {}) {
+async function check(
+  t: TestContext,
+  profiles: Readonly<Record<string, object>>,
+  { code, args = [], env = {} }: Checked = {},
+) {
   const plugin = await shellPlugin(t, code ?? print({ token: 'token-1' }));
   const items = Object.entries(profiles).map(([name, { status = {}, ...cluster }]: [string, { status?: object }]) =>
     profileOf(name, 'google', cluster, status),
@@ -115,7 +120,7 @@ async function check(t: TestContext, profiles: Readonly<Record<string, object>>,
   const unpublished = { kind: 'ClusterProfile', metadata: { namespace: 'fleet', name: 'unpublished' } };
   const input = JSON.stringify({ kind: 'List', items: [...items, unpublished] });
   const flags = ['--clusterprofile-access-provider', `google=${plugin.command}`, ...args];
-  const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...flags], { input });
+  const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...flags], { input, env });
   const blocks = Object.fromEntries(
     stdout.split(/^(?=fleet\/)/m).map((block) => [/^fleet\/(.*)/.exec(block)?.[1] ?? '', block]),
   );
@@ -313,12 +318,17 @@ describe('clusterprofile check', () => {
         { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['vault'], exp: seconds + 7_500 },
         /aud vault; .*\n.*the audience looks wrong: .* usually the issuer or https:\/\/kubernetes\.default\.svc/,
       ],
+      [
+        { iss: 'https://login.example.dev/8a1bf2c4-0d3e/v2.0', aud: ['hunter2-of-the-plugin', `x.${'aB3'.repeat(9)}`] },
+        /iss https:\/\/login\.example\.dev\/8a1bf2c4-0d3e\/v2\.0; aud \[redacted\], x\.\[redacted\]; no exp\n/,
+      ],
       [{ sub: 'me', aud: 'a\u001b' }, /iss none; aud a\\u001b; no exp\n.*trusts this issuer for this audience/],
     ] as const;
     await Promise.all(
       cases.map(async ([claims, expected]) => {
         const token = jwtOf(claims);
-        const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'] });
+        const env = { CLIENT_SECRET: 'hunter2-of-the-plugin' };
+        const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'], env });
         assert.match(stdout, expected);
         for (const part of token.split('.')) assert.doesNotMatch(stdout, new RegExp(part));
       }),

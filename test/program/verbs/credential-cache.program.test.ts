@@ -63,6 +63,16 @@ describe('credential --cache', { concurrency: 4 }, () => {
     assert.equal(JSON.parse(without.stdout).status.token, 'run-3');
   });
 
+  test('knows --cache=true, as kubectl writes an option', async (t) => {
+    const { plugin, env, flags } = await startCached(t);
+    const args = ['credential', 'fleet/a', '--cache=true', ...flags];
+    for (let run = 0; run < 2; run++) {
+      const { stdout } = await runProgram(t, args, { env });
+      assert.equal(JSON.parse(stdout).status.token, 'run-1');
+    }
+    assert.equal(await plugin.runs(), 1);
+  });
+
   test('runs the plugin again when something that leads to the answer is another one', async (t) => {
     const { token, credential, providers, env, flags } = await startCached(t);
     assert.equal(await token('fleet/a'), 'run-1');
@@ -75,6 +85,8 @@ describe('credential --cache', { concurrency: 4 }, () => {
     const other = await runProgram(t, args, { env: { ...env, AWS_PROFILE: 'other' } });
     assert.equal(JSON.parse(other.stdout).status.token, 'run-5');
     const elsewhere = await runProgram(t, args, { env: { ...env, PWD: '/elsewhere', SHLVL: '3' } });
+    const folder = await runProgram(t, args, { env, cwd: env.XDG_CACHE_HOME });
+    assert.equal(JSON.parse(folder.stdout).status.token, 'run-6');
     assert.equal(JSON.parse(elsewhere.stdout).status.token, 'run-4');
     const spec = { interactive: false, cluster: { server: 'https://old' } };
     const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', spec };
@@ -140,6 +152,40 @@ describe('credential --cache', { concurrency: 4 }, () => {
     assert.ok(readable.stderr.endsWith(`; chmod 600 ${file}`), readable.stderr);
     await chmod(file, 0o600);
     assert.equal(await token('fleet/a'), 'run-1');
+  });
+
+  test('says what is wrong with a folder that cannot be used, and does not wait for ever', async (t) => {
+    const { env, flags, credential } = await startCached(t);
+    const file = await writeInput(t, 'file', '');
+    const folders = [file, '/proc/none'];
+    const results = await Promise.all([
+      ...folders.map((cache) =>
+        runProgram(t, ['credential', 'fleet/a', '--cache', ...flags], { env: { ...env, XDG_CACHE_HOME: cache } }),
+      ),
+      runProgram(t, ['kubeconfig', '--merge', '/proc/none/config', ...flags], { env }),
+    ]);
+    assert.deepEqual(
+      results.map(({ stdout, stderr, exitCode }) => [stdout, stderr, exitCode]),
+      [
+        ...[
+          `${file}/clusterprofile, cannot be used (ENOTDIR)`,
+          '/proc/none/clusterprofile, cannot be used (ENOENT)',
+        ].map((what) => [
+          '',
+          `error: the folder for --cache, ${what}; name another one in XDG_CACHE_HOME, or leave --cache out`,
+          3,
+        ]),
+        ['', 'error: /proc/none/config cannot be changed (ENOENT)', 3],
+      ],
+    );
+    await writeFile(join(env.XDG_CACHE_HOME, 'clusterprofile'), '', { mode: 0o600 });
+    const [kept, forgotten] = await Promise.all([
+      credential('fleet/a'),
+      runProgram(t, ['credential', '--forget'], { env }),
+    ]);
+    assert.match(kept.stderr, /^the credential of fleet\/a is not kept: .* cannot be written \(ENOTDIR\)$/);
+    assert.match(forgotten.stderr, /^error: the folder for --cache, .*clusterprofile, cannot be used \(ENOTDIR\)/);
+    assert.deepEqual([kept.exitCode, forgotten.exitCode], [0, 3]);
   });
 
   test("refuses a folder of another user's", async (t) => {

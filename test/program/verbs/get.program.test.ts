@@ -187,12 +187,12 @@ describe('clusterprofile get', () => {
   test('ends with 1 where the disk is full, and says so', async (t) => {
     const { env } = await startOperatedFleet(t);
     const script = 'exec "$0" "$@" > /dev/full';
-    const { stderr, exitCode } = await execa('sh', ['-c', script, process.execPath, programFile, 'get'], {
-      env,
-      reject: false,
-    });
-    assert.equal(stderr, 'error: the output cannot be written: ENOSPC: no space left on device, write');
-    assert.equal(exitCode, 1);
+    for (const args of [['get'], ['--help'], ['get', '--help'], ['--version'], []]) {
+      const run = ['-c', script, process.execPath, programFile, ...args];
+      const { stderr, exitCode } = await execa('sh', run, { env, reject: false });
+      assert.equal(stderr, 'error: the output cannot be written: ENOSPC: no space left on device, write');
+      assert.equal(exitCode, 1);
+    }
   });
 
   test('leaves no part of its output out where a file may not grow as long as that', async (t) => {

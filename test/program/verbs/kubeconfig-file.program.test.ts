@@ -25,12 +25,21 @@ describe('contexts', () => {
     assert.equal(parse(stdout)['current-context'], 'c-spoke-1.hub');
     const { exec } = parse(stdout).users[1].user;
     assert.deepEqual([exec.command, ...exec.args.slice(0, 2)], ['clusterprofile', 'credential', 'fleet/spoke-1']);
-    // One of another name is known again.
+    // What another command wrote is known again.
     const file = join(await temporaryFolder(t), 'config');
     const merge = [...args, '--merge', file, '--command', '/opt/wrapper'];
     await runProgram(t, merge, { env });
     const again = await runProgram(t, merge, { env });
-    assert.equal(again.stderr, `${file}: 0 contexts added, 0 updated`);
+    const without = await runProgram(t, [...args, '--merge', file], { env });
+    const use = await runProgram(t, ['use', 'spoke-1', '--kubeconfig', file]);
+    assert.deepEqual(
+      [again.stderr, without.stderr, use.stdout],
+      [
+        `${file}: 0 contexts added, 0 updated`,
+        `${file}: 0 contexts added, 2 updated`,
+        'Switched to context "c-spoke-1.hub".',
+      ],
+    );
   });
 
   test('of one name for two ClusterProfiles are an error that names both, as are other wrong names', async (t) => {

@@ -79,7 +79,10 @@ describe('kubeconfig', () => {
     const profiles = await writeInput(t, 'p.json', profileOf('lab', 'google', clusterOf(spoke)));
     await writeFile(file, 'users: [{ name: fleet/lab, user: { token: SECRET } }]\n');
     const clash = await runProgram(t, ['kubeconfig', '-f', profiles, '--merge', file, ...flags]);
-    assert.match(clash.stderr, /config has an entry fleet\/lab that is not of clusterprofile: rename it/);
+    assert.match(
+      clash.stderr,
+      /config has an entry fleet\/lab that is not of clusterprofile: choose another --context-name/,
+    );
     assert.deepEqual(
       [clash.exitCode, await readFile(file, 'utf8')],
       [3, 'users: [{ name: fleet/lab, user: { token: SECRET } }]\n'],

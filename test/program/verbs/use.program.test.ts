@@ -6,7 +6,11 @@ import { runProgram, writeInput } from '../../fixtures/program.ts';
 import { temporaryFolder } from '../../fixtures/script.ts';
 
 const user = (profile: string) => ({
-  exec: { command: '/usr/bin/node', args: ['/opt/clusterprofile.js', 'credential', profile, '-f', '/p.yaml'] },
+  exec: {
+    command: '/usr/bin/node',
+    args: ['/opt/clusterprofile.js', 'credential', profile, '-f', '/p.yaml'],
+    installHint: 'install the package clusterprofile-credentials',
+  },
 });
 const kubeconfig = (entries: Readonly<Record<string, object>>, current?: string) => ({
   apiVersion: 'v1',
@@ -28,15 +32,15 @@ test("use makes a ClusterProfile's context the current one, and changes nothing 
   assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), { ...written, 'current-context': 'one' });
 });
 
-test('use changes the first of several files that names a current context', async (t) => {
+test('use changes the first of several files that is there, as kubectl does', async (t) => {
   const folder = await temporaryFolder(t);
-  const [first, second] = [join(folder, 'first'), join(folder, 'second')];
+  const [missing, first, second] = [join(folder, 'missing'), join(folder, 'first'), join(folder, 'second')];
   await writeFile(first, JSON.stringify(kubeconfig({})));
   await writeFile(second, JSON.stringify(written));
-  const KUBECONFIG = [first, join(folder, 'missing'), second].join(delimiter);
+  const KUBECONFIG = [missing, first, second].join(delimiter);
   await runProgram(t, ['use', 'lab/spoke-2'], { env: { KUBECONFIG } });
-  assert.deepEqual(JSON.parse(await readFile(first, 'utf8')), kubeconfig({}));
-  assert.equal(JSON.parse(await readFile(second, 'utf8'))['current-context'], 'lab');
+  assert.equal(JSON.parse(await readFile(first, 'utf8'))['current-context'], 'lab');
+  assert.deepEqual(JSON.parse(await readFile(second, 'utf8')), written);
 });
 
 test('use takes the name of the context too, for a ClusterProfile that has several', async (t) => {
