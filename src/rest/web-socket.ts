@@ -27,7 +27,7 @@ export function webSocketOptions(
   headers: HttpsOptions['headers'],
 ): object {
   const { authorization } = credential;
-  const connect = connection.webSocketConnector(credential);
+  const connect = connection.webSocketConnector(credential, dispatcher);
   const { protocol, hostname, host, port } = new URL(server);
   const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
   let foreign: RequestError | undefined;
@@ -41,7 +41,7 @@ export function webSocketOptions(
         return;
       }
       connect(target, (...[error, socket]) => {
-        if (socket) dispatcher.track(socket);
+        if (dispatcher.destroyed) socket?.destroy();
         done(error && dispatcher.toOwnError(error), socket);
       });
     },

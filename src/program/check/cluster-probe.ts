@@ -91,7 +91,7 @@ export class ClusterProbe {
     }
     const credential = this.#credential;
     if (!credential) throw new StageFailure('there is no credential');
-    const connect = this.#connection().webSocketConnector(credential);
+    const connect = this.#connection().webSocketConnector(credential, this);
     const socket = await this.#own(() =>
       abortable(
         () =>

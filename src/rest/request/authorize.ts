@@ -8,7 +8,7 @@ import { cannotBeSent } from '../transport/connection-errors.ts';
 import { hasHeader, withHeaders } from '../transport/headers.ts';
 import { Attempt } from './attempt.ts';
 import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
-import { type Controller, Relay } from './relay.ts';
+import { Relay } from './relay.ts';
 import { refusalMessage, requestName } from './request-messages.ts';
 
 /** Bytes of a 401's body that are read while the credential is refreshed. */
@@ -84,13 +84,8 @@ class AuthorizedRequest extends Relay {
     return withHeaders(headers, ours);
   }
 
-  override onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
-    if (statusCode >= 200 && this.isCurrent(controller)) {
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
+    if (statusCode >= 200) {
       const rejected = this.#request.connection.isRejection(statusCode);
       if (rejected && this.#credential && !this.#replayed) {
         const buffered = { statusCode, headers, message, chunks: [], size: 0, trailers: undefined };
@@ -101,30 +96,30 @@ class AuthorizedRequest extends Relay {
       if (!rejected) this.#accepted();
       else if (this.#replayed) this.#refused(statusCode, 'and the refreshed one too');
     }
-    super.onResponseStart(controller, statusCode, headers, message);
+    super.respond(statusCode, headers, message);
   }
 
-  override onResponseData(controller: Controller, chunk: Buffer): void {
+  protected override data(chunk: Buffer): void {
     const buffered = this.#buffered;
-    if (!buffered || !this.isCurrent(controller)) {
-      super.onResponseData(controller, chunk);
+    if (!buffered) {
+      super.data(chunk);
       return;
     }
     // undici may use the memory again.
     buffered.chunks.push(Buffer.from(chunk));
     buffered.size += chunk.length;
-    if (buffered.size > bufferLimit) controller.pause();
+    if (buffered.size > bufferLimit) this.below?.pause();
   }
 
-  override onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  protected override complete(trailers: IncomingHttpHeaders): void {
     if (this.#buffered) this.#buffered.trailers = trailers;
-    else super.onResponseEnd(controller, trailers);
+    else super.complete(trailers);
   }
 
-  override onResponseError(controller: Controller, error: Error): void {
-    // The connection broke inside the body of a 401: what was read of it has to do.
+  protected override fail(error: Error): void {
+    // The connection broke inside the body of a 401: the caller gets what was read of it.
     if (this.#buffered && !this.aborted) this.#buffered.trailers = {};
-    else super.onResponseError(controller, error);
+    else super.fail(error);
   }
 
   /** After a 401: replays the request, or hands the 401 to the caller. */
@@ -158,32 +153,23 @@ class AuthorizedRequest extends Relay {
   }
 
   #forward({ statusCode, headers, message, chunks, trailers }: BufferedResponse): void {
-    this.respond(statusCode, headers, message);
-    for (const chunk of chunks) this.data(chunk);
-    if (trailers) this.complete(trailers);
+    super.respond(statusCode, headers, message);
+    for (const chunk of chunks) super.data(chunk);
+    if (trailers) super.complete(trailers);
     else if (!this.paused) this.below?.resume();
   }
 
-  override onRequestUpgrade(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    socket: Duplex,
-  ): void {
+  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     const { connection } = this.#request;
-    const { log } = this.#owner;
-    if (this.isCurrent(controller)) {
-      connection.keep(socket);
-      this.#owner.track(socket);
-      // A CONNECT gives its socket whatever the status. It is not sent again, and the next request has the new credential.
-      if (!connection.isRejection(statusCode)) this.#accepted();
-      else if (this.#credential) {
-        connection.refresh(this.#credential, statusCode, headers, log).then((refreshed) => {
-          if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
-        });
-      }
+    connection.keep(socket, this.#owner);
+    // A CONNECT gives its socket whatever the status. It is not sent again, and the next request has the new credential.
+    if (!connection.isRejection(statusCode)) this.#accepted();
+    else if (this.#credential) {
+      connection.refresh(this.#credential, statusCode, headers, this.#owner.log).then((refreshed) => {
+        if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
+      });
     }
-    super.onRequestUpgrade(controller, statusCode, headers, socket);
+    super.upgrade(statusCode, headers, socket);
   }
 
   /** The server has accepted the credential. */

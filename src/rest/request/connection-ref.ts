@@ -1,5 +1,4 @@
 import { RequestError } from '../../errors/index.ts';
-import type { CredentialSource } from '../../exec/credential-source.ts';
 import { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import type { ClusterFacts } from '../transport/connection-errors.ts';
@@ -16,9 +15,8 @@ export class ConnectionRef {
   readonly #connections: Connections;
   readonly #destination: Destination;
   readonly log: ClusterLog;
+  /** Stays after `close()`: requests that are under way go on. */
   #connection: Connection | undefined;
-  /** Stays after `close()`: what is under way is still logged. */
-  #supply: CredentialSource | undefined;
   #closed = false;
 
   constructor(connections: Connections, destination: Destination, cluster: ClusterFacts) {
@@ -50,18 +48,17 @@ export class ConnectionRef {
 
   connection(): Connection {
     this.#connection ??= this.#connections.acquire(this.#destination, this.log);
-    this.#supply = this.#connection.source;
     return this.#connection;
   }
 
   /** What the server has been sent, and must not be printed. */
   get secrets(): readonly string[] {
-    return this.#supply?.secrets ?? [];
+    return this.#connection?.source.secrets ?? [];
   }
 
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
     this.#connection?.removeReference();
-    this.#connection = undefined;
   }
 }

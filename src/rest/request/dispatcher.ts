@@ -1,5 +1,4 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
-import type { Duplex } from 'node:stream';
 import { Dispatcher } from 'undici';
 import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
@@ -18,15 +17,14 @@ import { isLongRunning } from './long-running.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
-import { resend } from './resend.ts';
-import { retry } from './retry.ts';
+import { retryAfterPause, retryAtOnce } from './retry.ts';
 import { SafeHandler } from './safe-handler.ts';
 
 /**
  * The way of a request, from the caller to the pool. The response takes it back, from the last to the first. Below `authorize` is
  * the pool of sockets of one cluster and one identity: `transport/request-pool.ts`. A 401 is handled in `authorize.ts`.
  */
-const layers: readonly Layer[] = [retry, bounds, report, resend, authorize];
+const layers: readonly Layer[] = [retryAfterPause, bounds, report, retryAtOnce, authorize];
 
 /** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
 const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
@@ -39,10 +37,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly origin: string;
   readonly pathBounds: readonly Segments[] | undefined;
   readonly #send: Send;
-  /** Requests under way. */
-  readonly #requests = new Set<SafeHandler>();
-  /** Of WebSockets and other upgrades. */
-  readonly #sockets = new Set<Duplex>();
   #destroyed = false;
   /** Aborted by `close()` and `destroy()`. */
   readonly #closed = new AbortController();
@@ -66,7 +60,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#send = compose(this, layers);
     const once = compose(
       this,
-      layers.filter((layer) => layer !== retry),
+      layers.filter((layer) => layer !== retryAfterPause),
     );
     const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, once);
     this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
@@ -97,9 +91,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       return true;
     }
     const handler = new SafeHandler(given, this.log, () => {
-      if (!this.#requests.delete(handler)) return;
-      request.body.close();
-      connection.finished(handler);
+      if (connection.finished(handler)) request.body.close();
     });
     const request: OutgoingRequest = {
       options,
@@ -111,8 +103,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       reused: false,
       waitsSince: undefined,
     };
-    this.#requests.add(handler);
-    connection.begin(handler);
+    connection.begin(handler, this);
     send(request, handler);
     return true;
   }
@@ -162,8 +153,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#destroyed = true;
     this.#closed.abort(reason);
     this.#release();
-    for (const request of this.#requests) request.abort(reason);
-    for (const socket of this.#sockets) socket.destroy();
+    this.#ref.taken?.end(this, reason);
     return settled(callback);
   }
 
@@ -171,6 +161,11 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     abandoned.unregister(this.#ref);
     this.#ref.close();
     this.#closed.abort(this.#ref.ended);
+  }
+
+  /** As undici has it: what was under way has been ended. */
+  get destroyed(): boolean {
+    return this.#destroyed;
   }
 
   /** Closed, or destroyed, or the connection behind it: what breaks now was ended here. */
@@ -181,16 +176,6 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   /** Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal aborts, or this dispatcher ends. */
   pause(ms: number, signal: AbortSignal): Promise<void> {
     return pause(ms, AbortSignal.any([signal, this.#closed.signal]));
-  }
-
-  /** A socket of this config that is no request's: it ends with `destroy`. */
-  track(socket: Duplex): void {
-    if (this.#destroyed) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
   }
 }
 

@@ -1,5 +1,4 @@
 /** What the layers of a request share. Each is a handler around a handler (`relay.ts`), as undici's interceptors are. */
-import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Segments } from '../../access/path-bounds.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
@@ -37,8 +36,6 @@ export interface RequestOwner {
   shown(text: string, length: number): string;
   /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */
   pause(ms: number, signal: AbortSignal): Promise<void>;
-  /** A socket that ends with the config. */
-  track(socket: Duplex): void;
 }
 
 /** Sends a request. Calls `onRequestStart` before it returns, and then reports to the handler whatever becomes of it. */

@@ -47,21 +47,25 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     return this.#below;
   }
 
-  /** The layer above has seen the beginning of a response: nothing is sent again. */
+  /** The layer above has seen the beginning of a response. */
   protected get answered(): boolean {
     return this.#answered;
+  }
+
+  /** Whether the request may be sent again: the layer above has seen nothing of a response, and goes on waiting. */
+  protected get undecided(): boolean {
+    return !this.#answered && !this.#done && !this.aborted;
   }
 
   protected get done(): boolean {
     return this.#done;
   }
 
-  /** Whether an event counts: it comes from the attempt under way. */
-  protected isCurrent(controller: Controller): boolean {
+  // From the layer below. What comes from an earlier attempt is dropped.
+
+  #isCurrent(controller: Controller): boolean {
     return controller === this.#below && !this.#done;
   }
-
-  // From the layer below.
 
   onRequestStart(controller: Controller): void {
     this.#below = controller;
@@ -70,24 +74,24 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
   }
 
   onRequestUpgrade(controller: Controller, statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    if (this.isCurrent(controller)) this.upgrade(statusCode, headers, socket);
+    if (this.#isCurrent(controller)) this.upgrade(statusCode, headers, socket);
     else socket.destroy();
   }
 
   onResponseStart(controller: Controller, statusCode: number, headers: IncomingHttpHeaders, message?: string): void {
-    if (this.isCurrent(controller)) this.respond(statusCode, headers, message);
+    if (this.#isCurrent(controller)) this.respond(statusCode, headers, message);
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    if (this.isCurrent(controller)) this.data(chunk);
+    if (this.#isCurrent(controller)) this.data(chunk);
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
-    if (this.isCurrent(controller)) this.complete(trailers);
+    if (this.#isCurrent(controller)) this.complete(trailers);
   }
 
   onResponseError(controller: Controller, error: Error): void {
-    if (this.isCurrent(controller)) this.fail(error);
+    if (this.#isCurrent(controller)) this.fail(error);
   }
 
   // To the layer above.

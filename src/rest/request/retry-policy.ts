@@ -10,7 +10,7 @@ import type { OutgoingRequest } from './layer.ts';
 /** How often one request is sent again in all. */
 const maxRetries = 10;
 /** How often it is sent again without a pause. */
-const maxResendsAtOnce = 5;
+const maxRetriesAtOnce = 5;
 /** Milliseconds before a GET whose connection was lost is sent again. */
 const lostPauseMs = 1_000;
 /** Milliseconds between the attempts of a watch. */
@@ -42,8 +42,8 @@ export interface Retried {
  * Whether a request without a response goes out again at once: the server has not looked at it; or it changes nothing, and its
  * connection, which had carried a response before, may have been closed while it was idle.
  */
-export function isResentAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
-  if (sent > maxResendsAtOnce) return false;
+export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
+  if (sent > maxRetriesAtOnce) return false;
   return wasNotLookedAt(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
 }
 

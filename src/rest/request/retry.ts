@@ -1,18 +1,53 @@
-/** Sends a request again after a pause where `retry-policy.ts` says so, and its body can be replayed. */
+/**
+ * Sends a request again where `retry-policy.ts` says so and its body can be replayed. Two layers: a request that its connection could
+ * not carry goes out again at once, and nothing but the log tells; any other one after a pause, as a new attempt with a time limit
+ * and metrics of its own.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
+import { wasNotLookedAt } from '../transport/connection-errors.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
-import { type Controller, Relay } from './relay.ts';
+import { Relay } from './relay.ts';
 import { requestName } from './request-messages.ts';
-import { type Outcome, pauseBeforeRetry } from './retry-policy.ts';
+import { isRetriedAtOnce, type Outcome, pauseBeforeRetry } from './retry-policy.ts';
 
-export const retry: Layer = (owner, next) => (request, handler) => {
-  new RetriedRequest(owner, next, request, handler).send();
+export const retryAtOnce: Layer = (owner, next) => (request, handler) => {
+  next(request, new RequestRetriedAtOnce(owner, next, request, handler));
 };
 
-class RetriedRequest extends Relay {
+class RequestRetriedAtOnce extends Relay {
+  readonly #owner: RequestOwner;
+  readonly #next: Send;
+  readonly #request: OutgoingRequest;
+
+  constructor(owner: RequestOwner, next: Send, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
+    super(handler);
+    this.#owner = owner;
+    this.#next = next;
+    this.#request = request;
+  }
+
+  protected override fail(error: Error): void {
+    const request = this.#request;
+    if (!this.undecided || !request.body.replayable || !isRetriedAtOnce(request, error)) {
+      super.fail(error);
+      return;
+    }
+    this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
+    request.sent += 1;
+    // A request that no server has looked at has waited for a connection since its first attempt.
+    if (!wasNotLookedAt(error)) request.waitsSince = undefined;
+    this.#next(request, this);
+  }
+}
+
+export const retryAfterPause: Layer = (owner, next) => (request, handler) => {
+  new RequestRetriedAfterPause(owner, next, request, handler).send();
+};
+
+class RequestRetriedAfterPause extends Relay {
   readonly #owner: RequestOwner;
   readonly #next: Send;
   readonly #request: OutgoingRequest;
@@ -37,16 +72,10 @@ class RetriedRequest extends Relay {
     this.#next(this.#request, this);
   }
 
-  override onResponseStart(
-    controller: Controller,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-    message?: string,
-  ): void {
-    const isResponse = this.isCurrent(controller) && statusCode >= 200;
-    const pauseMs = isResponse ? this.#pauseAfter({ statusCode, headers }) : undefined;
+  protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
+    const pauseMs = statusCode < 200 ? undefined : this.#pauseAfter({ statusCode, headers });
     if (pauseMs === undefined) {
-      super.onResponseStart(controller, statusCode, headers, message);
+      super.respond(statusCode, headers, message);
       return;
     }
     // A 401 has been warned about already.
@@ -58,10 +87,9 @@ class RetriedRequest extends Relay {
     this.#retryIn(pauseMs);
   }
 
-  override onResponseError(controller: Controller, error: Error): void {
-    const mayRetry = this.isCurrent(controller) && !this.answered && !this.aborted;
-    const pauseMs = mayRetry ? this.#pauseAfter({ error }) : undefined;
-    if (pauseMs === undefined) super.onResponseError(controller, error);
+  protected override fail(error: Error): void {
+    const pauseMs = this.undecided ? this.#pauseAfter({ error }) : undefined;
+    if (pauseMs === undefined) super.fail(error);
     else this.#retryIn(pauseMs);
   }
 
@@ -91,7 +119,7 @@ class RetriedRequest extends Relay {
           this.#request.sent += 1;
           this.#attempt();
         },
-        (reason: Error) => this.fail(reason),
+        (reason: Error) => super.fail(reason),
       );
   }
 

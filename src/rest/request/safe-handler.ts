@@ -24,9 +24,9 @@ export class SafeHandler extends Relay {
     this.#onEnd = onEnd;
   }
 
-  /** Ends the request with its connection. */
-  end(reason: RequestError): void {
-    this.abort(reason.of(this.#log.cluster));
+  /** Ends the request with its connection, or its config. */
+  end(reason: Error): void {
+    this.abort(reason instanceof RequestError ? reason.of(this.#log.cluster) : reason);
   }
 
   protected override start(): void {

@@ -30,9 +30,9 @@ export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'>, Ide
   readonly maxResponseBytes: number;
 }
 
-/** What ends with a connection. */
-interface Endable {
-  end(reason: RequestError): void;
+/** A request that is under way, or the socket that one has become. */
+interface UnderWay {
+  end(reason: Error): void;
 }
 
 /** One cluster, reached with one credential source: the pool of sockets that all its requests share. */
@@ -48,10 +48,10 @@ export class Connection {
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
   readonly #pools: IdentityPools;
-  /** Of requests under way, upgraded sockets, and configs. */
+  /** How many configs, requests and upgraded sockets use it. */
   #references = 0;
-  /** Requests under way, wherever they are: before a credential, in a pool, on the wire. */
-  readonly #requests = new Set<Endable>();
+  /** With the config that each belongs to. A request may wait for a credential, be in a pool, or on the wire. */
+  readonly #underWay = new Map<UnderWay, object>();
   #retiring = false;
   /** Runs while there are no references. */
   #idleTimer: NodeJS.Timeout | undefined;
@@ -59,7 +59,7 @@ export class Connection {
   /** Why nothing goes out any more. */
   #closed: RequestError | undefined;
   readonly #options: ConnectionOptions;
-  readonly #end = new AbortController();
+  readonly #ended = new AbortController();
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
@@ -86,7 +86,7 @@ export class Connection {
 
   /** Aborted by `destroy()`. */
   get ended(): AbortSignal {
-    return this.#end.signal;
+    return this.#ended.signal;
   }
 
   addReference(): void {
@@ -101,28 +101,31 @@ export class Connection {
     else this.#idleTimer = setTimeout(this.#onUnused, Math.min(this.#options.idleTimeoutMs, longestMs)).unref();
   }
 
-  /** A request begins. It ends with this connection at the latest. */
-  begin(request: Endable): void {
-    this.#requests.add(request);
+  /** A request of a config begins. It ends with this connection at the latest. */
+  begin(request: UnderWay, config: object): void {
+    this.#underWay.set(request, config);
     this.addReference();
   }
 
-  finished(request: Endable): void {
-    this.#requests.delete(request);
+  /** Returns false where it was known already. */
+  finished(request: UnderWay): boolean {
+    if (!this.#underWay.delete(request)) return false;
     this.removeReference();
+    return true;
   }
 
-  /** A request has become a socket, which ends with this connection at the latest. */
-  keep(socket: Duplex): void {
-    this.addReference();
-    // What an upgrade has left may have no listener.
+  /** A request of a config has become a socket, which ends with this connection at the latest. */
+  keep(socket: Duplex, config: object): void {
+    // Nobody may listen to the errors of a socket that an upgrade has left.
     socket.on('error', () => undefined);
-    const end = () => socket.destroy(new RequestError('CONFIG_CLOSED', 'the config of this WebSocket has been closed'));
-    this.ended.addEventListener('abort', end, { once: true });
-    socket.once('close', () => {
-      this.ended.removeEventListener('abort', end);
-      this.removeReference();
-    });
+    const kept = { end: (reason: Error) => void socket.destroy(reason) };
+    this.begin(kept, config);
+    socket.once('close', () => this.finished(kept));
+  }
+
+  /** Ends what is under way for one config. */
+  end(config: object, reason: Error): void {
+    for (const [request, owner] of this.#underWay) if (owner === config) request.end(reason);
   }
 
   /** The pool of an identity: that of a client certificate, or without one. Throws a `RequestError` once this has been closed. */
@@ -138,12 +141,12 @@ export class Connection {
   }
 
   /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */
-  webSocketConnector({ keyPair }: Credential): Connector {
+  webSocketConnector({ keyPair }: Credential, config: object): Connector {
     const connect = this.#pools.webSocketConnector(keyPair);
     return (options, callback) =>
       connect(options, (...result) => {
         const [, socket] = result;
-        if (socket) this.keep(socket);
+        if (socket) this.keep(socket, config);
         callback(...result);
       });
   }
@@ -207,8 +210,8 @@ export class Connection {
   destroy(): void {
     clearTimeout(this.#idleTimer);
     this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
-    this.#end.abort(this.#closed);
-    for (const request of this.#requests) request.end(this.#closed);
+    this.#ended.abort(this.#closed);
+    for (const request of this.#underWay.keys()) request.end(this.#closed);
     this.#pools.destroy(this.#closed);
   }
 }

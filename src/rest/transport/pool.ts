@@ -77,7 +77,7 @@ export class Pool {
     this.#origin = new URL(origin);
     this.#connect = connect;
     this.#options = options;
-    this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#look());
+    this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#check());
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -154,7 +154,7 @@ export class Pool {
       const socket = this.#free();
       if (!socket) break;
       this.#waiting.delete(request);
-      if (socket.settled) this.#progressAt = performance.now();
+      if (socket.state === 'open') this.#progressAt = performance.now();
       socket.send(options, request);
     }
     this.#dial();
@@ -172,15 +172,15 @@ export class Pool {
     let coming = freshDials;
     let shut = 0;
     for (const socket of this.#open) {
-      if (socket.settled) continue;
-      if (socket.unsettledSince <= stale) {
+      if (socket.state === 'open') continue;
+      if (socket.stateSince <= stale) {
         if (!socket.idle) continue;
         this.#open.delete(socket);
         socket.close();
-      } else if (socket.shut) {
+      } else if (socket.state === 'shut') {
         shut += 1;
       } else {
-        // It has not heard the server's settings yet, and will take more.
+        // It will take more once it has heard the server's settings.
         coming += 1;
       }
     }
@@ -253,7 +253,7 @@ export class Pool {
   }
 
   /** Rejects requests that no connection accepted within `connectTimeoutMs`. */
-  #look(): void {
+  #check(): void {
     const patience = performance.now() - this.#options.connectTimeoutMs;
     if (this.#dials.size === 0 && this.#progressAt <= patience) {
       const message = 'no connection takes a request: SETTINGS_MAX_CONCURRENT_STREAMS is 0, or has not come';

@@ -36,9 +36,12 @@ export class PooledSocket implements Carrier {
   readonly #session: ReturnType<typeof watchSession>;
   /** No more requests until undici says so. */
   #busy = false;
-  #settled: boolean;
-  #unsettledSince = Number.POSITIVE_INFINITY;
-  #shut = false;
+  /**
+   * What the server lets it carry: `open` to requests, or `shut` where it allows no stream for now. HTTP/2 begins as `new`, since
+   * the server has not told it yet.
+   */
+  #state: 'new' | 'open' | 'shut';
+  #stateSince = Number.POSITIVE_INFINITY;
   /** The request that is about to be written. */
   #starting: Dispatcher.DispatchController | undefined;
   #ended = false;
@@ -48,7 +51,7 @@ export class PooledSocket implements Carrier {
   constructor(origin: string, socket: Socket, options: PoolOptions, events: PooledSocketEvents) {
     this.#socket = socket;
     this.protocol = socket instanceof TLSSocket && socket.alpnProtocol === 'h2' ? 'h2' : 'h1';
-    this.#settled = this.protocol === 'h1';
+    this.#state = this.protocol === 'h1' ? 'open' : 'new';
     let given = false;
     this.#client = new Client(origin, {
       allowH2: true,
@@ -79,7 +82,7 @@ export class PooledSocket implements Carrier {
     this.#client.on('connectionError', end);
     this.#free = () => {
       this.#busy = false;
-      if (this.#unsettledSince < Number.POSITIVE_INFINITY && !this.#shut) this.#settled = true;
+      if (this.#state === 'new' && this.#stateSince < Number.POSITIVE_INFINITY) this.#state = 'open';
       if (!this.#ended) events.changed();
     };
     if (this.protocol === 'h2') this.#client.on('drain', this.#free);
@@ -111,19 +114,14 @@ export class PooledSocket implements Carrier {
     return this.#busy || this.#ended || this.#socket.destroyed || this.#session()?.destroyed === true;
   }
 
-  /** Whether it is known that it takes requests, be it busy or not. */
-  get settled(): boolean {
-    return this.#settled;
+  /** What the server lets it carry, be it busy with that or not. */
+  get state(): 'new' | 'open' | 'shut' {
+    return this.#state;
   }
 
-  /** Since when a request has been sent before the server's settings were there, or since when they allow no stream. */
-  get unsettledSince(): number {
-    return this.#unsettledSince;
-  }
-
-  /** The server takes no more requests on it, for now. */
-  get shut(): boolean {
-    return this.#shut;
+  /** When the first request was sent on one that is `new`, or when it became `shut`. */
+  get stateSince(): number {
+    return this.#stateSince;
   }
 
   /** Nothing is under way on it. */
@@ -168,19 +166,18 @@ export class PooledSocket implements Carrier {
       this.#client.dispatch(options, request);
       return;
     }
-    if (!this.#settled) this.#unsettledSince = Math.min(this.#unsettledSince, performance.now());
+    if (this.#state === 'new') this.#stateSince = Math.min(this.#stateSince, performance.now());
     const { failures } = request;
     // undici takes a second request only once it has the server's settings.
-    if (this.#client.dispatch(options, request)) this.#settled = true;
+    if (this.#client.dispatch(options, request)) this.#state = 'open';
     // False also stands for a request that undici refuses, after which no `drain` comes.
     else if (request.failures === failures) this.#busy = true;
   }
 
   /** The server has said how many streams it allows at once. undici knows it too, and emits `drain` when one is free again. */
   #allows(streams: number, events: PooledSocketEvents): void {
-    this.#shut = streams === 0;
-    if (this.#settled && this.#shut) this.#unsettledSince = performance.now();
-    this.#settled = !this.#shut;
+    if (this.#state === 'open' && streams === 0) this.#stateSince = performance.now();
+    this.#state = streams === 0 ? 'shut' : 'open';
     if (this.#client.stats.running >= streams) this.#busy = true;
     if (!this.#ended) events.changed();
   }

@@ -2,21 +2,21 @@ import type { Dispatcher } from 'undici';
 import type { PooledRequest } from './pooled-request.ts';
 
 /** How often the queue is checked within the time that a connection may take. */
-const looks = 4;
+const checks = 4;
 
 /** Requests that no socket has taken yet, oldest first. */
 export class WaitingRequests {
   readonly #requests = new Map<PooledRequest, Dispatcher.DispatchOptions>();
-  readonly #lookMs: number;
-  readonly #look: () => void;
+  readonly #checkMs: number;
+  readonly #check: () => void;
   /** Runs while requests wait. It keeps the process alive: nothing else may. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls `look` a few times within `patienceMs`, while requests wait. */
-  constructor(patienceMs: number, look: () => void) {
-    this.#lookMs = patienceMs / looks;
+  /** Calls `check` a few times within `patienceMs`, while requests wait. */
+  constructor(patienceMs: number, check: () => void) {
+    this.#checkMs = patienceMs / checks;
     // After a blocked event loop the timers come first: read what the servers have sent meanwhile before that.
-    this.#look = () => setImmediate(look);
+    this.#check = () => setImmediate(check);
   }
 
   get size(): number {
@@ -26,7 +26,7 @@ export class WaitingRequests {
   add(request: PooledRequest, options: Dispatcher.DispatchOptions): void {
     request.waitsSince ??= performance.now();
     this.#requests.set(request, options);
-    this.#timer ??= setInterval(this.#look, this.#lookMs);
+    this.#timer ??= setInterval(this.#check, this.#checkMs);
   }
 
   delete(request: PooledRequest): void {

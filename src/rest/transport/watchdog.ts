@@ -6,8 +6,8 @@ export class SilentPeer extends Error {
   readonly code = 'ERR_SILENT_PEER';
 }
 
-/** How often a socket is looked at before it is given up. */
-const looks = 3;
+/** How often a socket is checked before it is given up. */
+const checks = 3;
 
 /**
  * Pings a peer that has been silent for `pingIntervalMs`, and destroys the socket of one that has been silent for `silenceMs`:
@@ -19,18 +19,18 @@ export function watchForSilence(
   { pingIntervalMs, silenceMs }: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>,
   ping: () => boolean,
 ): void {
-  const lookMs = silenceMs / looks;
+  const checkMs = silenceMs / checks;
   let before = socket.bytesRead;
   let silent = 0;
-  const look = () => {
+  const check = () => {
     if (socket.bytesRead !== before) {
       before = socket.bytesRead;
       silent = 0;
       return;
     }
     silent += 1;
-    if (silent < looks) {
-      if (silent * lookMs >= pingIntervalMs && !ping()) silent = 0;
+    if (silent < checks) {
+      if (silent * checkMs >= pingIntervalMs && !ping()) silent = 0;
       return;
     }
     // After a blocked event loop the timers come first: give the answers that already lie there a chance to be read.
@@ -39,6 +39,6 @@ export function watchForSilence(
         socket.destroy(new SilentPeer(`the server has been silent for ${silenceMs / 1000} s`));
     });
   };
-  const timer = setInterval(look, lookMs).unref();
+  const timer = setInterval(check, checkMs).unref();
   socket.once('close', () => clearInterval(timer));
 }
