@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type ClusterOfError, RequestError } from '../errors/index.ts';
-import { packingOf } from './packing.ts';
+import { contentEncodingOf } from './content-encoding.ts';
 
 const gunzip = promisify(gunzipWithCallback);
 
@@ -29,8 +29,8 @@ export async function sendRequest(
   const reader = new AnswerReader(signal, maxBytes, cluster);
   dispatcher.dispatch(options, reader);
   const { statusCode, headers, body } = await reader.answer;
-  // Nothing but gzip is asked for. An empty body is empty, however it is said to be packed: a 204 may say so.
-  if (body.length === 0 || packingOf(headers) !== 'gzip') return { statusCode, headers, body };
+  // Nothing but gzip is asked for. An empty body is empty, whatever its header says: a 204 may have one.
+  if (body.length === 0 || contentEncodingOf(headers) !== 'gzip') return { statusCode, headers, body };
   try {
     return { statusCode, headers, body: await gunzip(body, { maxOutputLength: maxBytes }) };
   } catch (error) {

@@ -6,7 +6,7 @@ import { FleetError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
-import { checkPacking, longestObject, MalformedResponse, parseJson, TooLarge } from '../../rest/api/malformed.ts';
+import { checkEncoding, longestObject, MalformedResponse, parseJson, TooLarge } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readObject } from './events.ts';
 import { inTurn } from './turns.ts';
@@ -86,8 +86,8 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
     });
     if (response.statusCode !== 200)
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
-    const packing = server.packingOf(response.headers);
-    checkPacking(packing, 'gzip');
+    const encoding = server.contentEncodingOf(response.headers);
+    checkEncoding(encoding, 'gzip');
     const body: Buffer[] = [];
     let size = 0;
     for (let pieces = await response.body.next(); pieces; pieces = await response.body.next()) {
@@ -97,7 +97,7 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
       wait();
     }
     const sent = Buffer.concat(body);
-    const bytes = packing === '' ? sent : await unpack(sent, { maxOutputLength: limit });
+    const bytes = encoding === '' ? sent : await unpack(sent, { maxOutputLength: limit });
     return await inTurn(server, bytes.length, () => parsePage(bytes, reading));
   } catch (error) {
     if (!isZlibError(error)) throw error;

@@ -1,7 +1,7 @@
 /** One watch: from a version on, or a streaming list first. */
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
-import { checkPacking, MalformedResponse } from '../../rest/api/malformed.ts';
+import { checkEncoding, MalformedResponse } from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readWatchEvent, type WatchEvent } from './events.ts';
 import { Lines, linesOf } from './lines.ts';
@@ -74,7 +74,7 @@ export async function* watchEvents(watch: WatchRequest): AsyncGenerator<WatchEve
         ? new NoStreamingList(refusal.message)
         : refusal;
     }
-    checkPacking(server.packingOf(response.headers));
+    checkEncoding(server.contentEncodingOf(response.headers));
     watch.opened();
     const wait = () => {
       const leftMs = endsAt - clock.uptime();

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { FleetError } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
-import { packingOf } from '../packing.ts';
+import { contentEncodingOf } from '../content-encoding.ts';
 import { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { refusalError, type Shown } from './api-status.ts';
 import { answerTimeoutMs } from './deadline.ts';
@@ -72,14 +72,14 @@ export class ApiServer {
   /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
   async refusalOf({ statusCode, headers, body }: ApiResponse, what: string): Promise<FleetError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
-    const text = unpacked(bytes, this.packingOf(headers));
+    const text = unpacked(bytes, this.contentEncodingOf(headers));
     const refusal = { statusCode, headers, text, isCut: bytes.length >= mostOfRefusal };
     return refusalError(`${what}: status ${statusCode}`, refusal, this.shown);
   }
 
   /** How a body is packed: `gzip`, for example. Empty where it is not. It may be shown. */
-  packingOf(headers: IncomingHttpHeaders): string {
-    return this.shown(packingOf(headers), 100);
+  contentEncodingOf(headers: IncomingHttpHeaders): string {
+    return this.shown(contentEncodingOf(headers), 100);
   }
 
   /** The answer, whatever its status. */
@@ -107,13 +107,13 @@ export class ApiServer {
 const mostOfRefusal = 16_384;
 
 /** The beginning of a packed text: what stands between may pack what nobody asked for. */
-function unpacked(bytes: Buffer, packing: string): string {
-  if (packing === '' || bytes.length === 0) return bytes.toString();
+function unpacked(bytes: Buffer, encoding: string): string {
+  if (encoding === '' || bytes.length === 0) return bytes.toString();
   try {
     const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 1024 * 1024 };
-    if (packing === 'gzip') return gunzipSync(bytes, options).toString();
+    if (encoding === 'gzip') return gunzipSync(bytes, options).toString();
   } catch {
     // Said below.
   }
-  return `its text is packed (${packing}) and cannot be read`;
+  return `its text is packed (${encoding}) and cannot be read`;
 }

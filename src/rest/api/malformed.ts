@@ -16,10 +16,10 @@ export class TooLarge extends MalformedResponse {
 }
 
 /** Refuses a body in another encoding than this. API servers compress on request only, and never a watch. */
-export function checkPacking(packing: string, asked = ''): void {
-  if (packing !== '' && packing !== asked)
+export function checkEncoding(encoding: string, asked = ''): void {
+  if (encoding !== '' && encoding !== asked)
     throw new MalformedResponse(
-      `it is compressed (${packing}), which this client did not request: check the proxies and gateways in between`,
+      `it is compressed (${encoding}), which this client did not request: check the proxies and gateways in between`,
     );
 }
 
