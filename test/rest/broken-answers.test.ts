@@ -1,6 +1,5 @@
 // Answers that are none: whose fault it is, what the error shows, and how often a request goes out for them.
 import assert from 'node:assert/strict';
-import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -8,10 +7,9 @@ import { inspect } from 'node:util';
 import { CoreV1Api, makeInformer } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { ConnectionError, RequestError } from '../../src/index.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
+import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { startRawH1 as startServer } from '../fixtures/raw-h1.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 const token = 'secret-token-1234567890';
@@ -52,14 +50,12 @@ describe('an answer that cannot be read is told as such, once', () => {
   }
 
   test('a wrong length on HTTP/2', async (t) => {
-    const server = createSecureServer(tlsOptions);
-    server.on('stream', (stream) => {
-      stream.on('error', () => undefined).respond({ ':status': 200, 'content-length': 100 });
+    const server = createH2Server((stream) => {
+      stream.respond({ ':status': 200, 'content-length': 100 });
       stream.end('{}');
     });
-    const { port } = await listen(t, server);
-    const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
-    const sent = request(`https://127.0.0.1:${port}/x`, { dispatcher });
+    const { dispatcher, url } = await startConfigAt(t, server);
+    const sent = request(url, { dispatcher });
     await assert.rejects(
       sent.then(({ body }) => body.text()),
       { code: 'RESPONSE_INVALID' },
@@ -120,9 +116,7 @@ describe('an informer goes on after a watch that ends with', () => {
           if (watches === 1) socket.write(bytes);
         });
       });
-      const { port } = await listen(t, server);
-      t.after(() => server.closeAllConnections());
-      const config = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+      const { config } = await startConfigAt(t, server);
       const core = config.makeApiClient(CoreV1Api);
       const errors: unknown[] = [];
       const informer = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace());

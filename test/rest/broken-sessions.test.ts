@@ -2,10 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
-import { createConnector } from '../../src/rest/transport/connector.ts';
-import { RequestPool } from '../../src/rest/transport/request-pool.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { sendThrough } from '../fixtures/pooled-request.ts';
+import { sendThrough, startPool } from '../fixtures/pooled-request.ts';
 import { frames, startRawH2 } from '../fixtures/raw-h2.ts';
 
 const answer = (stream: number) => Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]);
@@ -46,11 +44,7 @@ test('a stream that is quiet after a GOAWAY goes on, though it cannot be pinged'
     // Much longer than a silent peer is waited for.
     setTimeout(() => socket.write(frames.lastData(stream, '{}')), 1_800);
   });
-  const { server = '', 'certificate-authority-data': certificateAuthorityData = '' } =
-    profile.status?.accessProviders?.[0]?.cluster ?? {};
-  const cluster = { server, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
-  const connector = (allowH2: boolean) => createConnector(cluster, undefined, undefined, { allowH2 });
-  const pool = new RequestPool(server, connector, { allowH2: true, pingIntervalMs: 200, silenceMs: 600 });
-  t.after(() => pool.destroy(new Error('the test has ended')));
-  assert.equal(await sendThrough(pool, server, '/watch', {}), 200);
+  const port = Number(new URL(profile.status?.accessProviders?.[0]?.cluster?.server ?? '').port);
+  const { pool, url } = startPool(t, port, { allowH2: true, pingIntervalMs: 200, silenceMs: 600 });
+  assert.equal(await sendThrough(pool, url, '/watch', {}), 200);
 });

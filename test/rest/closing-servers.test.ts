@@ -3,9 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { request } from 'undici';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { startConfigAt } from '../fixtures/config-at.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 
 const answers = {
   'Connection: close': 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}',
@@ -28,14 +27,12 @@ describe('a server that answers one request on each connection', () => {
             if (!answer.includes('content-length')) socket.end();
           });
         });
-        const { port } = await listen(t, server);
         const lines: string[] = [];
         const logger = { warn: () => {}, debug: (_fields: object, message: string) => void lines.push(message) };
-        const providers = startProviders(t, await startPlugin(t), { logger });
-        const { dispatcher } = providers.getConfig(profileAt(port));
+        const { dispatcher, url } = await startConfigAt(t, server, { logger });
         const send = async () => {
           const body = method === 'POST' ? '{}' : null;
-          const { body: answered } = await request(`https://127.0.0.1:${port}/x`, { dispatcher, method, body });
+          const { body: answered } = await request(url, { dispatcher, method, body });
           return await answered.text();
         };
         const texts = await Promise.all(Array.from({ length: 40 }, send));

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
@@ -8,7 +7,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { CredentialsError } from '../../src/index.ts';
 import { type Silence, startDeadServer } from '../fixtures/dead-server.ts';
-import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
@@ -102,53 +101,4 @@ describe('a server that is dead', { concurrency: true }, () => {
       await providers.close();
     });
   }
-
-  test('comes back, and is found', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const core = config.makeApiClient(CoreV1Api);
-    await core.listNamespace();
-    await cluster.close();
-    const codes = await Promise.all(Array.from({ length: 40 }, () => core.listNamespace().then(() => '', ended)));
-    assert.deepEqual(new Set(codes), new Set(['CONNECT_FAILED']));
-    await cluster.restart();
-    assert.equal((await core.listNamespace()).items.length, 2);
-  });
-});
-
-describe('a connection that the server has closed while it was idle', () => {
-  for (const http2 of [true, false]) {
-    test(`loses no GET on HTTP/${http2 ? 2 : '1.1'}, and no request that had not gone out`, async (t) => {
-      const { cluster, config } = await startFleet(t, { cluster: { http2 } });
-      const core = config.makeApiClient(CoreV1Api);
-      for (let round = 0; round < 30; round++) {
-        await core.listNamespace();
-        // The client hears of it now, a little later, or when it writes.
-        cluster.closeConnections();
-        for (let turn = 0; turn < round % 4; turn++) await new Promise((resolve) => setImmediate(resolve));
-        assert.equal((await core.listNamespace()).items.length, 2);
-      }
-    });
-  }
-});
-
-test('a port that nobody listens on any more gives an error with the next step', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = Object(server.address());
-  server.close();
-  const plugin = await startPlugin(t);
-  const cluster = { server: `https://127.0.0.1:${port}` };
-  const profile = {
-    metadata: { name: 'spoke', namespace: 'fleet' },
-    status: { accessProviders: [{ name: 'fake', cluster }] },
-  };
-  const core = startProviders(t, plugin).getConfig(profile).makeApiClient(CoreV1Api);
-  await assert.rejects(core.listNamespace(), (error) => {
-    assert.equal(
-      String(error),
-      `ConnectionError [CONNECT_FAILED]: ClusterProfile fleet/spoke, https://127.0.0.1:${port}: nothing listens there: ` +
-        'see whether the server runs and server is right (ECONNREFUSED)',
-    );
-    return true;
-  });
 });

@@ -5,9 +5,8 @@ import { createServer } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { Watch } from '@kubernetes/client-node';
 import { request } from 'undici';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { startConfigAt } from '../fixtures/config-at.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 
 async function startHinting(t: TestContext, answer: (response: ServerResponse, count: number) => void) {
   let count = 0;
@@ -15,14 +14,11 @@ async function startHinting(t: TestContext, answer: (response: ServerResponse, c
     count += 1;
     response.writeEarlyHints({ link: '</x>; rel=preload' }, () => answer(response, count));
   });
-  const { port } = await listen(t, server);
-  t.after(() => server.closeAllConnections());
-  const plugin = await startPlugin(t);
   const lines: string[] = [];
   const log = (_fields: object, message: string) => lines.push(message);
   const clock = { now: Date.now() };
   const options = { logger: { warn: log, info: log }, clock: () => clock.now };
-  return { plugin, lines, config: startProviders(t, plugin, options).getConfig(profileAt(port)) };
+  return { lines, ...(await startConfigAt(t, server, options)) };
 }
 
 test('hints before a 401 do not say that the server took the credential', async (t) => {

@@ -6,30 +6,26 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CoreV1Api, Watch } from '@kubernetes/client-node';
 import { upgrade, WebSocket } from 'undici';
-import { type CredentialProvidersOptions, RestConfig } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { startConfigAt } from '../fixtures/config-at.ts';
+import { restConfigFor } from '../fixtures/fleet-hub.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
 
 const ends = ['providers.close()', 'config.close()', 'dispatcher.destroy()'] as const;
 
 /** A server that is overloaded for so many seconds. */
-async function startBusy(t: TestContext, seconds: number, options: CredentialProvidersOptions = {}) {
+async function startBusy(t: TestContext, seconds: number) {
   let requests = 0;
   const server = createServer(tlsOptions, (_request, response) => {
     requests += 1;
     response.writeHead(503, { 'retry-after': String(seconds) }).end('{}');
   });
-  const { port } = await listen(t, server);
-  t.after(() => server.closeAllConnections());
   const messages: string[] = [];
   const debug = (_fields: object, message: string) => messages.push(message);
   const logger = { warn: debug, debug };
-  const providers = startProviders(t, await startPlugin(t), { logger, ...options });
-  const config = providers.getConfig(profileAt(port));
+  const { providers, config } = await startConfigAt(t, server, { logger });
   return { providers, config, messages, requests: () => requests };
 }
 
@@ -84,13 +80,8 @@ describe('a socket that an upgrade has left', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n');
       socket.pipe(socket);
     });
-    const { port } = await listen(t, server);
-    const providers = startProviders(t, await startPlugin(t), { idleTimeoutMs: 0 });
-    const config = providers.getConfig(profileAt(port));
-    const open = async () => {
-      const { dispatcher } = config;
-      return (await upgrade(`https://127.0.0.1:${port}/x`, { protocol: 'echo', dispatcher })).socket;
-    };
+    const { providers, config, dispatcher, url } = await startConfigAt(t, server, { idleTimeoutMs: 0 });
+    const open = async () => (await upgrade(url, { protocol: 'echo', dispatcher })).socket;
     return { providers, config, open };
   }
 
@@ -118,17 +109,8 @@ describe('a socket that an upgrade has left', () => {
   test("is undici's WebSocket, too", async (t) => {
     const authority = createCertificateAuthority();
     const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
-    const cluster = {
-      server: server.url,
-      'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
-    };
-    const text = JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { token: 'token-1' } }],
-    });
-    const { dispatcher } = RestConfig.fromKubeConfig({ text });
+    const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
+    const { dispatcher } = restConfigFor({ url: server.url, certificateAuthorityData }, 'token-1');
     const socket = new WebSocket(server.url.replace('https', 'wss'), { dispatcher });
     await once(socket, 'open');
     await dispatcher.destroy();

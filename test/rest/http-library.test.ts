@@ -4,7 +4,6 @@ import {
   type ApiException,
   CoreV1Api,
   KubeConfig,
-  KubernetesObjectApi,
   Observable,
   type ObservableMiddleware,
 } from '@kubernetes/client-node';
@@ -90,12 +89,5 @@ describe("generated clients behave as on client-node's own library", () => {
         /enough/,
       );
     }
-  });
-
-  test('KubernetesObjectApi, which makes a client of its own', async (t) => {
-    const { config } = await startFleet(t);
-    const objects = KubernetesObjectApi.makeApiClient(config);
-    const namespace = await objects.read({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
-    assert.equal(namespace.metadata?.name, 'default');
   });
 });

@@ -19,22 +19,6 @@ describe('one HTTP/2 connection for many', () => {
     for (const { body } of watches) body.on('error', () => {}).destroy();
   });
 
-  test('loses no request while the server says GOAWAY again and again', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const core = config.makeApiClient(CoreV1Api);
-    let answered = 0;
-    const worker = async () => {
-      for (let i = 0; i < 100; i++) {
-        await core.listNamespace();
-        answered += 1;
-        if (answered % 25 === 0) cluster.goAway();
-      }
-    };
-    await Promise.all(Array.from({ length: 10 }, worker));
-    assert.equal(answered, 1_000);
-    assert.ok(cluster.stats.connections > 10, `${cluster.stats.connections} connections`);
-  });
-
   test('keeps the streams under way through one GOAWAY after the other, and loses no request beside them', async (t) => {
     const { cluster, config } = await startFleet(t);
     const core = config.makeApiClient(CoreV1Api);

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createSecureServer } from 'node:http2';
+import { connect } from 'node:http2';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
 import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
-import { newNamespace, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
+import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('one HTTP/2 connection for many', () => {
@@ -34,37 +33,20 @@ describe('one HTTP/2 connection for many', () => {
     for await (const chunk of watch.body) if (String(chunk).includes('still-there')) break;
     assert.equal(cluster.stats.connections, 1);
   });
-
-  test('a reset stream fails its own request only', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const send = () =>
-      request(`${cluster.url}/version`, { dispatcher: config.dispatcher, method: 'POST' }).then(({ body }) =>
-        body.dump(),
-      );
-    await send();
-    cluster.failNext('reset');
-    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, send));
-    const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
-    assert.deepEqual(errors, ['CONNECTION_LOST']);
-    assert.equal(cluster.stats.connections, 1);
-  });
 });
 
 describe('a server that speaks HTTP/2 alone', () => {
   test('is asked for HTTP/1.1 once, however many short requests there are', async (t) => {
     let refused = 0;
-    const server = createSecureServer(tlsOptions);
+    const server = createH2Server((stream) => {
+      stream.respond({ ':status': 200 });
+      stream.end('{}');
+    });
     server.on('tlsClientError', () => {
       refused += 1;
     });
-    server.on('stream', (stream) => {
-      stream.on('error', () => undefined).respond({ ':status': 200 });
-      stream.end('{}');
-    });
-    const { port } = await listen(t, server);
-    const providers = startProviders(t, await startPlugin(t));
-    const { dispatcher } = providers.getConfig(profileAt(port));
-    const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.dump();
+    const { dispatcher, providers, url } = await startConfigAt(t, server);
+    const send = async () => (await request(url, { dispatcher })).body.dump();
     for (let i = 0; i < 150; i++) await Promise.all([send(), send()]);
     assert.equal(refused, 1);
     await providers.close();

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { request } from 'undici';
 import type { SeenRequest } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, load, namespaces } from '../fixtures/kubeconfigs.ts';
+
+/** A config whose kubeconfig impersonates somebody, and its cluster. */
+async function start(t: TestContext, user: object) {
+  const [cluster, plugin] = [await startCluster(t), await startPlugin(t)];
+  const config = load(t, { cluster: clusterOf(cluster), user, exec: { command: plugin.command } });
+  return { cluster, plugin, config };
+}
 
 describe('impersonation', () => {
   const user = {
@@ -14,9 +21,7 @@ describe('impersonation', () => {
   };
 
   test('sends each header, each group on its own, and a name in the form that the API server decodes', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const config = load(t, { cluster: clusterOf(cluster), user, exec: { command: plugin.command } });
+    const { cluster, config } = await start(t, user);
     const headers = await headersOf(cluster, config);
     assert.equal(headers['impersonate-user'], 'jane');
     assert.equal(headers['impersonate-uid'], 'u-1');
@@ -27,17 +32,13 @@ describe('impersonation', () => {
   });
 
   test('sends names as UTF-8', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const config = load(t, { cluster: clusterOf(cluster), user: { as: 'josé' }, exec: { command: plugin.command } });
+    const { cluster, config } = await start(t, { as: 'josé' });
     const { 'impersonate-user': sent } = await headersOf(cluster, config);
     assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'josé');
   });
 
   test('stays on HTTP/2 where no header is repeated, and leaves one that the caller sets alone', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const config = load(t, { cluster: clusterOf(cluster), user: { as: 'jane' }, exec: { command: plugin.command } });
+    const { cluster, config } = await start(t, { as: 'jane' });
     const seen: SeenRequest['headers'][] = [];
     cluster.onRequest = ({ headers }) => seen.push(headers);
     await namespaces(config);
@@ -56,9 +57,7 @@ describe('impersonation', () => {
   });
 
   test('is added to a request that has an Authorization header of its own, too', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const config = load(t, { cluster: clusterOf(cluster), user: { as: 'jane' }, exec: { command: plugin.command } });
+    const { cluster, plugin, config } = await start(t, { as: 'jane' });
     const seen: SeenRequest['headers'][] = [];
     cluster.onRequest = ({ headers }) => seen.push(headers);
     const response = await config.fetch('/version', { headers: { authorization: 'Bearer own', connection: 'close' } });

@@ -64,15 +64,6 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     await sees('after-restart');
   });
 
-  test('when the server is overloaded for a while', async (t) => {
-    const { cluster, config } = await startFleet(t);
-    const { sees } = await startInformer(t, config);
-    cluster.failNext(503, 2);
-    cluster.closeConnections();
-    cluster.add(newNamespace('after-load'));
-    await sees('after-load');
-  });
-
   test('when its version is gone (410)', async (t) => {
     const { cluster, config } = await startFleet(t);
     const { sees } = await startInformer(t, config);
@@ -92,18 +83,6 @@ describe('an informer goes on by itself', { concurrency: true }, () => {
     await plugin.answer({ token: 'token-2' });
     cluster.add(newNamespace('after-rotation'));
     await sees('after-rotation');
-  });
-
-  test('when the plugin fails for a while', async (t) => {
-    const { cluster, config, plugin } = await startFleet(t);
-    const { sees } = await startInformer(t, config);
-    await plugin.answer({ exitCode: 1 });
-    config.invalidate();
-    cluster.closeConnections();
-    await until(t, async () => (await plugin.runs()) >= 2);
-    await plugin.answer({ token: 'token-1' });
-    cluster.add(newNamespace('after-failure'));
-    await sees('after-failure');
   });
 });
 

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { KubernetesObjectApi } from '@kubernetes/client-node';
 import { RestConfig } from '../../src/index.ts';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startCluster } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
 const withUser = (user: object) => ({ user, exec: null });
 
-describe('a user without exec', () => {
-  test('is authenticated by a token, a token file, a user name, or a certificate with its key', async (t) => {
+describe('a user', () => {
+  test('is authenticated by a token, a token file, a user name, or a certificate with its key, beside exec too (A.7)', async (t) => {
     const cluster = await startCluster(t, { tokens: { static: 'by-token', file: 'by-file' } });
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'token'), 'file\n');
@@ -25,18 +25,21 @@ describe('a user without exec', () => {
       [{ token: 'static' }, 'by-token', 'Bearer static'],
       [{ tokenFile: join(folder, 'token') }, 'by-file', 'Bearer file'],
       [{ token: 'static', tokenFile: join(folder, 'gone') }, 'by-token', 'Bearer static'],
-      [{ username: 'u', password: 'p' }, undefined, `Basic ${base64('u:p')}`],
-      [{ password: 'p' }, undefined, undefined],
+      [{ token: 'static', tokenFile: join(folder, 'token') }, 'by-file', 'Bearer file'],
+      [{ username: 'u', password: 'p:w' }, undefined, `Basic ${base64('u:p:w')}`],
       [
         { 'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key) },
         'by-certificate',
         undefined,
       ],
     ] as const) {
-      const config = load(t, { cluster: clusterOf(cluster), ...withUser(user) });
-      assert.equal((await headersOf(cluster, config)).authorization, authorization);
-      if (identity) assert.equal(await namespaces(config), 2, identity);
-      assert.deepEqual([config.access.exec, config.access.ignored], [undefined, []]);
+      for (const exec of [null, { command: '/never/run' }]) {
+        const config = load(t, { cluster: clusterOf(cluster), user, exec });
+        assert.equal((await headersOf(cluster, config)).authorization, authorization);
+        if (identity) assert.equal(await namespaces(config), 2, identity);
+        assert.equal(config.access.exec?.command, exec?.command);
+        assert.match(config.access.ignored[0]?.reason ?? 'none', exec ? /has a credential of its own/ : /^none$/);
+      }
     }
     const { byIdentity } = cluster.stats;
     assert.deepEqual([...byIdentity.keys()].sort(), ['by-certificate', 'by-file', 'by-token']);
@@ -53,12 +56,6 @@ describe('a user without exec', () => {
       await assert.rejects(namespaces(config), { code: 401 });
       assert.equal(cluster.stats.requests - requests, 2);
     }
-  });
-
-  test('may impersonate', async (t) => {
-    const cluster = await startCluster(t);
-    const config = load(t, { cluster: clusterOf(cluster), ...withUser({ token: 'token-1', as: 'jane' }) });
-    assert.equal((await headersOf(cluster, config))['impersonate-user'], 'jane');
   });
 
   test('is exported with the paths of its files, and without what is in them', async (t) => {
@@ -151,20 +148,15 @@ describe('a server without TLS', () => {
 
 describe("a context's namespace", () => {
   test('is that of objects without one, and is exported', async (t) => {
-    const authority = createCertificateAuthority();
-    const { certificate, key } = authority.issue({ commonName: '127.0.0.1', ipAddresses: ['127.0.0.1'] });
     const asked: string[] = [];
-    const server = createServer({ cert: certificate, key }, (request, response) => {
+    const server = createServer(tlsOptions, (request, response) => {
       if (request.method === 'POST') asked.push(request.url ?? '');
       const resources = [{ name: 'configmaps', namespaced: true, kind: 'ConfigMap', verbs: ['create'] }];
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ kind: 'APIResourceList', groupVersion: 'v1', resources }));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo; // of a TCP server
-    const ca = Buffer.from(authority.certificate).toString('base64');
-    const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': ca };
+    const { port } = await listen(t, server);
+    const cluster = profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
     for (const namespace of ['team-a', '', undefined]) {
       const contexts = [{ name: 'c', context: { cluster: 'k', user: 'bob', namespace } }];
       const config = load(t, { cluster, ...withUser({}), more: { contexts } });

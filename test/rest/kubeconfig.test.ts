@@ -240,15 +240,4 @@ describe('values', () => {
     );
     assert.deepEqual(config.access.exec?.config, { a: true, b: 16, c: 2.5, d: 1000, e: '1:30', f: '2020-01-02' });
   });
-
-  test('of a static credential are nowhere to be seen', async (t) => {
-    const cluster = await startCluster(t, { tokens: { 'SECRET-token': 'me' } });
-    const config = load(t, { cluster: clusterOf(cluster), user: { token: 'SECRET-token' } });
-    await namespaces(config);
-    const shown = [inspect(config, { depth: 9, showHidden: true }), JSON.stringify(config), config.exportConfig()];
-    assert.deepEqual(
-      shown.filter((text) => text.includes('SECRET')),
-      [],
-    );
-  });
 });

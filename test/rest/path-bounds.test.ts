@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { PassThrough } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { CoreV1Api, Exec, Log, Watch } from '@kubernetes/client-node';
+import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import type { RestConfig } from '../../src/index.ts';
 import { profileFor, startCluster, startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -33,16 +32,6 @@ describe('a path in allowedServers', () => {
     });
     assert.ok(isRefusal(error), inspect(error));
     assert.deepEqual(seen, ['/v1/projects/1/api/v1/namespaces?watch=true']);
-  });
-
-  test('binds a Log, which follows redirects as well', async (t) => {
-    const { cluster, config, seen } = await startTenant(t);
-    cluster.failNext({ redirect: '/v1/projects/2/log' });
-    const sink = new PassThrough().on('error', () => undefined);
-    // It does not say why.
-    await assert.rejects(new Log(config).log('ns', 'pod', 'main', sink, {}));
-    assert.equal(seen.length, 1);
-    assert.match(seen[0] ?? '', /^\/v1\/projects\/1\//);
   });
 
   test('binds config.dispatcher, however the other path is written', async (t) => {

@@ -5,11 +5,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
-import { createConnector } from '../../src/rest/transport/connector.ts';
-import { RequestPool } from '../../src/rest/transport/request-pool.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { listen } from '../fixtures/listen.ts';
-import { sendThrough } from '../fixtures/pooled-request.ts';
+import { sendThrough, startPool } from '../fixtures/pooled-request.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -55,16 +53,6 @@ async function startGateway(t: TestContext) {
       open = [];
     },
   };
-}
-
-/** The sockets to a server, by themselves. */
-function startPool(t: TestContext, port: number, options: ConstructorParameters<typeof RequestPool>[2]) {
-  const url = `https://127.0.0.1:${port}`;
-  const cluster = { server: url, insecureSkipTlsVerify: true, disableCompression: false };
-  const connector = (allowH2: boolean) => createConnector(cluster, undefined, undefined, { allowH2 });
-  const pool = new RequestPool(url, connector, options);
-  t.after(() => pool.destroy(new Error('the test has ended')));
-  return { pool, url };
 }
 
 describe('a server that is back after a silent handshake', { concurrency: true }, () => {

@@ -6,9 +6,9 @@ import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch, request } from 'undici';
 import { AuthenticatedDispatcher } from '../../src/rest/request/dispatcher.ts';
+import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { frames, profileAt, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
+import { frames, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a stream that the server refuses', () => {
@@ -25,13 +25,6 @@ describe('a stream that the server refuses', () => {
       assert.deepEqual(new Set(answers), new Set(['{}']));
     });
   }
-
-  test('each time is an error after a few tries', async (t) => {
-    const server = await startRawH2(t, (socket, stream) => socket.write(frames.reset(stream, resets.REFUSED_STREAM)));
-    const { dispatcher, access } = startProviders(t, await startPlugin(t)).getConfig(server.profile);
-    await assert.rejects(request(`${access.cluster.server}/x`, { dispatcher }), { code: 'CONNECTION_LOST' });
-    assert.ok(server.requests() <= 12, `${server.requests()} tries`);
-  });
 
   test('is sent again five times at once, for callers that retry by themselves too', async (t) => {
     const server = await startRawH2(t, (socket, stream) => socket.write(frames.reset(stream, resets.REFUSED_STREAM)));
@@ -83,10 +76,8 @@ describe('a stream that the server refuses', () => {
       if (hold) held.push(answer);
       else answer();
     });
-    const { port } = await listen(t, server);
-    t.after(() => session?.destroy());
-    const { dispatcher } = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
-    const send = async () => (await request(`https://127.0.0.1:${port}/x`, { dispatcher })).body.text();
+    const { dispatcher, url } = await startConfigAt(t, server);
+    const send = async () => (await request(url, { dispatcher })).body.text();
     const first = send();
     await until(t, () => held.length === 1);
     // The client hears of it after it has sent the next ones.
@@ -170,16 +161,14 @@ describe('a GOAWAY that arrives between the sending of requests and their writin
 });
 
 test('requests with long bodies that are given up end, and their process goes on', async (t) => {
-  const server = createSecureServer(tlsOptions);
-  server.on('session', (session) => session.on('error', () => undefined));
-  server.on('stream', (stream) => stream.on('error', () => undefined).resume());
-  const { port } = await listen(t, server);
-  const providers = startProviders(t, await startPlugin(t));
-  const { dispatcher } = providers.getConfig(profileAt(port));
+  const { dispatcher, providers, url } = await startConfigAt(
+    t,
+    createH2Server((stream) => stream.resume()),
+  );
   const body = 'x'.repeat(600_000);
   for (let round = 0; round < 30; round++) {
     const signal = AbortSignal.timeout(5 + (round % 7));
-    await assert.rejects(request(`https://127.0.0.1:${port}/x`, { dispatcher, method: 'POST', body, signal }));
+    await assert.rejects(request(url, { dispatcher, method: 'POST', body, signal }));
   }
   await providers.close();
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { RequestOptions } from 'node:https';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
@@ -42,32 +41,6 @@ describe('a RestConfig', () => {
   test('tells what was resolved', async (t) => {
     const { config, providers, profile } = await startFleet(t);
     assert.deepEqual(config.access, providers.resolve(profile));
-  });
-
-  test('exports a kubeconfig with the exec config and the extension, and without any credential', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t);
-    const providers = startProviders(t, plugin);
-    const extensions = [{ name: 'client.authentication.k8s.io/exec', extension: { clusterName: 'spoke-1' } }];
-    const config = providers.getConfig(profileFor(cluster, { extensions, 'disable-compression': true }));
-    await config.ready();
-    const exported = JSON.parse(config.exportConfig());
-    assert.deepEqual(exported.clusters[0].cluster, {
-      server: cluster.url,
-      'certificate-authority-data': cluster.certificateAuthorityData,
-      'disable-compression': true,
-      extensions,
-    });
-    assert.equal(exported.users[0].user.exec.command, plugin.command);
-    assert.ok(!JSON.stringify(exported).includes('token-1'));
-  });
-
-  test('gives the credential to WebSockets too', async (t) => {
-    const { config } = await startFleet(t);
-    const options: RequestOptions = { headers: { 'X-Other': '1' } };
-    await config.applyToHTTPSOptions(options);
-    assert.deepEqual(options.headers, { 'X-Other': '1', Authorization: 'Bearer token-1' });
-    assert.equal(typeof options.createConnection, 'function');
   });
 });
 

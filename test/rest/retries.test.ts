@@ -6,9 +6,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ApiException, CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import type { RestConfig } from '../../src/index.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { startConfigAt } from '../fixtures/config-at.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 
 const path = '/api/v1/namespaces';
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } };
@@ -50,9 +49,7 @@ async function startServer(
     }
     response.setHeader('content-type', 'application/json').end('{"items":[]}');
   });
-  const { port } = await listen(t, server);
-  t.after(() => server.closeAllConnections());
-  const config = startProviders(t, await startPlugin(t)).getConfig(profileAt(port));
+  const { config } = await startConfigAt(t, server);
   return { config, bodies };
 }
 

@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ConfigurationError } from '../../src/index.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startCluster, startPlugin } from '../fixtures/fleet.ts';
-import { clusterOf, headersOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
+import { clusterOf, kubeconfig, load, namespaces } from '../fixtures/kubeconfigs.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('what stands beside exec (A.7, B.17)', () => {
   const token = (user: object) => ({ user, exec: { command: '/never/run' } });
-
-  test('a token, a token file and a user name keep the plugin from being run', async (t) => {
-    const cluster = await startCluster(t, { tokens: { static: 'by-token', 'from file': 'by-file' } });
-    const folder = await temporaryFolder(t);
-    await writeFile(join(folder, 'token'), ' from file\n');
-    for (const [user, authorization] of [
-      [{ token: 'static' }, 'Bearer static'],
-      [{ tokenFile: join(folder, 'token') }, 'Bearer from file'],
-      [{ token: 'static', tokenFile: join(folder, 'token') }, 'Bearer from file'],
-      [{ username: 'u', password: 'p:w' }, `Basic ${Buffer.from('u:p:w').toString('base64')}`],
-    ] as const) {
-      const config = load(t, { cluster: clusterOf(cluster), ...token(user) });
-      assert.equal((await headersOf(cluster, config)).authorization, authorization);
-      assert.match(config.access.ignored[0]?.reason ?? '', /has a credential of its own/);
-    }
-  });
 
   test('a certificate with its key does, from files and from data; its files are read again', async (t) => {
     const cluster = await startCluster(t);
@@ -71,32 +55,6 @@ describe('what stands beside exec (A.7, B.17)', () => {
     );
   });
 
-  test('a certificate file that is a symbolic link into a mount follows the mount', async (t) => {
-    const folder = await temporaryFolder(t);
-    const cluster = await startCluster(t, { tokens: { new: 'n', old: 'o' } });
-    for (const name of ['old', 'new']) {
-      await mkdir(join(folder, name));
-      await writeFile(join(folder, name, 'token'), name);
-    }
-    await symlink('old', join(folder, 'data'));
-    const clock = { now: 0 };
-    const options = { clock: () => clock.now };
-    const config = load(
-      t,
-      { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'data/token') }) },
-      options,
-    );
-    await namespaces(config);
-    await rm(join(folder, 'data'));
-    await symlink('new', join(folder, 'data'));
-    clock.now += 60_001;
-    await until(t, async () => {
-      await namespaces(config);
-      return cluster.stats.byIdentity.has('n');
-    });
-    assert.equal(cluster.stats.unauthorized, 0);
-  });
-
   test('whose file fails while nobody waits for it, and has been forgotten meanwhile, ends no process', async (t) => {
     const folder = await temporaryFolder(t);
     const cluster = await startCluster(t, { tokens: { good: 'me' } });
@@ -113,22 +71,6 @@ describe('what stands beside exec (A.7, B.17)', () => {
     // By the time that twenty others have failed, that one has.
     for (let i = 0; i < 20; i++) await assert.rejects(readFile(join(folder, 'token')));
     await assert.rejects(config.ready(), /cannot be read \(ENOENT\)/);
-  });
-
-  test('is read again when the clock is set back', async (t) => {
-    const folder = await temporaryFolder(t);
-    const cluster = await startCluster(t, { tokens: { one: '1', two: '2' } });
-    await writeFile(join(folder, 'token'), 'one');
-    const clock = { now: 1_000_000_000 };
-    const parts = { cluster: clusterOf(cluster), ...token({ tokenFile: join(folder, 'token') }) };
-    const config = load(t, parts, { clock: () => clock.now });
-    await namespaces(config);
-    await writeFile(join(folder, 'token'), 'two');
-    clock.now = 0;
-    await until(t, async () => {
-      await namespaces(config);
-      return cluster.stats.byIdentity.has('2');
-    });
   });
 
   test('a password alone, or a key alone, does not', async (t) => {

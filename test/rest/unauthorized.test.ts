@@ -3,9 +3,9 @@ import { createServer } from 'node:https';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { fetch } from 'undici';
+import { startConfigAt } from '../fixtures/config-at.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
-import { listen } from '../fixtures/listen.ts';
-import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a 401', () => {
@@ -80,7 +80,6 @@ describe('a 401', () => {
 
   for (const moment of ['while the refresh runs', 'after the refresh has failed'] as const) {
     test(`that grows too long to be held ${moment} comes once, and whole, to a caller who is slow`, async (t) => {
-      const { plugin, providers } = await startFleet(t);
       const part = 200 * 1024;
       let more = () => {};
       const server = createServer(tlsOptions, (_request, response) => {
@@ -90,32 +89,32 @@ describe('a 401', () => {
           response.end(Buffer.alloc(part));
         };
       });
-      const { port } = await listen(t, server);
-      t.after(() => server.closeAllConnections());
-      const config = providers.getConfig(profileAt(port));
+      const { config, plugin, url } = await startConfigAt(t, server);
       await config.ready();
       await plugin.answer({ exitCode: 1, delayMs: moment === 'while the refresh runs' ? 2_000 : 0 });
       let starts = 0;
       let size = 0;
       const ended = new Promise<unknown>((resolve) => {
-        const options = { origin: `https://127.0.0.1:${port}`, path: '/x', method: 'GET' } as const;
-        config.dispatcher.dispatch(options, {
-          onRequestStart: () => undefined,
-          onResponseStart: (controller) => {
-            starts += 1;
-            controller.pause();
-            setImmediate(more);
-            // Each piece is taken late.
-            setTimeout(() => controller.resume(), 200);
+        config.dispatcher.dispatch(
+          { origin: new URL(url).origin, path: '/x', method: 'GET' },
+          {
+            onRequestStart: () => undefined,
+            onResponseStart: (controller) => {
+              starts += 1;
+              controller.pause();
+              setImmediate(more);
+              // Each piece is taken late.
+              setTimeout(() => controller.resume(), 200);
+            },
+            onResponseData: (controller, chunk) => {
+              size += chunk.length;
+              controller.pause();
+              setTimeout(() => controller.resume(), 5);
+            },
+            onResponseEnd: () => resolve('ended'),
+            onResponseError: (_controller, error) => resolve(error),
           },
-          onResponseData: (controller, chunk) => {
-            size += chunk.length;
-            controller.pause();
-            setTimeout(() => controller.resume(), 5);
-          },
-          onResponseEnd: () => resolve('ended'),
-          onResponseError: (_controller, error) => resolve(error),
-        });
+        );
       });
       if (moment === 'while the refresh runs') {
         await until(t, async () => (await plugin.runs()) === 2);
@@ -246,8 +245,7 @@ test('a 401 with a long body is replayed as any other, and comes whole where the
     if (headers.authorization === accepted) response.end('{}');
     else response.writeHead(401).end(body);
   });
-  const plugin = await startPlugin(t);
-  const config = startProviders(t, plugin).getConfig(profileAt((await listen(t, server)).port));
+  const { plugin, config } = await startConfigAt(t, server);
   await config.ready();
   await plugin.answer({ token: 'token-2' });
   assert.equal((await config.fetch('/')).status, 200);

@@ -3,26 +3,20 @@ import assert from 'node:assert/strict';
 import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { createConnector } from '../../src/rest/transport/connector.ts';
 import { Pool } from '../../src/rest/transport/pool.ts';
 import { poolDefaults } from '../../src/rest/transport/pooled-request.ts';
-import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { listen } from '../fixtures/listen.ts';
-import { sendThrough } from '../fixtures/pooled-request.ts';
+import { connectorTo, sendThrough } from '../fixtures/pooled-request.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
-
-const authority = createCertificateAuthority('unused');
-const issued = authority.issue({ commonName: 'unused', ipAddresses: ['127.0.0.1'] });
 
 /** A pool with one connection that has carried nothing, and its server. */
 async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs = poolDefaults.keepAliveTimeoutMs) {
-  const server = createSecureServer({ cert: issued.certificate, key: issued.key, allowHTTP1: true });
+  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true });
   server.on('request', (_request, response) => response.end('{}'));
   const { port, open, connections } = await listen(t, server);
   const url = `https://127.0.0.1:${port}`;
-  const certificateAuthorityData = Buffer.from(authority.certificate).toString('base64');
-  const cluster = { server: url, certificateAuthorityData, insecureSkipTlsVerify: false, disableCompression: false };
-  const connect = createConnector(cluster, undefined, undefined, { allowH2 });
+  const connect = connectorTo(url, allowH2);
   const sockets: Socket[] = [];
   const pool = new Pool(
     url,
