@@ -17,13 +17,11 @@ describe('a leader election, where something goes wrong,', () => {
   });
 
   test('says that the Lease could not be given away where others write it each time', async (t) => {
-    const { hub, contend } = await startElection(t);
-    const one = contend('one');
-    const running = one.run();
-    await until(t, () => one.events.includes('started'));
+    const { hub, lead } = await startElection(t);
+    const one = await lead('one');
     hub.failNext(409, 1_000, ({ method }) => method === 'PUT');
     one.stop.abort();
-    await running;
+    await one.running;
     assert.match(
       one.warnings.join(),
       /^the Lease was not released, so others wait .*: others changed it at each attempt/,
@@ -31,10 +29,8 @@ describe('a leader election, where something goes wrong,', () => {
   });
 
   test('ends before anybody else begins: at the deadline after the start of its last renewal', async (t) => {
-    const { hub, contend, version } = await startElection(t);
-    const one = contend('one');
-    const running = one.run(one.work.promise);
-    await until(t, () => one.events.includes('started'));
+    const { hub, lead, version } = await startElection(t);
+    const one = await lead('one', { works: true });
     await renew(t, one, version);
     await one.clock.waiting((ms) => ms === 2_000);
     const seen: string[] = [];
@@ -58,33 +54,29 @@ describe('a leader election, where something goes wrong,', () => {
     await until(t, () => one.events.includes('stopped'));
     assert.deepEqual(one.warnings.filter((line) => line.includes('no longer leads')).length, 1);
     // The work has not ended yet, so run has not either.
-    assert.equal(await Promise.race([running.then(() => 'ended'), Promise.resolve('goes on')]), 'goes on');
+    assert.equal(await Promise.race([one.running.then(() => 'ended'), Promise.resolve('goes on')]), 'goes on');
     one.work.resolve();
     for (const end = { ed: false }; !end.ed; one.clock.advance(1_000)) {
-      running.then(() => (end.ed = true));
+      one.running.then(() => (end.ed = true));
       await new Promise((resolve) => setImmediate(resolve));
     }
   });
 
   test('ends at once when another process holds the Lease', async (t) => {
-    const { hub, contend, spec } = await startElection(t);
-    const one = contend('one');
-    const running = one.run();
-    await until(t, () => one.events.includes('started'));
+    const { hub, lead, spec } = await startElection(t);
+    const one = await lead('one');
     hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
     await one.clock.waiting((ms) => ms === 2_000);
     one.clock.advance(2_000);
-    await running;
+    await one.running;
     assert.match(one.signal().reason.message, /two holds it$/);
     assert.deepEqual(one.events, ['leader one', 'started', 'leader two', 'stopped']);
     assert.equal(spec().holderIdentity, 'two');
   });
 
   test('outlives a hub that is away for less than the deadline, and says so once', async (t) => {
-    const { hub, contend, version } = await startElection(t);
-    const one = contend('one');
-    one.run();
-    await until(t, () => one.events.includes('started'));
+    const { hub, lead, version } = await startElection(t);
+    const one = await lead('one');
     hub.failNext(503, 3);
     for (let failures = 1; failures <= 3; failures++) {
       await one.clock.waiting((ms) => ms === 2_000);
@@ -119,15 +111,13 @@ describe('a leader election, where something goes wrong,', () => {
   });
 
   test('does not take a deleted Lease back from a leader that has followed it: it waits for the whole duration', async (t) => {
-    const { hub, contend, spec, retry } = await startElection(t);
-    const one = contend('one', { retryPeriodMs: 1_000 });
-    const first = one.run();
-    await until(t, () => one.events.includes('started'));
+    const { hub, lead, spec, retry } = await startElection(t);
+    const one = await lead('one', { retryPeriodMs: 1_000 });
     // It is stopped while another one leads, whose Lease is deleted.
     hub.set({ ...leaseName, spec: { ...spec(), holderIdentity: 'two' } });
     hub.delete(leaseName);
     one.clock.advance(16_000);
-    await first;
+    await one.running;
     assert.deepEqual(one.events, ['leader one', 'started', 'stopped']);
     one.run();
     await until(t, () => hub.stats.requests > 0);

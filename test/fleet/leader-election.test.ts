@@ -86,12 +86,10 @@ describe('a leader election', () => {
   });
 
   test('gives the Lease away when the work fails, and rejects with its error', async (t) => {
-    const { contend, spec } = await startElection(t);
-    const one = contend('one');
-    const running = one.run(one.work.promise);
-    await until(t, () => one.events.includes('started'));
+    const { lead, spec } = await startElection(t);
+    const one = await lead('one', { works: true });
     one.work.reject(new Error('no disk'));
-    await assert.rejects(running, /no disk/);
+    await assert.rejects(one.running, /no disk/);
     assert.equal(spec().holderIdentity, '');
     assert.deepEqual(one.events, ['leader one', 'started', 'stopped']);
     one.events.length = 0;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { FleetError } from '../../../src/fleet/index.ts';
 import { gate, map, note } from '../../fixtures/controllers.ts';
@@ -9,6 +9,7 @@ import { until } from '../../fixtures/until.ts';
 
 describe('a cluster in Backoff', () => {
   for (const [how, state] of [
+    ['is missing', 'CREDENTIAL/PLUGIN_NOT_FOUND'],
     ['hangs', 'CREDENTIAL/PLUGIN_TIMEOUT'],
     ['gives what the cluster refuses', 'REQUEST/STATUS_401'],
   ] as const) {
@@ -22,7 +23,8 @@ describe('a cluster in Backoff', () => {
         await writeFile(`${plugin.command}.new`, script(line), { mode: 0o755 });
         await rename(`${plugin.command}.new`, plugin.command);
       };
-      await put(how === 'hangs' ? 'exec sleep 60' : answer('token-of-yesterday'));
+      if (how === 'is missing') await rm(plugin.command);
+      else await put(how === 'hangs' ? 'exec sleep 60' : answer('token-of-yesterday'));
       publish('one', await spoke());
       const fleet = run({ clock });
       await until(t, () => stateOf(fleet, 'one') === `Backoff ${state}`);

@@ -68,19 +68,6 @@ describe('a cluster that fails', () => {
     await until(t, () => isEngaged(fleet, 'one'));
   });
 
-  test('is tried at once when its plugin is put in its place', async (t) => {
-    const { publish, spoke, plugin, run } = await startHub(t);
-    const clock = new ManualClock();
-    const { rename } = await import('node:fs/promises');
-    await rename(plugin.command, `${plugin.command}.away`);
-    publish('one', await spoke());
-    const fleet = run({ clock });
-    await fleet.synced();
-    assert.equal(stateOf(fleet, 'one'), 'Backoff CREDENTIAL/PLUGIN_NOT_FOUND');
-    await rename(`${plugin.command}.away`, plugin.command);
-    await until(t, () => isEngaged(fleet, 'one'));
-  });
-
   test('while its plugin runs, or waits for a place, is given up when its profile goes, and not after engageTimeoutMs', async (t) => {
     const { publish, spoke, plugin, run, withdraw } = await startHub(t);
     const clock = new ManualClock();

@@ -43,13 +43,6 @@ describe('PlacementDecisions', () => {
     assert.deepEqual(flat(placedClusters([slice('one', ['f/a']), slice('two', ['f/b'])])), ['f/a', 'f/b']);
   });
 
-  test('whose slices are of one revision count as a whole', () => {
-    assert.deepEqual(flat(placedClusters([slice('0', ['f/a'], of('1')), slice('1', ['f/b'], of('1'))])), [
-      'f/a',
-      'f/b',
-    ]);
-  });
-
   test('that are being rewritten stay as they were until all slices are of the new revision', () => {
     const before = placedClusters([slice('0', ['f/a'], of('1')), slice('1', ['f/b'], of('1'))]);
     const during = placedClusters([slice('0', ['f/c'], of('2')), slice('1', ['f/b'], of('1'))], before);

@@ -21,6 +21,7 @@ describe('replicas that share a fleet beside others that are dead, or not like t
     const [one, two] = [start('one'), start('two', { shards: 16 })];
     one.run();
     await shared(t, 2, one);
+    const engaged = engagedIn(one.fleet).map((name) => one.fleet.get(name));
     const running = two.run();
     await until(t, () => leases('replica').length === 2);
     // It has seen the Lease of the other one; now it sees that this one lives.
@@ -37,7 +38,8 @@ describe('replicas that share a fleet beside others that are dead, or not like t
       return true;
     });
     assert.equal(leases('replica').length, 1);
-    await shared(t, 2, one);
+    // It was given no shards.
+    assert.ok(engaged.length === 2 && engaged.every(({ signal }) => !signal.aborted));
   });
 
   test('wait for a dead one that has another number of shards, without asking the hub all the time', async (t) => {
