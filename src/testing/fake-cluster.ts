@@ -83,6 +83,26 @@ export class FakeCluster {
     return Buffer.from(this.certificateAuthority.certificate).toString('base64');
   }
 
+  /**
+   * A kubeconfig, as JSON, whose user has this token.
+   *
+   * @param token - by default the first one that the cluster accepts
+   * @example
+   * const hub = RestConfig.fromKubeConfig({ text: cluster.kubeconfig() });
+   */
+  kubeconfig(token: string | undefined = this.#tokens.keys().next().value): string {
+    const name = this.#options.name ?? 'fake';
+    const cluster = { server: this.url, 'certificate-authority-data': this.certificateAuthorityData };
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name, cluster }],
+      users: [{ name, user: token === undefined ? {} : { token } }],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      'current-context': name,
+    });
+  }
+
   get stats(): FakeClusterStats {
     return {
       connections: this.#listener.connections,

@@ -17,7 +17,7 @@ import { anchors, blocks, localLinks, pages, prose, read, root } from '../fixtur
 const docs = pages.filter((page) => page.startsWith('docs/'));
 
 describe('the docs', () => {
-  test('have TypeScript snippets that compile', async (t) => {
+  test('have TypeScript snippets that compile, and tests that pass', async (t) => {
     // Inside the package, so that they can import it by name; it has been built before the tests.
     const folder = mkdtempSync(join(root, 'dist/docs-'));
     t.after(() => rmSync(folder, { recursive: true }));
@@ -35,6 +35,11 @@ describe('the docs', () => {
       reject: false,
     });
     assert.equal(exitCode, 0, stdout);
+    // What a page shows as a test passes.
+    const tests = globSync('*.ts', { cwd: folder }).filter((name) => name.startsWith('docs-testing-md'));
+    assert.equal(tests.length, 2);
+    const env = { NODE_TEST_CONTEXT: undefined };
+    for (const name of tests) await execa(process.execPath, [join(folder, name)], { env });
   });
 
   test('have YAML and JSON that can be read', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { AuthenticationV1Api, KubeConfig } from '@kubernetes/client-node';
 import { Agent, fetch } from 'undici';
 import { createCertificateAuthority, FakeCluster } from '../../src/testing/index.ts';
 import { startApi } from '../fixtures/api.ts';
@@ -32,6 +33,18 @@ describe('FakeCluster', () => {
       ],
     );
     assert.equal(cluster.stats.unauthorized, 2);
+  });
+
+  test('gives a kubeconfig for each of its tokens', async () => {
+    await using cluster = await FakeCluster.start({ tokens: { a: 'first', b: 'second' } });
+    const userOf = async (kubeconfig: string) => {
+      const config = new KubeConfig();
+      config.loadFromString(kubeconfig);
+      const { status } = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} });
+      return status?.userInfo?.username;
+    };
+    assert.equal(await userOf(cluster.kubeconfig()), 'first');
+    assert.equal(await userOf(cluster.kubeconfig('b')), 'second');
   });
 
   test('fails as it is told, and restarts on its port', async (t) => {
