@@ -9,6 +9,7 @@ import type { RestConfig } from '../rest/rest-config.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import { type InformerOptions, informerSchema } from './informer/options.ts';
+import type { Fence } from './membership/ownership.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
 import type { ClusterState } from './telemetry.ts';
@@ -33,6 +34,8 @@ export interface ClusterParts {
   readonly config: RestConfig;
   readonly signal: AbortSignal;
   readonly context: ReflectorContext;
+  /** Ends the time in which this replica may use it; absent if there is no such limit. */
+  readonly fence: Fence | undefined;
   profile(): FleetProfile;
   restarts(informer: Informer, restart: ReflectorRestart): void;
   /** Called when an informer has synced, or its list takes long. */
@@ -86,6 +89,11 @@ export class Cluster {
    */
   resource<T extends KubernetesObject = UntypedObject>(options: ResourceOptions): ResourceClient<T> {
     return this.config.resource<T>(options, this.#parts.context.discovery);
+  }
+
+  /** @internal */
+  get fence(): Fence | undefined {
+    return this.#parts.fence;
   }
 
   /** @internal */

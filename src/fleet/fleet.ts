@@ -26,7 +26,7 @@ import { type FleetOptions, type FleetSettings, parseFleetOptions } from './opti
 import { ProfileSource } from './profile-source.ts';
 import { ownershipOf } from './sharding/options.ts';
 
-/** Milliseconds for running reconciles after their cluster was disengaged; then their requests are aborted. */
+/** Milliseconds for a running reconcile after its signal aborted; then it is given up. */
 const drainTimeoutMs = 10_000;
 
 /**
@@ -71,15 +71,14 @@ export class Fleet {
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changed };
     this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
     const { hub } = this;
-    const hubPlace = new HubPlace({ ...common, hub, ownership, drainTimeoutMs, signal: this.#stop.signal });
-    this.#controllers = new Controllers({ ...common, hub, hubPlace });
+    const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
+    this.#controllers = new Controllers({ ...common, hub, hubPlace, drainTimeoutMs });
     const claims = new Claims();
     const context: LifecycleContext = {
       ...common,
       providers,
       unhealthyGraceMs,
       engageTimeoutMs,
-      drainTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
       claim: (key, lifecycle) => {
         const claimed = claims.claim(key, lifecycle);
@@ -93,7 +92,7 @@ export class Fleet {
       handlers: this.#handlers,
       left: (cluster, reason) => this.#leaving.tell(cluster, reason),
       begin: (cluster) => this.#controllers.attach(cluster),
-      drained: (cluster, deadline) => this.#controllers.drained(cluster, deadline),
+      drained: (cluster) => this.#controllers.drained(cluster),
       problems: (cluster) => this.#controllers.problems(cluster),
       warnings: new WarningLimiter({ logger, clock: () => clock.uptime() }),
     };
@@ -250,7 +249,7 @@ export class Fleet {
       .catch(failed);
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
-    await Promise.all([ownership, this.#clusters.close(), this.#controllers.hubDrained(drainTimeoutMs)]);
+    await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);
     this.#changed();
     if (failure) throw failure.error;
   }

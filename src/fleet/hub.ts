@@ -1,15 +1,17 @@
 /** The hub, with caches of its objects. */
 import { inspect } from 'node:util';
+import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { Discovery, type Kind } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
-import type { RestConfig } from '../rest/rest-config.ts';
+import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import { type InformerOptions, informerSchema } from './informer/options.ts';
+import { type Fence, shardLost } from './membership/ownership.ts';
 import { emit, type FleetObserver } from './telemetry.ts';
 
 /** The parts of a hub. */
@@ -31,6 +33,7 @@ export class Hub {
   readonly #discovery: Discovery;
   readonly #informers: Informers;
   readonly #signal: AbortSignal;
+  readonly #fenced = new WeakMap<Fence, RestConfig>();
 
   /** @internal Made by `Fleet`. */
   constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
@@ -61,6 +64,19 @@ export class Hub {
     // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
     const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
     return this.#informers.get(asked);
+  }
+
+  /** @internal The config for work that belongs to a shard: when its time is over, requests end, and none is sent. */
+  configFor(fence: Fence | undefined): RestConfig {
+    if (!fence) return this.config;
+    const known = this.#fenced.get(fence);
+    if (known) return known;
+    const lost = () =>
+      new FleetError('LEASE_LOST', `nothing is sent to the hub: ${shardLost.message}`, { reason: shardLost.reason });
+    const config = RestConfig.fenced(this.config, () => (fence.isOver ? lost() : undefined));
+    fence.signal.addEventListener('abort', () => config.dispatcher.destroy(lost()), { once: true });
+    this.#fenced.set(fence, config);
+    return config;
   }
 
   /** @internal */

@@ -82,6 +82,14 @@ export class RestConfig extends KubeConfig {
     config.#dispatcher.fence = check;
   }
 
+  /** @internal Another config with the same connections and credential, and with a fence. To be closed before `config`. */
+  static fenced(config: RestConfig, check: () => Error | undefined): RestConfig {
+    const { stop: _, ...shared } = config.#parts;
+    const fenced = new RestConfig(shared);
+    RestConfig.fence(fenced, check);
+    return fenced;
+  }
+
   /**
    * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
    * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its

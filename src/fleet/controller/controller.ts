@@ -28,6 +28,7 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
+  readonly drainTimeoutMs: number;
   /** `fleet.list()` has changed. */
   changed(): void;
 }
@@ -41,8 +42,6 @@ interface Attachment {
   readonly written: Written;
   /** All running reconciles, but for abandoned ones. */
   readonly running: Set<Promise<unknown>>;
-  /** Abandons each running reconcile. */
-  readonly abandon: Set<(reason: unknown) => void>;
   /** Why it cannot start. */
   problem: string | undefined;
 }
@@ -115,21 +114,12 @@ export class Controller {
     return this.#attachments.get(cluster)?.problem;
   }
 
-  /**
-   * Resolves when no reconcile runs on a cluster, or on the hub, or `deadline` aborts. Reconciles that still run then lose their slots and
-   * timers. The signal of the place has aborted before.
-   */
-  async drained(key: Cluster | Place, deadline: AbortSignal): Promise<void> {
+  /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
+  async drained(key: Cluster | Place): Promise<void> {
     const attachment = this.#attachments.get(key);
     if (!attachment) return;
-    const abandon = () => {
-      for (const reject of attachment.abandon) reject(deadline.reason);
-    };
-    deadline.addEventListener('abort', abandon, { once: true });
-    if (deadline.aborted) abandon();
     // No reconcile starts any more.
     await Promise.all(attachment.running);
-    deadline.removeEventListener('abort', abandon);
     this.#attachments.delete(key);
     this.#byQueue.delete(attachment.queue);
   }
@@ -142,7 +132,6 @@ export class Controller {
       queue,
       written: new Written(() => this.#cachesOf(place), this.#context.clock),
       running: new Set(),
-      abandon: new Set(),
       problem: undefined,
     };
     this.#attachments.set(key, attachment);
@@ -228,16 +217,13 @@ export class Controller {
       job.release();
       return;
     }
-    const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
-    const tenure = attachment.place.enter(keyOfRequest(job.value), abandon);
+    const tenure = attachment.place.enter(keyOfRequest(job.value));
     if (!tenure) {
       // Another replica's, and forgotten here.
       job.done({});
       return;
     }
-    attachment.abandon.add(abandon);
-    const running = this.#reconciler.run(job, attachment, tenure.signal, abandoned).finally(() => {
-      attachment.abandon.delete(abandon);
+    const running = this.#reconciler.run(job, attachment, tenure).finally(() => {
       attachment.running.delete(running);
       tenure.leave();
     });

@@ -56,18 +56,10 @@ export class Controllers {
     for (const controller of this.#controllers) controller.ownersChanged(affects);
   }
 
-  /** Resolves when no reconcile of a cluster runs, or `deadline` aborts: those that still run then lose their slots. */
-  async drained(cluster: Cluster, deadline: AbortSignal): Promise<void> {
-    await Promise.all(this.#controllers.map((controller) => controller.drained(cluster, deadline)));
-  }
-
-  /** Resolves when no reconcile runs on the hub. The signal of the fleet has aborted before. */
-  async hubDrained(timeoutMs: number): Promise<void> {
-    const { clock, hubPlace } = this.#context;
-    const deadline = new AbortController();
-    const cancel = clock.after(timeoutMs, () => deadline.abort());
-    await Promise.all(this.#controllers.map((controller) => controller.drained(hubPlace, deadline.signal)));
-    cancel();
+  /** Resolves when all reconciles on a cluster, or on the hub, have ended or were given up. The signal of the place has aborted before. */
+  async drained(place: Cluster | 'hub'): Promise<void> {
+    const key = place === 'hub' ? this.#context.hubPlace : place;
+    await Promise.all(this.#controllers.map((controller) => controller.drained(key)));
   }
 
   /** Why controllers cannot work on an engaged cluster. */

@@ -32,7 +32,7 @@ export interface HubReconcileContext<T extends KubernetesObject = KubernetesObje
    * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`
    */
   wrote(object: WrittenObject): void;
-  /** The config of the hub. */
+  /** The config of the hub. With `sharding` nothing is sent through it after the shard of the cluster, or of the object, was lost. */
   readonly hub: RestConfig;
   /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source where the options are equal. */
   hubInformer<O extends KubernetesObject = KubernetesObject>(options: InformerOptions<O>): Informer<O>;

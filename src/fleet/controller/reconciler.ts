@@ -2,6 +2,7 @@
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Hub } from '../hub.ts';
@@ -10,7 +11,7 @@ import type { Job, Outcome } from './cluster-queue.ts';
 import type { ControllerLog } from './controller-log.ts';
 import type { Followed } from './event-sources.ts';
 import type { ControllerSettings, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
-import type { Place } from './place.ts';
+import type { Place, Tenure } from './place.ts';
 import { keyOfRequest } from './requests.ts';
 import type { Written } from './written.ts';
 
@@ -24,6 +25,8 @@ export interface ReconcilerContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
+  /** Milliseconds for a reconcile whose cluster was disengaged, or whose object was lost; then it is given up. */
+  readonly drainTimeoutMs: number;
 }
 
 /** Milliseconds until a reconcile that has timed out loses its slot. */
@@ -40,21 +43,25 @@ export class Reconciler {
     this.#log = log;
   }
 
-  /** Runs one reconcile and returns its slot. It ends when `ends` aborts; `abandoned` rejects when it is given up. Never rejects. */
-  async run(
-    job: Job<ReconcileRequest>,
-    attachment: Attachment,
-    ends: AbortSignal,
-    abandoned: Promise<never>,
-  ): Promise<void> {
-    const { clock } = this.#context;
+  /** Runs one reconcile and returns its slot. Never rejects. */
+  async run(job: Job<ReconcileRequest>, attachment: Attachment, { signal: ends, fence }: Tenure): Promise<void> {
+    const { clock, hub, logger, drainTimeoutMs } = this.#context;
     const { reconcileTimeoutMs } = this.#settings;
     const { place, queue } = attachment;
     const { name, cluster } = place;
     const about = cluster ? { cluster: name } : {};
     const began = clock.uptime();
     const abort = new AbortController();
-    const end = () => abort.abort(ends.reason);
+    const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
+    let cancelDrain = () => {};
+    const end = () => {
+      abort.abort(ends.reason);
+      cancelDrain = clock.after(drainTimeoutMs, () => {
+        const message = `reconcile of ${keyOfRequest(job.value)} on ${name} still runs ${drainTimeoutMs} ms after its signal aborted: it is given up`;
+        logger.warn(this.#log.fields(place, job.value), message);
+        abandon(ends.reason);
+      });
+    };
     ends.addEventListener('abort', end, { once: true });
     let timedOut = false;
     let outcome: Outcome = { failed: true };
@@ -67,11 +74,11 @@ export class Reconciler {
       abort.abort(new FleetError('TIMEOUT', message, about));
       cancel = clock.after(graceMs, () => {
         const fields = this.#log.fields(place, job.value);
-        this.#context.logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
+        logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
         job.release();
       });
     });
-    const reconciled = this.#reconcile(job.value, attachment, abort.signal);
+    const reconciled = this.#reconcile(job.value, attachment, abort.signal, hub.configFor(fence));
     try {
       const wanted = await Promise.race([reconciled, abandoned]);
       if (timedOut) throw abort.signal.reason;
@@ -86,6 +93,7 @@ export class Reconciler {
       this.#reportFailure(place, job, result, timedOut ? abort.signal.reason : error);
     } finally {
       cancel();
+      cancelDrain();
       ends.removeEventListener('abort', end);
       job.done(outcome);
       emit(this.#context.observer, 'reconcile', {
@@ -103,14 +111,15 @@ export class Reconciler {
     request: ReconcileRequest,
     { place, own, written }: Attachment,
     signal: AbortSignal,
+    hub: RestConfig,
   ): Promise<ReconcileResult> {
     const key = keyOfRequest(request);
     if (written.has(key)) await this.#seen(request, place, written, signal);
     const object = own.get(request.name, request.namespace);
-    const { hub } = this.#context;
+    const hubInformer = this.#context.hub.informer.bind(this.#context.hub);
     const wrote = (result: WrittenObject) => written.add(key, result);
     const { cluster } = place;
-    const context = { cluster, object, signal, wrote, hub: hub.config, hubInformer: hub.informer.bind(hub) };
+    const context = { cluster, object, signal, wrote, hub, hubInformer };
     const returned = (await this.#settings.reconcile(request, context)) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};

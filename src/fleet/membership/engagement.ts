@@ -25,12 +25,10 @@ export interface EngagementContext {
   readonly logger: Logger;
   readonly observer: FleetObserver | undefined;
   readonly engageTimeoutMs: number;
-  /** Milliseconds for running reconciles after the cluster was disengaged. */
-  readonly drainTimeoutMs: number;
   /** The `onEngage` functions, with those that are registered during the iteration. */
   readonly handlers: Iterable<(cluster: Cluster) => unknown>;
-  /** Resolves when no reconcile of the cluster runs, or `deadline` aborts: those that still run then lose their slots. */
-  drained(cluster: Cluster, deadline: AbortSignal): Promise<void>;
+  /** Resolves when all reconciles of a cluster whose signal has aborted have ended or were given up. */
+  drained(cluster: Cluster): Promise<void>;
   /** A cluster that was engaged has been let go, and nothing of it is left. */
   left(cluster: Cluster, reason: FleetError): void;
   /** Why controllers cannot work on it. */
@@ -143,13 +141,13 @@ export class Engagement {
   }
 
   /**
-   * Drains the work for `drainTimeoutMs` and closes the config. If the fence is over, requests are aborted first, and only the work is
+   * Waits for the work and closes the config. If the fence is over, requests are aborted first, and only the work is
    * waited for: the cluster may be engaged again in this replica.
    */
   async end(reason: FleetError): Promise<void> {
     this.abort(reason);
     if (this.basis.fence?.isOver) this.#onFenceOver();
-    if (this.#cluster) await this.#drain(this.#cluster);
+    if (this.#cluster) await this.#context.drained(this.#cluster);
     this.#abortRequests(reason);
     this.basis.fence?.signal.removeEventListener('abort', this.#onFenceOver);
     await this.#config?.close();
@@ -178,18 +176,6 @@ export class Engagement {
     this.abort(new FleetError('TIMEOUT', message, { cluster: this.name }));
   }
 
-  async #drain(cluster: Cluster): Promise<void> {
-    const { clock, logger, drainTimeoutMs } = this.#context;
-    const deadline = new AbortController();
-    const cancel = clock.after(drainTimeoutMs, () => {
-      const message = `reconciles of ${this.name} still run ${drainTimeoutMs} ms after their signal aborted: their requests are aborted`;
-      logger.warn({ cluster: this.name }, message);
-      deadline.abort();
-    });
-    await this.#context.drained(cluster, deadline.signal);
-    cancel();
-  }
-
   #makeCluster(config: RestConfig): Cluster {
     const { clock, logger, observer } = this.#context;
     const server = new ApiServer(config);
@@ -198,6 +184,7 @@ export class Engagement {
       name: this.name,
       config,
       signal: this.#controller.signal,
+      fence: this.basis.fence,
       context: { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random },
       profile: () => this.#listener.profile(),
       changed: () => this.#context.changed(),

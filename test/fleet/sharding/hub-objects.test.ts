@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { FleetError } from '../../../src/fleet/index.ts';
+import { FleetError, type HubReconcileContext } from '../../../src/fleet/index.ts';
+import type { RestConfig } from '../../../src/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
 import { startReplicas } from '../../fixtures/replicas.ts';
@@ -165,6 +166,53 @@ describe('replicas that share the objects of a hub', () => {
       [],
     );
   });
+
+  for (const [whose, on] of [
+    ['an object of the hub', 'hub'],
+    ['a cluster', undefined],
+  ] as const) {
+    test(`send nothing to the hub after the shard of ${whose} was lost, whatever a reconcile does`, async (t) => {
+      const { hub, spoke, start, warnings } = await startReplicas(t, 1);
+      const one = start('one', { shards: 1 });
+      const hold = gate();
+      t.after(() => hold.open());
+      const given: RestConfig[] = [];
+      const underWay: Promise<unknown>[] = [];
+      const reconcile = async (context: HubReconcileContext) => {
+        given.push(context.hub);
+        if (given.length > 1) return;
+        underWay.push(context.hub.fetch('/api/v1/namespaces?hangs').catch((error: unknown) => error));
+        await hold.promise;
+      };
+      const common = {
+        name: 'careless',
+        reconcile: (_request: unknown, context: HubReconcileContext) => reconcile(context),
+      };
+      hub.failNext('hang', 1, ({ url }) => url.endsWith('?hangs'));
+      (on === 'hub' ? hub : spoke).add(map('a'));
+      if (on === 'hub') one.fleet.controller({ ...common, for: { ...configMaps, on } });
+      else one.fleet.controller({ ...common, for: configMaps });
+      one.run();
+      await until(t, () => underWay.length === 1);
+      const [config] = given;
+      assert.ok(config);
+      const maps = config.resource({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'kube-system' });
+      await maps.create({ metadata: { name: 'in-time' } });
+      let isAway = true;
+      hub.failNext(503, 1_000_000, ({ url }) => isAway && url.includes('/leases'));
+      one.clock.advance(20_000);
+      assert.equal(Object(await underWay[0]).code, 'LEASE_LOST');
+      await assert.rejects(maps.create({ metadata: { name: 'late' } }), { code: 'LEASE_LOST', reason: 'SHARD_LOST' });
+      assert.equal(hub.get(map('late', { namespace: 'kube-system' })), undefined);
+      isAway = false;
+      hold.open();
+      // It is this replica's again.
+      await one.passUntil(() => given.length > 1);
+      await assert.rejects(maps.create({ metadata: { name: 'late' } }), { code: 'LEASE_LOST' });
+      assert.ok(given[1] !== config && (await given[1]?.fetch('/version'))?.ok, warnings.join('\n'));
+      assert.ok((await one.fleet.hub.config.fetch('/version')).ok, 'the config of the fleet is not touched');
+    });
+  }
 
   test('give up a reconcile that goes on for ten seconds after its object was handed over', async (t) => {
     const hold = gate();

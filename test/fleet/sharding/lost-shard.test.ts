@@ -78,7 +78,7 @@ describe('a reconcile that goes on when its shard is lost', () => {
       await lose();
       await one.passUntil(() => counts.begun === lost + 1);
     }
-    const line = /^reconciles of fleet\/c0 still run 10000 ms after their signal aborted: their requests are aborted$/;
+    const line = /^reconcile of default\/a on fleet\/c0 still runs 10000 ms after its signal aborted: it is given up$/;
     assert.equal(warnings.filter((warning) => line.test(warning)).length, 3, warnings.join('\n'));
     let closed = false;
     fleet.close().then(() => (closed = true));
