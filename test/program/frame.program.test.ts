@@ -1,11 +1,14 @@
 // What every verb has in common: arguments, help, errors, exit codes.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { execa } from 'execa';
 import { parse } from 'yaml';
 import { assertDocumented, withoutRun } from '../fixtures/golden.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
-import { runProgram, writeInput } from '../fixtures/program.ts';
+import { programFile, runProgram, writeInput } from '../fixtures/program.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
@@ -130,6 +133,43 @@ describe('clusterprofile', () => {
       `${lines}\n`,
     );
     for (const { stdout, stderr } of [get, check, level]) assert.doesNotMatch(stdout + stderr, /token-1|s3cret/);
+  });
+
+  test('takes options before the verb, as kubectl does', async (t) => {
+    const { env, flags } = await startOperatedFleet(t);
+    const { KUBECONFIG = '' } = env;
+    const [before, equal, unknown] = await Promise.all([
+      runProgram(t, ['--kubeconfig', KUBECONFIG, '-n', 'fleet', ...flags, 'get', 'spoke-1', '-o', 'name']),
+      runProgram(t, [`--kubeconfig=${KUBECONFIG}`, '--context=hub', '-A', '-o=name', 'get', 'spoke-1']),
+      runProgram(t, ['-n', 'fleet', 'gte']),
+    ]);
+    assert.deepEqual([before.stderr, before.stdout], ['', 'clusterprofile.multicluster.x-k8s.io/spoke-1']);
+    assert.deepEqual([equal.stderr, equal.stdout], ['', 'fleet/spoke-1']);
+    assert.match(unknown.stderr, /^error: unknown command 'gte'\nhint: {2}did you mean get\?/);
+  });
+
+  test('ends with 1 where the disk is full, and says so', async (t) => {
+    const { env } = await startOperatedFleet(t);
+    const script = 'exec "$0" "$@" > /dev/full';
+    for (const args of [['get'], ['--help'], ['get', '--help'], ['--version'], []]) {
+      const run = ['-c', script, process.execPath, programFile, ...args];
+      const { stderr, exitCode } = await execa('sh', run, { env, reject: false });
+      assert.equal(stderr, 'error: the output cannot be written: ENOSPC: no space left on device, write');
+      assert.equal(exitCode, 1);
+    }
+  });
+
+  test('leaves no part of its output out where a file may not grow as long as that', async (t) => {
+    const { env } = await startOperatedFleet(t);
+    const file = join(await temporaryFolder(t), 'out');
+    // In blocks of 512 bytes.
+    const script = `trap '' XFSZ; ulimit -f 1; exec "$0" "$@" > '${file}'`;
+    const { stderr, exitCode } = await execa('sh', ['-c', script, process.execPath, programFile, 'get', '-o', 'json'], {
+      env,
+      reject: false,
+    });
+    assert.match(stderr, /^error: the output cannot be written: EFBIG/);
+    assert.equal(exitCode, 1);
   });
 
   test('takes -o=json and --no-headers=false as kubectl does', async (t) => {

@@ -7,7 +7,7 @@ import type { ResolvedAccess } from '../../access/resolve.ts';
 import type { Place } from '../../access/yaml-text.ts';
 import { ProfileError } from '../../errors/index.ts';
 import { isLabel, isSubdomain } from '../../util/kubernetes-names.ts';
-import { keysOf, listAt, textAt } from '../fields.ts';
+import { at, keysOf, listAt, textAt } from '../fields.ts';
 import type { Profile } from '../profiles.ts';
 import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
 import type { Finding } from './finding.ts';
@@ -53,7 +53,9 @@ export function lintClusterProfile(
     const isMissing = error?.code === 'NO_MATCHING_PROVIDER';
     if (error && !isMissing) say('error', error.code, error.path, messageOf(error));
     else if (error && (known.length > 0 || offered.size === 0)) {
-      say('warning', 'NO_PROVIDER', error.path, messageOf(error));
+      // A profile that is applied has no status: the cluster manager writes it.
+      const severity = at(content, 'status') === undefined ? 'note' : 'warning';
+      say(severity, 'NO_PROVIDER', error.path, messageOf(error));
     }
   }
   if (listAt(content, 'status', 'credentialProviders').length > 0) {

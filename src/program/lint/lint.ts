@@ -2,7 +2,8 @@
  * Returns findings for the texts of files: everything that the library would refuse, and advice. The kind of a document is detected
  * from its content. Pure: it must not read files or run plugins.
  */
-import { dirname, posix } from 'node:path';
+import { basename, dirname, posix } from 'node:path';
+import { nearest } from '../../access/nearest.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
@@ -83,9 +84,11 @@ function readFile({ file, text }: GivenFile): ReadFile {
   const findings: Finding[] = [];
   let isProviderFile = documents.length === 0;
   for (const document of documents) {
-    const kind = 'content' in document ? textAt(document.content, 'kind') : undefined;
+    const kind = 'content' in document ? kindOf(document.content, file) : undefined;
     // A provider file has no kind, and is read by its own rules, also if it is broken.
-    if (kind === undefined) isProviderFile ||= !('content' in document) ? documents.length === 1 : true;
+    if (kind === undefined) {
+      isProviderFile ||= 'content' in document ? mayBeProviderFile(document.content) : documents.length === 1;
+    }
     if (!('content' in document) || kind !== undefined)
       findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
     if (!('content' in document) || kind === undefined) continue;
@@ -115,6 +118,22 @@ function readFile({ file, text }: GivenFile): ReadFile {
   }
   const others = findings.filter(({ rule }) => rule !== 'YAML_INVALID');
   return { file, isProviderFile, manifests, findings: [...others, ...linted.findings], providers: linted.providers };
+}
+
+/** kustomize finds its file by the name. */
+function kindOf(content: unknown, file: string): string | undefined {
+  return textAt(content, 'kind') ?? (/^kustomization\.ya?ml$/.test(basename(file)) ? 'Kustomization' : undefined);
+}
+
+/** Not the values of a chart, or whatever else has no kind. */
+function mayBeProviderFile(content: unknown): boolean {
+  const keys = Object.keys(Object(content));
+  return Array.isArray(content) || keys.length === 0 || hasKeyLike(content, 'providers');
+}
+
+/** Also where it is mistyped. */
+function hasKeyLike(content: unknown, name: string): boolean {
+  return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
 }
 
 function lintImageConfig(
@@ -149,7 +168,10 @@ function lintConfigMap(manifest: Manifest): ProviderMap & { readonly findings: r
     const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
     const document = contentOf(text);
     if (textAt(document, 'kind') === 'CredentialProviderConfig') findings.push(...lintImageConfig(text, file, toFile));
-    const isProviders = listAt(document, 'providers').length > 0 && textAt(document, 'kind') === undefined;
+    // Other programs have lists of providers too.
+    const isProviders =
+      textAt(document, 'kind') === undefined &&
+      listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
     const linted = isProviders ? lintProviders(text, file, toFile) : undefined;
     findings.push(...(linted?.findings ?? []));
     keys.set(key, linted?.providers ?? []);

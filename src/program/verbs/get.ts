@@ -112,8 +112,17 @@ function sorted({ options }: Call, shown: readonly Shown[]): readonly Shown[] {
   const path = options.text('sort-by');
   if (path === undefined) return shown;
   const find = parsePath(path);
-  const keyOf = ({ profile }: Shown) => textOfValues(find(profile).slice(0, 1));
-  return shown.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b), 'en', { numeric: true }));
+  const keyed = shown.map((one) => ({ one, key: find(one.profile)[0] }));
+  if (shown.length > 0 && keyed.every(({ key }) => key === undefined)) {
+    const message = `--sort-by ${path}: no ClusterProfile has this field`;
+    throw new Failure(exitCodes.usage, message, 'write it as for kubectl: .metadata.creationTimestamp');
+  }
+  return keyed.toSorted((a, b) => compareKeys(a.key, b.key)).map(({ one }) => one);
+}
+
+function compareKeys(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return textOfValues([a]).localeCompare(textOfValues([b]), 'en', { numeric: true });
 }
 
 /** Prints the current profiles. Returns the widths of the table's columns. */

@@ -52,7 +52,7 @@ status:
   });
 
   for (const [what, status, said] of [
-    ['no status', '', /1:1: warning: status: is missing.*\(NO_PROVIDER\)/],
+    ['no status', '', /1:1: note: status: is missing.*\(NO_PROVIDER\)/],
     [
       'a name that Kubernetes refuses',
       'metadata: { name: Spoke_1 }\n',

@@ -87,6 +87,21 @@ describe('a provider file', () => {
   });
 });
 
+describe('files of other programs, in the same folder', () => {
+  const grafana = 'apiVersion: 1\nproviders:\n- name: default\n  orgId: 1\n';
+
+  test('without a kind are passed over: the values of a chart, rules of alerts', () => {
+    assert.deepEqual(linesFor('replicaCount: 1\n', 'groups: []\n', provider()), []);
+    assert.match(linesFor('replicaCount: 1\n').join(), /^0\.yaml:1:1: warning: .*\(NOTHING_TO_LINT\)$/);
+  });
+
+  test('in a ConfigMap are passed over: providers of dashboards', () => {
+    const map = `kind: ConfigMap\ndata:\n  dashboards.yaml: |\n${grafana.replace(/^(?=.)/gm, '    ')}`;
+    assert.deepEqual(linesFor(map), []);
+    assert.match(linesFor(map.replace('orgId: 1', 'execconfig: {}')).join('\n'), /did you mean execConfig\?/);
+  });
+});
+
 test('image credential configs are checked as the kubelet checks them', () => {
   const text = 'kind: CredentialProviderConfig\napiVersion: kubelet.config.k8s.io/v1\nproviders:\n- name: a\n';
   assert.match(

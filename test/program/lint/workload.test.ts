@@ -51,7 +51,8 @@ describe('a controller in a manifest', () => {
       linesFor(deployment(args, mounts), map('other.yaml')).join('\n'),
       /^0\.yaml:10:11: error: .*no such key \(PROVIDER_FILE_KEY_MISSING\)$/m,
     );
-    const generator = 'kind: Kustomization\nconfigMapGenerator: [{ name: providers, files: [providers.yaml] }]\n';
+    // Of a file of this name kustomize needs no kind.
+    const generator = 'configMapGenerator: [{ name: providers, files: [providers.yaml] }]\n';
     const files = [
       { file: 'd/deployment.yaml', text: deployment(args, mounts) },
       { file: 'd/kustomization.yaml', text: generator },
