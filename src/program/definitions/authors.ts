@@ -1,0 +1,78 @@
+/** Verbs for those who write what a controller runs with. */
+import { outputOptions } from '../option-groups.ts';
+import type { Verb } from '../verb.ts';
+
+export const lint: Verb = {
+  name: 'lint',
+  arguments: '[FILE...]',
+  completes: 'files',
+  summary: 'check provider files, ClusterProfiles and manifests of controllers, before they are used',
+  description:
+    'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Nothing is run, and no cluster is asked.',
+  options: [
+    { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'sarif'] },
+    {
+      flags: '--fail-on <severity>',
+      about: 'end with 3 from this on (default: error)',
+      choices: ['error', 'warning', 'note'],
+    },
+  ],
+  takesProviderFlags: true,
+  examples: [
+    { what: 'a provider file', args: 'lint providers.yaml' },
+    { what: 'all that is deployed, strictly', args: 'lint --fail-on warning deploy/*.yaml' },
+    { what: 'for the code host of a CI', args: 'lint -o sarif deploy/*.yaml > lint.sarif' },
+  ],
+  load: () => import('../verbs/lint.ts'),
+};
+
+export const runPlugin: Verb = {
+  name: 'run-plugin',
+  summary: 'run a credential plugin as a client would, and say what is wrong with its answer',
+  description:
+    'Runs a credential plugin as a client would, with KUBERNETES_EXEC_INFO from the options, and says what it answers and everything that is wrong with it. The credential itself is never shown. For plugin authors.',
+  options: [
+    {
+      flags: '--api-version <version>',
+      about: 'the version to ask in (default: v1)',
+      choices: ['v1', 'v1beta1', 'v1alpha1'],
+    },
+    {
+      flags: '--server <url>',
+      about: 'spec.cluster.server; without any such option there is no spec.cluster',
+      completes: 'nothing',
+    },
+    { flags: '--certificate-authority <file>', about: 'PEM, for spec.cluster', completes: 'files' },
+    { flags: '--tls-server-name <name>', about: 'for spec.cluster', completes: 'nothing' },
+    { flags: '--proxy-url <url>', about: 'for spec.cluster', completes: 'nothing' },
+    { flags: '--insecure-skip-tls-verify', about: 'for spec.cluster' },
+    {
+      flags: '--config <json>',
+      about: "spec.cluster.config, a profile's exec extension: JSON, or @file",
+      completes: 'files',
+    },
+    {
+      flags: '--interactive-mode <mode>',
+      about: 'whether it may ask on this terminal (default: Never)',
+      choices: ['Never', 'IfAvailable', 'Always'],
+    },
+    {
+      flags: '--env <name=value>',
+      about: 'a variable beside those of this shell; may be repeated',
+      multiple: true,
+      completes: 'nothing',
+    },
+    { flags: '--clean-environment', about: 'only PATH, HOME and --env, as --clusterprofile-clean-environment does' },
+    { flags: '--timeout <duration>', about: 'until it is killed (default: 60s)', completes: 'nothing' },
+    ...outputOptions('json', 'yaml'),
+  ],
+  takesCommand: true,
+  examples: [
+    { what: 'a plugin that needs nothing', args: 'run-plugin -- gke-gcloud-auth-plugin' },
+    {
+      what: 'one that reads the cluster',
+      args: `run-plugin --server https://h:6443 --config '{"clusterName":"spoke-1"}' -- ./secretreader --namespace fleet`,
+    },
+  ],
+  load: () => import('../verbs/run-plugin.ts'),
+};

@@ -1,0 +1,160 @@
+/** Verbs that say something of the clusters, or do something in each. */
+import { hubOptions, outputOptions, profileOptions, providerOptions } from '../option-groups.ts';
+import type { Verb } from '../verb.ts';
+
+export const get: Verb = {
+  name: 'get',
+  arguments: '[NAME...]',
+  completes: 'profiles',
+  summary: 'list ClusterProfiles, and the access provider that would serve each',
+  description:
+    'Lists ClusterProfiles: their cluster manager, whether the control plane is healthy, the access types they offer, and the provider that would serve each, or why none would.',
+  options: [
+    ...profileOptions,
+    ...providerOptions,
+    { flags: '-w, --watch', about: 'go on with a line for each change' },
+    ...outputOptions('json', 'yaml', 'wide', 'name', 'jsonpath=', 'custom-columns='),
+    {
+      flags: '-L, --label-columns <labels>',
+      about: 'columns for these labels: env,tier',
+      multiple: true,
+      completes: 'nothing',
+    },
+    { flags: '--show-labels', about: 'a column with all labels' },
+    {
+      flags: '--sort-by <path>',
+      about: 'in the order of a field: .metadata.creationTimestamp',
+      completes: 'nothing',
+    },
+    {
+      flags: '--field-selector <fields>',
+      about: 'ClusterProfiles with these fields: metadata.name!=spoke-1',
+      completes: 'nothing',
+    },
+    { flags: '--ignore-not-found', about: 'no error for a name that does not exist' },
+  ],
+  takesProviderFlags: true,
+  examples: [
+    { what: 'the ClusterProfiles of all namespaces', args: 'get -A' },
+    { what: 'fields of the objects, as with kubectl', args: "get -A -o jsonpath='{.items[*].metadata.name}'" },
+    { what: 'what the controller makes of them', args: 'get -A --from-pod-args fleet-system/deployment/fleet' },
+    { what: 'their names, for a script', args: 'get -A -l env=prod -o name' },
+  ],
+  load: () => import('../verbs/get.ts'),
+};
+
+export const check: Verb = {
+  name: 'check',
+  arguments: '[NAME...]',
+  completes: 'profiles',
+  summary: 'find out what stands between the controller and its clusters',
+  description:
+    'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity, version, whether the API server is ready, and permissions. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
+  options: [
+    ...profileOptions,
+    ...providerOptions,
+    {
+      flags: '--timeout <duration>',
+      about: 'stop the check of a cluster after this time (default: 60s)',
+      completes: 'nothing',
+    },
+    { flags: '--parallel <number>', about: 'clusters that are checked at once (default: 10)', completes: 'nothing' },
+    {
+      flags: '--can-i <right>',
+      about: "fail where the identity may not: 'list pods -n shop', 'get deployments.apps/web'; may be repeated",
+      multiple: true,
+      completes: 'nothing',
+    },
+    { flags: '-q, --failed-only', about: 'print the clusters that fail' },
+    { flags: '-w, --watch', about: 'check again and again, and print what changes' },
+    { flags: '--interval <duration>', about: 'the pause of --watch (default: 60s)', completes: 'nothing' },
+    ...outputOptions('json', 'yaml', 'name'),
+  ],
+  takesProviderFlags: true,
+  examples: [
+    {
+      what: 'every cluster of the hub, with what the controller runs with',
+      args: 'check -A --from-pod-args fleet-system/deployment/fleet',
+    },
+    { what: 'one of them', args: 'check fleet/spoke-1 --clusterprofile-provider-file providers.yaml' },
+    {
+      what: 'whether the controller has its rights everywhere',
+      args: `check -A --can-i 'list namespaces' --can-i 'create deployments.apps -n shop' --clusterprofile-provider-file providers.yaml`,
+    },
+    {
+      what: 'the names of those that fail, for a script',
+      args: 'check -A --failed-only -o name --clusterprofile-provider-file providers.yaml',
+    },
+  ],
+  load: () => import('../verbs/check.ts'),
+};
+
+export const resolve: Verb = {
+  name: 'resolve',
+  arguments: '<NAME>',
+  completes: 'profiles',
+  summary: 'show what a ClusterProfile and the providers make of each other',
+  description:
+    'Shows which provider serves a ClusterProfile, and with what: server, command, arguments, and everything that the profile asks for and does not get. Runs nothing. Values of environment variables are not shown.',
+  options: [
+    ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
+    ...providerOptions,
+    ...outputOptions('json', 'yaml'),
+  ],
+  takesProviderFlags: true,
+  examples: [
+    { what: 'a profile of the hub', args: 'resolve spoke-1 -n fleet --clusterprofile-provider-file providers.yaml' },
+    { what: 'without a hub', args: 'resolve spoke-1 -f profiles.yaml --clusterprofile-provider-file providers.yaml' },
+  ],
+  load: () => import('../verbs/resolve.ts'),
+};
+
+export const exec: Verb = {
+  name: 'exec',
+  arguments: '[NAME...]',
+  completes: 'profiles',
+  summary: 'run a command once for each cluster, side by side',
+  description:
+    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills them and all that is in their process groups.',
+  options: [
+    ...profileOptions,
+    ...providerOptions,
+    { flags: '--parallel <number>', about: 'commands that run at once (default: 10)', completes: 'nothing' },
+    { flags: '--timeout <duration>', about: 'end a command after this time (default: none)', completes: 'nothing' },
+    { flags: '--no-prefix', about: 'leave the cluster in front of each line out' },
+  ],
+  takesProviderFlags: true,
+  takesCommand: true,
+  hasCommands: true,
+  examples: [
+    {
+      what: 'the nodes of every production cluster',
+      args: 'exec -A -l env=prod --clusterprofile-provider-file providers.yaml -- kubectl get nodes',
+    },
+    {
+      what: 'one cluster after the other',
+      args: `exec -A --parallel 1 --from-pod-args fleet-system/deployment/fleet -- sh -c 'kubectl apply -f policy.yaml'`,
+    },
+  ],
+  load: () => import('../verbs/exec.ts'),
+};
+
+export const shards: Verb = {
+  name: 'shards',
+  arguments: '[FLEET]',
+  summary: 'show which replica of a controller works on which clusters',
+  description:
+    "Shows the shards of fleets whose controllers run in several replicas, from the Leases on the hub: owner, state, last renewal, and how many ClusterProfiles are in each. They are counted by NAMESPACE/NAME, which is right for fleets without the option identify. This machine's clock decides whether a Lease has expired.",
+  options: [
+    ...hubOptions.map((option) =>
+      option.flags.startsWith('-n,') ? { ...option, about: "the Leases' namespace (default: the context's)" } : option,
+    ),
+    { flags: '-A, --all-namespaces', about: 'Leases of all namespaces' },
+    ...outputOptions('json', 'yaml', 'wide'),
+  ],
+  examples: [
+    { what: 'the fleets whose Leases are in a namespace', args: 'shards -n fleet-system' },
+    { what: 'one of them, with the names of the clusters', args: 'shards fleet -n fleet-system -o wide' },
+  ],
+  load: () => import('../verbs/shards.ts'),
+};

@@ -1,0 +1,94 @@
+/** Verbs for clients of a kubeconfig: kubectl, helm, k9s and the like. */
+import { hubOptions, profileOptions, providerOptions } from '../option-groups.ts';
+import type { Verb } from '../verb.ts';
+
+export const kubeconfig: Verb = {
+  name: 'kubeconfig',
+  arguments: '[NAME...]',
+  completes: 'profiles',
+  summary: 'write a kubeconfig with a context for each cluster',
+  description:
+    'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB if --context-name does not say otherwise. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
+  options: [
+    ...profileOptions,
+    ...providerOptions,
+    {
+      flags: '--merge <file>',
+      about: 'put the contexts into this kubeconfig, and leave all else in it as it is',
+      completes: 'files',
+    },
+    { flags: '--cache', about: 'have credentials kept on disk until a minute before they expire' },
+    { flags: '--prune', about: 'with --merge: take the contexts of ClusterProfiles out that are gone from this hub' },
+    { flags: '-w, --watch', about: 'with --merge: go on, and keep the file as the hub is' },
+    { flags: '--use <name>', about: "make this ClusterProfile's context the current one", completes: 'profiles' },
+    {
+      flags: '--context-name <template>',
+      about: 'how contexts are called, by {namespace}, {name} and {hub} (default: {namespace}/{name}@{hub})',
+      completes: 'nothing',
+    },
+    {
+      flags: '--command <command>',
+      about: 'what the users exec (default: this very program, by its absolute path)',
+      completes: 'files',
+    },
+    { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'yaml'] },
+  ],
+  takesProviderFlags: true,
+  examples: [
+    {
+      what: 'one cluster, for a while',
+      args: 'kubeconfig fleet/spoke-1 --clusterprofile-provider-file providers.yaml > spoke-1.yaml',
+    },
+    {
+      what: 'all of them, for kubectl --context',
+      args: 'kubeconfig -A --merge ~/.kube/config --clusterprofile-provider-file providers.yaml',
+    },
+    {
+      what: 'a sidecar that keeps a file for other programs',
+      args: "kubeconfig -n fleet --merge /shared/config --prune --watch --context-name '{name}' --from-pod-args fleet-system/deployment/fleet",
+    },
+  ],
+  load: () => import('../verbs/kubeconfig.ts'),
+};
+
+export const use: Verb = {
+  name: 'use',
+  arguments: '<NAME>',
+  completes: 'profiles',
+  summary: "make a ClusterProfile's context the current one",
+  description:
+    'Makes the context that "kubeconfig --merge" wrote for a ClusterProfile the current one, in the file in which kubectl config use-context would.',
+  options: hubOptions
+    .filter(({ flags }) => flags.startsWith('--kubeconfig'))
+    .map((option) => ({
+      ...option,
+      about: 'the kubeconfig (default: what kubectl would use)',
+    })),
+  examples: [{ what: 'from now on kubectl asks this cluster', args: 'use fleet/spoke-1' }],
+  load: () => import('../verbs/use.ts'),
+};
+
+export const credential: Verb = {
+  name: 'credential',
+  arguments: '[NAME]',
+  completes: 'profiles',
+  summary: "print a cluster's credential for kubectl, helm and the like: an exec plugin",
+  description:
+    'An exec plugin for kubectl, helm, k9s, Terraform and other clients of a kubeconfig: runs the plugin of the cluster as its provider says, and prints an ExecCredential in the version that the client asks for. "kubeconfig" writes kubeconfigs that use it.',
+  options: [
+    ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
+    ...providerOptions,
+    { flags: '--show', about: 'print the credential on a terminal too' },
+    { flags: '--cache', about: 'keep the credential on disk until a minute before it expires' },
+    { flags: '--forget', about: 'remove what --cache has kept for that ClusterProfile, or all, and do nothing else' },
+  ],
+  takesProviderFlags: true,
+  examples: [
+    {
+      what: 'what a kubeconfig execs',
+      args: 'credential fleet/spoke-1 --clusterprofile-provider-file /etc/clusterprofile/providers.yaml',
+    },
+    { what: 'after a credential was revoked', args: 'credential --forget fleet/spoke-1' },
+  ],
+  load: () => import('../verbs/credential.ts'),
+};
