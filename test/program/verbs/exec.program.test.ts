@@ -10,11 +10,11 @@ import { runProgram, startProgram, writeInput } from '../../fixtures/program.ts'
 import { ended, temporaryFolder } from '../../fixtures/script.ts';
 import { until } from '../../fixtures/until.ts';
 
-/** Three profiles in a file, of which `c` is served by nobody, and a folder for temporary files. */
-async function threeClusters(t: TestContext) {
+/** Three profiles in a file, of which the last is served by nobody, and a folder for temporary files. */
+async function threeClusters(t: TestContext, [one, two, three]: readonly [string, string, string] = ['a', 'bb', 'c']) {
   const server = { server: 'https://127.0.0.1:65533' };
   const file = await writeInput(t, 'profiles.json', {
-    items: [profileOf('a', 'google', server), profileOf('bb', 'google', server), profileOf('c', 'azure', server)],
+    items: [profileOf(one, 'google', server), profileOf(two, 'google', server), profileOf(three, 'azure', server)],
   });
   const folder = await temporaryFolder(t);
   const args = (...more: readonly string[]) => [
@@ -153,8 +153,8 @@ test('exec reaches the clusters with the credential of their own plugin', async 
 });
 
 test('exec prints what docs/command-line.md says', async (t) => {
-  const { args, env } = await threeClusters(t);
-  const script = '[ "$CLUSTERPROFILE_NAME" = a ] && echo ok || { echo "not ready: etcd"; exit 1; }';
+  const { args, env } = await threeClusters(t, ['berlin', 'frankfurt', 'lab']);
+  const script = '[ "$CLUSTERPROFILE_NAME" = berlin ] && echo ok || { echo "not ready: etcd"; exit 1; }';
   const { stdout, stderr } = await runProgram(t, args('--parallel=1', '--', 'sh', '-c', script), { env });
   const flags = '-f profiles.yaml --clusterprofile-provider-file providers.yaml';
   assertDocumented(`clusterprofile exec ${flags} -- ./readyz`, `${stdout}\n${stderr}\n`);

@@ -10,10 +10,10 @@ status:
   accessProviders:
   - name: google
     cluster:
-      server: https://spoke-1.example.com
+      server: https://spoke-1.fleet.example.com
       extensions:
-      - { name: client.authentication.k8s.io/exec, extension: { clusterName: "\\u202espoke" } }
-      - { name: other, extension: 1 }
+      - { name: client.authentication.k8s.io/exec, extension: { clusterName: spoke-1 } }
+      - { name: fleet.example.com/region, extension: europe-west3 }
 ---
 kind: List
 items:
@@ -27,9 +27,9 @@ providers:
 - name: google
   execConfig:
     apiVersion: client.authentication.k8s.io/v1
-    command: /usr/bin/plugin
-    args: [--flag, "two words"]
-    env: [{ name: SECRET, value: s3cret }]
+    command: /usr/bin/gke-gcloud-auth-plugin
+    args: [--use_application_default_credentials]
+    env: [{ name: GOOGLE_APPLICATION_CREDENTIALS, value: /var/run/s3cret.json }]
     provideClusterInfo: true
 `;
 
@@ -44,7 +44,20 @@ describe('clusterprofile resolve', () => {
     assert.ok(!stdout.includes('s3cret'));
     const json = await runProgram(t, [...args, '-o', 'json'], { input: profiles });
     const { provider, exec, ignored } = JSON.parse(json.stdout);
-    assert.deepEqual([provider, exec.env, ignored.length], ['google', [{ name: 'SECRET', value: '[redacted]' }], 1]);
+    assert.deepEqual(
+      [provider, exec.env, ignored.length],
+      ['google', [{ name: 'GOOGLE_APPLICATION_CREDENTIALS', value: '[redacted]' }], 1],
+    );
+  });
+
+  test('quotes arguments, and escapes what a terminal acts on', async (t) => {
+    const quoted = providers.replace('[--use', '["two words", --use');
+    const file = await writeInput(t, 'providers.yaml', quoted);
+    const input = profiles.replace('clusterName: spoke-1', 'clusterName: "\\u202espoke"');
+    const args = ['resolve', 'spoke-1', '-f', '-', '--clusterprofile-provider-file', file];
+    const { stdout } = await runProgram(t, args, { input });
+    assert.match(stdout, /^Arguments: {4}"two words"\n {14}--use_/m);
+    assert.match(stdout, /^Config: {7}\{"clusterName":"\\u202espoke"\}$/m);
   });
 
   test('shows no secret of an argument', async (t) => {

@@ -27,9 +27,10 @@ test('clusterprofile shards shows who owns each shard, since when, and its clust
       { ...session(identity), renewTime },
       replicaAnnotations({ identity, shards: 4, weight: 1 }),
     );
+  const renewed = new Date(Date.now() + 600_000).toISOString().replace('Z', '000Z');
   hub.add([
-    replica('fleet-0', '2099-01-01T00:00:00.000000Z'),
-    replica('fleet-1', '2026-01-01T00:00:00.000000Z'),
+    replica('fleet-0', renewed),
+    replica('fleet-1', '2026-01-12T09:12:31.480000Z'),
     lease(shardLeaseName('fleet', 0), 'shard', session('fleet-0')),
     lease(shardLeaseName('fleet', 1), 'shard', session('fleet-1')),
     lease(shardLeaseName('fleet', 2), 'shard', { holderIdentity: '' }),
@@ -41,7 +42,10 @@ test('clusterprofile shards shows who owns each shard, since when, and its clust
     runProgram(t, ['shards', 'flet', '-n', 'fleet-system'], { env }),
   ]);
   assert.equal(table.stderr, '');
-  assertDocumented('clusterprofile shards -n fleet-system', `${table.stdout}\n`);
+  assertDocumented(
+    'clusterprofile shards -n fleet-system',
+    `${table.stdout.replace(renewed, '2026-01-12T09:14:05.120000Z')}\n`,
+  );
   const { items } = JSON.parse(json.stdout);
   const states = items.map(({ owner = '', state }: { owner?: string; state: string }) => `${owner} ${state}`);
   assert.deepEqual(states, ['fleet-0 held', 'fleet-1 expired', ' free', ' free']);

@@ -1,0 +1,297 @@
+// Each stage of a check, beside servers that answer in odd ways.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, type TestContext, test } from 'node:test';
+import { createCertificateAuthority, FakeCluster } from '../../../src/testing/index.ts';
+import { assertDocumented, withoutRun } from '../../fixtures/golden.ts';
+import { clusterOf, profileOf } from '../../fixtures/operated-fleet.ts';
+import { runProgram } from '../../fixtures/program.ts';
+import { startHttpProxy } from '../../fixtures/proxies.ts';
+import { ended, print, shellPlugin } from '../../fixtures/script.ts';
+
+interface Checked {
+  readonly code?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A check of profiles in a file, by their names, and of one that says nothing. Gives the block of lines of each. */
+async function check(
+  t: TestContext,
+  profiles: Readonly<Record<string, object>>,
+  { code, args = [], env = {} }: Checked = {},
+) {
+  const plugin = await shellPlugin(t, code ?? print({ token: 'token-1' }));
+  const items = Object.entries(profiles).map(([name, { status = {}, ...cluster }]: [string, { status?: object }]) =>
+    profileOf(name, 'google', cluster, status),
+  );
+  const unpublished = { kind: 'ClusterProfile', metadata: { namespace: 'fleet', name: 'unpublished' } };
+  const input = JSON.stringify({ kind: 'List', items: [...items, unpublished] });
+  const flags = ['--clusterprofile-access-provider', `google=${plugin.command}`, ...args];
+  const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...flags], { input, env });
+  const blocks = Object.fromEntries(
+    stdout.split(/^(?=fleet\/)/m).map((block) => [/^fleet\/(.*)/.exec(block)?.[1] ?? '', block]),
+  );
+  return { blocks, stdout, exitCode, plugin };
+}
+
+async function startSpoke(t: TestContext) {
+  const spoke = await FakeCluster.start({ name: 'v1.34.1', tokens: { 'token-1': 'me' } });
+  t.after(() => spoke.close());
+  return spoke;
+}
+
+type OddAnswer = readonly [number, string];
+
+/** A TLS server that answers each path in its own way, by its last segment. */
+async function startOddServer(
+  t: TestContext,
+  answers: Readonly<Record<string, OddAnswer | ((body: string) => OddAnswer)>>,
+) {
+  const authority = createCertificateAuthority();
+  const { certificate: cert, key } = authority.issue({ commonName: 'odd', ipAddresses: ['127.0.0.1'] });
+  const server = createServer({ cert, key }, async (request, response) => {
+    const posted = await text(request);
+    const answer = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
+    const [status, body] = typeof answer === 'function' ? answer(posted) : answer;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const data = Buffer.from(authority.certificate).toString('base64');
+  return { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': data };
+}
+
+const me = '{"status":{"userInfo":{"username":"fleet-controller"}}}';
+/** What a working API server answers, as far as `check` asks. */
+const working = { selfsubjectreviews: [201, me], version: [200, '{"gitVersion":"v1.34.1"}'] } as const;
+const onlyItself = {
+  incomplete: false,
+  resourceRules: [{ verbs: ['create'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
+};
+const rules = (status: object): OddAnswer => [201, JSON.stringify({ status })];
+
+/** Signed by nobody. */
+function jwtOf(claims: object): string {
+  const [header = '', payload = ''] = [{ alg: 'RS256' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  return `${header}.${payload}.c2lnbmF0dXJl`;
+}
+
+describe('clusterprofile check', () => {
+  test('tells what is wrong at each stage', async (t) => {
+    const spoke = await startSpoke(t);
+    const [proxy, closed] = [await startHttpProxy(t), await startHttpProxy(t, { refuse: 403 })];
+    const conditions = [
+      { type: 'ControlPlaneHealthy', status: 'False', reason: 'Down', message: 'no \u001b[31m answer' },
+    ];
+    const anonymous = '{"status":{"userInfo":{"username":"system:anonymous"}}}';
+    const { blocks, stdout, exitCode } = await check(t, {
+      proxied: { ...clusterOf(spoke), 'proxy-url': proxy.url },
+      refused: { ...clusterOf(spoke), 'proxy-url': closed.url },
+      unhealthy: { ...clusterOf(spoke), status: { conditions, version: { kubernetes: 'v1.33.0' } } },
+      page: await startOddServer(t, { selfsubjectreviews: [200, '<html>'] }),
+      anonymous: await startOddServer(t, { selfsubjectreviews: [201, anonymous] }),
+      forbidden: await startOddServer(t, { selfsubjectreviews: [403, '{"kind":"Status","message":"no"}'] }),
+      starting: await startOddServer(t, { selfsubjectreviews: [503, '{"kind":"Status","message":"etcd is away"}'] }),
+      busy: await startOddServer(t, { selfsubjectreviews: [429, '{"kind":"Status","message":"too many"}'] }),
+      old: await startOddServer(t, { version: [200, '{"gitVersion":"v1.26.0"}'] }),
+      none: await startOddServer(t, { version: [200, '[]'] }),
+      empty: { status: { accessProviders: null } },
+    });
+    const expected: Readonly<Record<string, RegExp>> = {
+      proxied: /ok {4}proxy .* http:\/\/127\.0\.0\.1:\d+, by the profile/,
+      refused: /FAIL {2}proxy .* PROXY_FAILED: .*403/,
+      unhealthy:
+        /FAIL {2}profile .* CONTROL_PLANE_UNHEALTHY: a fleet keeps it in NotReady: ControlPlaneHealthy is False \(Down: no \\u001b\[31m answer\)\n.*cluster manager[\s\S]*warn {2}version .* v1\.36\.0\S*\n.*warning: the profile says v1\.33\.0/,
+      page: /FAIL {2}authentication .* it does not answer as a Kubernetes API server does \(status 200\)/,
+      anonymous: /FAIL {2}authentication .* did not look at the credential/,
+      forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
+      starting: /FAIL {2}authentication .* the cluster answers with status 503: etcd is away\n.*its etcd/,
+      busy: /FAIL {2}authentication .* status 429: too many\n.*ask again later/,
+      old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
+      none: /FAIL {2}version /,
+      empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
+      unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
+    };
+    for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
+    assert.match(stdout, /^12 clusters: 2 ok, 10 failed \(profile 2, provider 1, proxy 1,/m);
+    assert.equal(exitCode, 10);
+  });
+
+  test('fails where the API server is not ready, and says which of its checks fail', async (t) => {
+    const etcd =
+      '[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/crd failed: not synced\nreadyz check failed\n';
+    const { blocks, stdout, exitCode } = await check(
+      t,
+      {
+        etcd: await startOddServer(t, { ...working, 'readyz?verbose': [500, etcd] }),
+        gateway: await startOddServer(t, { ...working, 'readyz?verbose': [502, 'Bad Gateway'] }),
+        ready: await startOddServer(t, { ...working, 'readyz?verbose': [200, '[+]etcd ok\n'] }),
+        hidden: await startOddServer(t, { ...working, 'readyz?verbose': [403, '{"kind":"Status","message":"no"}'] }),
+        unserved: await startOddServer(t, working),
+      },
+      { args: ['-q', 'etcd', 'gateway', 'ready', 'hidden', 'unserved'] },
+    );
+    assert.match(
+      blocks.etcd ?? '',
+      /FAIL {2}ready .* not ready \(status 500\): \[-\]etcd failed, \[-\]poststarthook\/crd failed: not synced\n.*its etcd/,
+    );
+    assert.match(blocks.gateway ?? '', /FAIL {2}ready .* not ready \(status 502\)\n/);
+    assert.deepEqual(Object.keys(blocks), ['etcd', 'gateway']);
+    assert.match(stdout, /^5 clusters: 3 ok, 2 failed \(ready 2\)$/m);
+    assert.equal(exitCode, 18);
+  });
+
+  test('prints what docs/command-line.md says of a cluster that answers, and where nothing works', async (t) => {
+    const readyz = '[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n';
+    const profiles = {
+      'spoke-1': await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: [201, '{"status":{"allowed":false}}'],
+        selfsubjectrulesreviews: rules(onlyItself),
+        'readyz?verbose': [500, readyz],
+      }),
+    };
+    const { stdout, plugin } = await check(t, profiles, { args: ['spoke-1', '--can-i', 'list namespaces'] });
+    const names = { [plugin.command]: '/plugins/gke-gcloud-auth-plugin', 'fake-cluster-ca': 'kubernetes' };
+    assertDocumented(
+      "clusterprofile check --clusterprofile-provider-file providers.yaml --can-i 'list namespaces' spoke-1",
+      `${withoutRun(stdout, names)}\n`,
+    );
+  });
+
+  test('fails where the identity lacks a right of --can-i, and says where it has none at all', async (t) => {
+    const review = (body: string): OddAnswer => {
+      const { verb, namespace } = JSON.parse(body).spec.resourceAttributes;
+      return [201, JSON.stringify({ status: { allowed: verb === 'list', reason: namespace ? 'no RoleBinding' : '' } })];
+    };
+    const some = { ...onlyItself, resourceRules: [{ verbs: ['list'], resources: ['namespaces'] }] };
+    const profiles = {
+      some: await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: review,
+        selfsubjectrulesreviews: rules(some),
+      }),
+      none: await startOddServer(t, {
+        ...working,
+        selfsubjectaccessreviews: [201, '{"status":{"allowed":false}}'],
+        selfsubjectrulesreviews: rules(onlyItself),
+      }),
+      unserved: await startOddServer(t, working),
+    };
+    const names = Object.keys(profiles);
+    const get = 'get  deployments.apps/web -n shop --subresource status';
+    const asked = await check(t, profiles, { args: [...names, '--can-i', 'list namespaces', '--can-i', get] });
+    assert.match(
+      asked.blocks.some ?? '',
+      /FAIL {2}permissions .* it may not get deployments\.apps\/web -n shop --subresource status \(no RoleBinding\)\n.*bind a Role/,
+    );
+    assert.doesNotMatch(asked.blocks.some ?? '', /warning:/);
+    assert.match(
+      asked.blocks.none ?? '',
+      /it may not list namespaces, get .*\n.*\n.*warning: no role allows this identity anything/,
+    );
+    assert.match(asked.blocks.unserved ?? '', /FAIL {2}permissions .*\(status 404\)\n.*system:basic-user/);
+    assert.equal(asked.exitCode, 19);
+    const allowed = await check(t, profiles, { args: ['some', '--can-i', 'list namespaces'] });
+    assert.match(allowed.blocks.some ?? '', /ok {4}permissions .* it may list namespaces\n/);
+    assert.equal(allowed.exitCode, 0);
+    const unasked = await check(t, profiles, { args: names });
+    assert.match(unasked.blocks.some ?? '', /- {5}permissions .* none were asked for with --can-i\n/);
+    assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
+    assert.equal(unasked.exitCode, 0);
+  });
+
+  test('shows issuer, audience and expiry of a token that is refused, says which looks wrong, and never shows it', async (t) => {
+    const seconds = Math.floor(Date.now() / 1_000);
+    const refusing = await startOddServer(t, {
+      selfsubjectreviews: [401, '{"kind":"Status","message":"Unauthorized"}'],
+    });
+    const cases = [
+      [
+        { iss: 'https://issuer', aud: 'spoke', exp: seconds - 7_500 },
+        /iss https:\/\/issuer; aud spoke; exp .*\n.*has expired 2 h ago/,
+      ],
+      [
+        { iss: 'https://issuer', aud: ['a', 'b'], nbf: seconds + 7_500 },
+        /aud a, b; no exp\n.*is not yet valid, only from/,
+      ],
+      [
+        { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['vault'], exp: seconds + 7_500 },
+        /aud vault; .*\n.*the audience looks wrong: .* usually the issuer or https:\/\/kubernetes\.default\.svc/,
+      ],
+      [
+        { iss: 'https://login.example.dev/8a1bf2c4-0d3e/v2.0', aud: ['hunter2-of-the-plugin', `x.${'aB3'.repeat(9)}`] },
+        /iss https:\/\/login\.example\.dev\/8a1bf2c4-0d3e\/v2\.0; aud \[redacted\], x\.\[redacted\]; no exp\n/,
+      ],
+      [{ sub: 'me', aud: 'a\u001b' }, /iss none; aud a\\u001b; no exp\n.*trusts this issuer for this audience/],
+    ] as const;
+    await Promise.all(
+      cases.map(async ([claims, expected]) => {
+        const token = jwtOf(claims);
+        const env = { CLIENT_SECRET: 'hunter2-of-the-plugin' };
+        const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'], env });
+        assert.match(stdout, expected);
+        for (const part of token.split('.')) assert.doesNotMatch(stdout, new RegExp(part));
+      }),
+    );
+  });
+
+  test('says whom a client certificate that is refused is of, and by which authority', async (t) => {
+    const refusing = await startOddServer(t, { selfsubjectreviews: [401, '{"kind":"Status"}'] });
+    const { certificate, key } = createCertificateAuthority('other-ca').issue({ commonName: 'me', client: true });
+    const code = print({ clientCertificateData: certificate, clientKeyData: key });
+    const { stdout } = await check(t, { spoke: refusing }, { code, args: ['spoke'] });
+    assert.match(
+      stdout,
+      /\(401\); the client certificate is of me, by other-ca, until 20.*Z\n.*trusts other-ca for clients \(--client-ca-file\)/,
+    );
+    assert.doesNotMatch(stdout, /PRIVATE KEY/);
+  });
+
+  // The plugin's own limit is the shorter one, the same, and the longer one.
+  for (const [timeout, pluginTimeout, limitMs] of [
+    ['20s', '2s', 2_000],
+    ['2s', '2s', 2_000],
+    ['2s', '20s', 2_000],
+  ] as const) {
+    const title = `with --timeout ${timeout} and --clusterprofile-plugin-timeout ${pluginTimeout}`;
+    test(`names a plugin that hangs, shows what it wrote, and leaves no process, ${title}`, async (t) => {
+      const code = `echo $$ > "$DIR/pid"; echo "asks sts with token=${'s3cr3t'.repeat(4)}" >&2; exec sleep 100`;
+      const profiles = { hangs: { server: 'https://127.0.0.1:1' } };
+      const args = ['hangs', '--timeout', timeout, '--clusterprofile-plugin-timeout', pluginTimeout];
+      const { stdout, exitCode, plugin } = await check(t, profiles, { code, args });
+      assert.match(stdout, /FAIL {2}plugin .* PLUGIN_TIMEOUT: \/.*: gave no answer within (\d+) ms and was killed/);
+      assert.match(stdout, new RegExp(`within ${limitMs} ms and was killed: .*\n +stderr: asks sts with token=`));
+      assert.match(stdout, /\n +a plugin may take the lesser of --timeout and --clusterprofile-plugin-timeout\n/);
+      assert.doesNotMatch(stdout, /s3cr3t/);
+      assert.equal(exitCode, 12);
+      await ended(t, Number(await readFile(join(plugin.folder, 'pid'), 'utf8')));
+    });
+  }
+
+  test('names a plugin that waited for its turn behind others that hang', async (t) => {
+    const plugin = await shellPlugin(t, 'exec sleep 100');
+    const types = ['a', 'b', 'c', 'd', 'e'];
+    const input = JSON.stringify({
+      kind: 'List',
+      items: types.map((type) => profileOf(type, type, { server: 'https://127.0.0.1:1' })),
+    });
+    const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
+    const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
+    const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
+    assert.equal(stdout.split(`PLUGIN_TIMEOUT: ${plugin.command}: gave no answer `).length, 1 + types.length);
+    assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
+    assert.equal(exitCode, 12);
+  });
+});
