@@ -1,0 +1,38 @@
+// Copies the ConfigMaps of the hub's namespace "templates" to every cluster, and keeps the copies as they are on the hub.
+//
+//   node syncer.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
+import type { V1ConfigMap } from '@kubernetes/client-node';
+import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
+import { Fleet, type Wire } from 'clusterprofile-credentials/fleet';
+
+const providers = CredentialProviders.fromArgs(process.argv.slice(2));
+// In a Deployment, several replicas share the clusters.
+const namespace = process.env.POD_NAMESPACE;
+const sharding = namespace ? { sharding: { namespace, name: 'syncer' } } : {};
+const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding });
+
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
+const templates = { ...configMaps, namespace: 'templates' };
+const labels = { 'example.dev/copied': 'true' };
+
+fleet.controller<Wire<V1ConfigMap>>({
+  name: 'syncer',
+  // The copies: one that somebody changes or deletes is put right.
+  for: { ...configMaps, namespace: 'default', labelSelector: 'example.dev/copied=true' },
+  watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
+  async reconcile({ name }, { cluster, object, hubInformer, signal }) {
+    const template = hubInformer<Wire<V1ConfigMap>>(templates).get(name, 'templates');
+    const copies = cluster.resource({ ...configMaps, namespace: 'default', fieldManager: 'syncer' });
+    if (template && !template.metadata.deletionTimestamp) {
+      // Changes nothing where the copy is as it should be.
+      await copies.apply({ metadata: { name, labels }, data: template.data ?? {} }, { force: true, signal });
+    } else if (object) {
+      await copies.delete(name, { signal });
+    }
+  },
+});
+
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+await fleet.run({ signal: stop.signal });
+await Promise.all([providers.close(), fleet.hub.config.close()]);

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { V1ConfigMap } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { FleetError, RestConfig, type Wire } from '../../src/index.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { profiles, publish, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
+import { kinds, startSpoke } from './spoke.ts';
+
+const names = ['syncer', 'reporter', 'cleanup'];
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('the examples of a fleet, two replicas of each: copies, reports and finalizers are what the templates on the hub say', async (t) => {
+  const life = lifetimeOf(t);
+  const hub = await startPlane(life, 'hub');
+  await registerCrd(hub);
+  const spokes = await Promise.all(['one', 'two'].map((name) => startSpoke(life, name, kinds.token)));
+  for (const { plane } of spokes) await publish(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
+  const configOf = (plane: ControlPlane) => {
+    const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
+    life.after(() => config.close());
+    return config;
+  };
+  const admin = configOf(hub);
+  const mapsOf = (config: RestConfig, namespace: string) =>
+    config.resource<Wire<V1ConfigMap>>({ ...configMaps, namespace });
+  const templates = mapsOf(admin, 'templates');
+  const reports = mapsOf(admin, 'reports');
+  const [one, two] = spokes.map(({ plane }) => mapsOf(configOf(plane), 'default'));
+  assert.ok(one && two);
+  for (const name of ['templates', 'reports'])
+    await admin.resource({ apiVersion: 'v1', kind: 'Namespace' }).create({ metadata: { name } });
+
+  const folder = await mkdtemp(join(tmpdir(), 'examples-'));
+  life.after(() => rm(folder, { recursive: true }));
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, hub.admin.exportConfig());
+  const flags = spokes.flatMap(({ plane, plugin }) => [
+    '--clusterprofile-access-provider',
+    `${plane.name}=${plugin.command}`,
+  ]);
+  const ended: string[] = [];
+  const programs = names.flatMap((name) =>
+    ['a', 'b'].map((replica) => {
+      const program = fileURLToPath(new URL(`../../examples/fleet/${name}.ts`, import.meta.url));
+      const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'default', POD_NAME: `${name}-${replica}` };
+      const child = execa(process.execPath, [program, ...flags], { env, all: true, reject: false });
+      life.after(() => child.kill('SIGKILL'));
+      child.then(({ all }) => ended.push(`${name} has ended: ${all}`));
+      return { name, child };
+    }),
+  );
+  const has = async (maps: typeof templates, name: string) => {
+    try {
+      return await maps.get(name);
+    } catch (error) {
+      if (error instanceof FleetError && error.statusCode === 404) return undefined;
+      throw error;
+    }
+  };
+  const until = async (what: string, holds: () => Promise<boolean>) => {
+    const patience = performance.now() + 90_000;
+    while (!(await holds())) {
+      assert.deepEqual(ended, []);
+      if (performance.now() > patience) assert.fail(`not within 90 s: ${what}`);
+      await pause(100);
+    }
+  };
+  const copiesOf = async (name: string) => (await has(templates, name))?.metadata.annotations?.['example.dev/copies'];
+  const finalizersOf = async (name: string) => (await has(templates, name))?.metadata.finalizers?.toSorted();
+
+  for (const name of ['kept', 'deleted']) await templates.create({ metadata: { name }, data: { colour: 'red' } });
+  for (const maps of [one, two])
+    await until('each cluster has a copy', async () => (await has(maps, 'kept'))?.data?.colour === 'red');
+  await until(
+    'the hub says how many',
+    async () => (await copiesOf('kept')) === '2' && (await copiesOf('deleted')) === '2',
+  );
+  assert.deepEqual(Object.keys((await has(reports, 'kept'))?.data ?? {}).toSorted(), ['default.one', 'default.two']);
+  const both = ['cleanup.example.dev/default.one', 'cleanup.example.dev/default.two'];
+  await until('each cluster holds the template', async () => (await finalizersOf('deleted'))?.join() === both.join());
+
+  await templates.patch('kept', { data: { colour: 'blue' } });
+  for (const maps of [one, two])
+    await until('the copies follow', async () => (await has(maps, 'kept'))?.data?.colour === 'blue');
+  await one.patch('kept', { data: { colour: 'green' } });
+  await two.delete('kept');
+  await until('what somebody changed is put right', async () => (await has(one, 'kept'))?.data?.colour === 'blue');
+  await until('what somebody deleted is back', async () => (await has(two, 'kept'))?.data?.colour === 'blue');
+
+  await templates.delete('deleted');
+  await until('the template has gone', async () => (await has(templates, 'deleted')) === undefined);
+  assert.deepEqual([await has(one, 'deleted'), await has(two, 'deleted')], [undefined, undefined], 'the copies first');
+  await until('its report has gone', async () => (await has(reports, 'deleted')) === undefined);
+
+  await until('each cluster holds the other one', async () => (await finalizersOf('kept'))?.join() === both.join());
+  const { group, version } = profiles;
+  const clusterProfiles = admin.resource({
+    apiVersion: `${group}/${version}`,
+    kind: 'ClusterProfile',
+    namespace: 'default',
+  });
+  await clusterProfiles.delete('two');
+  await until('a cluster that has left holds nothing', async () => (await finalizersOf('kept'))?.join() === both[0]);
+  assert.ok(await has(two, 'kept'), 'what it has stays');
+
+  for (const { child } of programs) child.kill('SIGTERM');
+  for (const { name, child } of programs) {
+    const { exitCode, all } = await child;
+    assert.equal(exitCode, 0, `${name}: ${all}`);
+    // What a cache has is a moment old: such a write is tried again.
+    const said = all.split('\n').filter((line) => line !== '' && !/was answered with 40[49]/.test(line));
+    assert.deepEqual(said, [], name);
+  }
+});
