@@ -12,7 +12,7 @@ import type { Destination } from '../transport/destination.ts';
 import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
 import { ConnectionRef } from './connection-ref.ts';
-import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Send } from './layer.ts';
+import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Retry, type Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
@@ -58,29 +58,20 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.log = this.#ref.log;
     this.pathBounds = destination.pathBounds;
     this.#send = compose(this, layers);
-    const once = compose(
-      this,
-      layers.filter((layer) => layer !== retryAfterPause),
-    );
-    const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, once);
+    const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, 'never');
     this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#dispatch(options, handler, this.#send);
+    return this.#dispatch(options, handler, 'usual');
   }
 
   /** For a watch of client-node's, which ends at any error: one that cannot begin is tried again until then (`performance.now()`). */
-  watch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, retryUntil: number): boolean {
-    return this.#dispatch(options, handler, this.#send, retryUntil);
+  watch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, until: number): boolean {
+    return this.#dispatch(options, handler, { until });
   }
 
-  #dispatch(
-    options: Dispatcher.DispatchOptions,
-    given: Dispatcher.DispatchHandler,
-    send: Send,
-    retryUntil?: number,
-  ): boolean {
+  #dispatch(options: Dispatcher.DispatchOptions, given: Dispatcher.DispatchHandler, retry: Retry): boolean {
     if (isForeign(given)) return refuseForeign(given);
     let connection: Connection;
     try {
@@ -98,13 +89,13 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
       body: new ReplayableBody(options.body, handler),
       connection,
       longRunning: isLongRunning(options, connection.basePath),
-      retryUntil,
+      retry,
       sent: 1,
       reused: false,
       waitsSince: undefined,
     };
     connection.begin(handler, this);
-    send(request, handler);
+    this.#send(request, handler);
     return true;
   }
 
@@ -115,7 +106,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return own;
   }
 
-  /** What may be shown of a text of this server, or of what stands between: its first `length` characters. */
+  /** The first `length` characters of a text from this server or a proxy in between, redacted. */
   shown(text: string, length: number, options?: { readonly isCut?: boolean }): string {
     return redactBeginning(text, length, this.#ref.secrets, options);
   }

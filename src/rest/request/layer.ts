@@ -6,6 +6,12 @@ import type { Connection } from '../transport/connection.ts';
 import type { ClusterFacts } from '../transport/connection-errors.ts';
 import type { ReplayableBody } from './replayable-body.ts';
 
+/**
+ * Whether a request is sent again after a pause: `never` where its caller does that by itself. A watch of client-node's, which ends at
+ * any error, is tried again `until` then (`performance.now()`).
+ */
+export type Retry = 'never' | 'usual' | { readonly until: number };
+
 /** A request on its way to the pool. */
 export interface OutgoingRequest {
   readonly options: Dispatcher.DispatchOptions;
@@ -13,8 +19,7 @@ export interface OutgoingRequest {
   readonly connection: Connection;
   /** Kubernetes calls it so: it has no time limit. */
   readonly longRunning: boolean;
-  /** Of a watch of client-node's, which ends at any error: until when (`performance.now()`) it is tried again. */
-  readonly retryUntil: number | undefined;
+  readonly retry: Retry;
   /** How often it has been sent, with the attempt under way. */
   sent: number;
   /** Its last attempt was on a connection that had carried a response before. */
@@ -32,7 +37,7 @@ export interface RequestOwner {
   readonly origin: string;
   /** The paths that `allowedServers` binds all requests to. */
   readonly pathBounds: readonly Segments[] | undefined;
-  /** What may be shown of a text of the server, or of what stands between: its first `length` characters. */
+  /** The first `length` characters of a text from the server or a proxy in between, redacted. */
   shown(text: string, length: number): string;
   /** Resolves after so many milliseconds. Rejects when the signal or the config ends. */
   pause(ms: number, signal: AbortSignal): Promise<void>;

@@ -44,7 +44,8 @@ class RequestRetriedAtOnce extends Relay {
 }
 
 export const retryAfterPause: Layer = (owner, next) => (request, handler) => {
-  new RequestRetriedAfterPause(owner, next, request, handler).send();
+  if (request.retry === 'never') next(request, handler);
+  else new RequestRetriedAfterPause(owner, next, request, handler).send();
 };
 
 class RequestRetriedAfterPause extends Relay {
@@ -79,7 +80,7 @@ class RequestRetriedAfterPause extends Relay {
       return;
     }
     // A 401 has been warned about already.
-    if (this.#request.retryUntil !== undefined && statusCode !== 401) {
+    if (typeof this.#request.retry === 'object' && statusCode !== 401) {
       const name = requestName(this.#request.options).replace('GET ', '');
       const warning = `watch ${name} could not begin and is tried again: the server answered ${statusCode}`;
       this.#owner.log.watchRefused(statusCode, warning);
@@ -94,10 +95,10 @@ class RequestRetriedAfterPause extends Relay {
   }
 
   #pauseAfter(outcome: Outcome): number | undefined {
-    const { options, body, sent, retryUntil } = this.#request;
+    const { options, body, sent, retry } = this.#request;
     if (!body.replayable) return undefined;
     const [method, path] = [String(options.method).toUpperCase(), String(options.path)];
-    const watchLeftMs = retryUntil === undefined ? undefined : retryUntil - performance.now();
+    const watchLeftMs = typeof retry === 'object' ? retry.until - performance.now() : undefined;
     const pauseMs = pauseBeforeRetry({ method, path, sent, watchLeftMs }, outcome);
     if (pauseMs !== undefined) {
       const why = 'error' in outcome ? printable(outcome.error.message, 1_024) : `status ${outcome.statusCode}`;

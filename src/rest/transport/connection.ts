@@ -56,8 +56,6 @@ export class Connection {
   /** Runs while there are no references. */
   #idleTimer: NodeJS.Timeout | undefined;
   readonly #onUnused: () => void;
-  /** Why nothing goes out any more. */
-  #closed: RequestError | undefined;
   readonly #options: ConnectionOptions;
   readonly #ended = new AbortController();
 
@@ -84,7 +82,7 @@ export class Connection {
     this.#pools = new IdentityPools(target, options, log);
   }
 
-  /** Aborted by `destroy()`. */
+  /** Aborted by `destroy()`: nothing goes out any more. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
@@ -130,13 +128,13 @@ export class Connection {
 
   /** The pool of an identity: that of a client certificate, or without one. Throws a `RequestError` once this has been closed. */
   poolFor(keyPair: KeyPair | undefined): RequestPool {
-    if (this.#closed) throw this.#closed;
+    this.ended.throwIfAborted();
     return this.#pools.poolFor(keyPair);
   }
 
   /** The pool of a request that brings its own credential. Throws a `RequestError` once this has been closed. */
   poolWithoutIdentity(): RequestPool {
-    if (this.#closed) throw this.#closed;
+    this.ended.throwIfAborted();
     return this.#pools.withoutIdentity();
   }
 
@@ -209,9 +207,9 @@ export class Connection {
   /** Ends every request and every socket; nothing goes out afterwards. */
   destroy(): void {
     clearTimeout(this.#idleTimer);
-    this.#closed ??= new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
-    this.#ended.abort(this.#closed);
-    for (const request of this.#underWay.keys()) request.end(this.#closed);
-    this.#pools.destroy(this.#closed);
+    const closed = new RequestError('CONFIG_CLOSED', 'the CredentialProviders have been closed');
+    this.#ended.abort(closed);
+    for (const request of this.#underWay.keys()) request.end(closed);
+    this.#pools.destroy(closed);
   }
 }
