@@ -96,7 +96,7 @@ function cannotRun(plugin: Plugin, problem: ExecutableProblem, path: string): Pl
 /** Whether a command may be run, and as which file: `digests` are the SHA-256 that it may have, `undefined` any. */
 export type Permission = { readonly refusal: string } | { readonly digests: readonly string[] | undefined };
 
-/** What the policy says of a command (KEP-3104). As in client-go the path that is found is what is compared. */
+/** Applies the policy to a command (KEP-3104). As in client-go, the path that is found is compared. */
 export async function permissionFor(
   { policyType, allowlist = [] }: PluginPolicy,
   command: string,

@@ -70,8 +70,7 @@ export interface PoolChanged {
 }
 
 /**
- * A request begins. A replay after a 401, and what goes out again at once, belong to it; one that is sent again after a pause is a
- * request of its own.
+ * A request begins. A replay after a 401 and a retry without a pause belong to it; a retry after a pause is a request of its own.
  */
 export interface RequestStart {
   /** Joins a start and its end. */

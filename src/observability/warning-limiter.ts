@@ -77,7 +77,7 @@ const events: ReadonlySet<WarningKind> = new Set<WarningKind>(['refusal', 'calle
 /** Kinds of which one subject may have many at the same time: each is warned about. */
 const many: ReadonlySet<WarningKind> = new Set<WarningKind>(['ignored', 'left out', 'reconcile']);
 
-/** A problem can be active without a warning: one that comes and goes is mostly not logged. */
+/** A problem can be active without a warning: a flapping one is mostly not logged. */
 interface State {
   /** The active problems by their keys: when each was logged, `undefined` where it was not. */
   readonly active: Map<string, number | undefined>;

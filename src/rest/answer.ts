@@ -35,7 +35,8 @@ export async function sendRequest(
     return { statusCode, headers, body: await gunzip(body, { maxOutputLength: maxBytes }) };
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(maxBytes, cluster);
-    const message = 'the body of the answer is not packed as its header says: see what stands between';
+    const message =
+      'the body of the response is not compressed as its header says: check the proxies and gateways in between';
     throw new RequestError('RESPONSE_INVALID', message, { cause: error }, cluster);
   }
 }

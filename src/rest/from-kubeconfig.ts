@@ -33,7 +33,7 @@ const unusable = {
 
 /** Options of `RestConfig.fromKubeConfig` and `RestConfig.fromDefault`: a context, and those of `CredentialProviders` that apply. */
 export interface KubeconfigOptions extends Omit<CredentialProvidersOptions, keyof typeof unusable> {
-  /** Default: the kubeconfig's `current-context`. */
+  /** @default the kubeconfig's `current-context` */
   readonly context?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export function parseKubeconfigOptions(given: KubeconfigOptions): KubeconfigSett
 export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings): RestConfigParts {
   const { access, authorityFile, context, exec, impersonation, namespace, origin, proxyUrl, staticUser, user } = parsed;
   const { cluster, ignored, provider } = access;
-  // A credential that is not sent is a surprise; one that another one beats is how kubeconfigs are.
+  // A credential that is never sent is a surprise. Kubeconfigs often have two, of which one wins.
   const level = cluster.server.startsWith('http:') ? 'warn' : 'debug';
   for (const { path, reason } of ignored) settings.logger[level]?.({ path }, `${origin}: ${path} ${reason}`);
   // The plugin may need the proxy's login, as client-go gives it.

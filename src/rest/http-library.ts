@@ -42,7 +42,7 @@ async function send(
   };
   const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, log.cluster);
   if (isForeignPage(answer, options.path)) {
-    const message = `${method} ${url.pathname} was answered with a page of HTML: it is no Kubernetes API that answers there; see server, and what stands between`;
+    const message = `${method} ${url.pathname} was answered with an HTML page: the endpoint is not a Kubernetes API; check server, and the proxies and gateways in between`;
     throw new RequestError('RESPONSE_INVALID', message, { statusCode: answer.statusCode }, log.cluster);
   }
   const { statusCode, headers } = answer;

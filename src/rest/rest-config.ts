@@ -94,8 +94,9 @@ export class RestConfig extends KubeConfig {
    * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
    * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
    * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs,
-   * and `close()` ends what this one uses. Throws a `ConfigurationError` (`KUBECONFIG_*`).
+   * and `close()` ends what this one uses.
    *
+   * @throws {ConfigurationError} `KUBECONFIG_*`, or `OPTION_INVALID`
    * @example
    * const config = RestConfig.fromKubeConfig({ path: '/etc/fleet/hub.kubeconfig' }, { context: 'staging' });
    */
@@ -105,9 +106,9 @@ export class RestConfig extends KubeConfig {
 
   /**
    * What kubectl would use: the files of `KUBECONFIG`, merged; else `~/.kube/config`; where these have no current context, the
-   * service account of the pod that this process runs in, whose token may rotate. Throws a `ConfigurationError`
-   * (`KUBECONFIG_*`).
+   * service account of the pod that this process runs in, whose token may rotate.
    *
+   * @throws {ConfigurationError} `KUBECONFIG_*`, or `OPTION_INVALID`
    * @example
    * const hub = RestConfig.fromDefault();
    */
@@ -125,10 +126,10 @@ export class RestConfig extends KubeConfig {
 
   /**
    * `fetch` with the cluster's credential. `target` is a URL of the cluster's server, what comes after `server`: `/api/v1/pods`,
-   * where a server with a path of its own keeps it, or a `Request`. Rejects with an error of this package, never with `fetch failed`;
-   * with the signal's reason where that aborts. Where the body breaks off, what reads it rejects with fetch's own error, whose
-   * `cause` is ours. `init.dispatcher` is not used.
+   * where a server with a path of its own keeps it, or a `Request`. `init.dispatcher` is not used. If the body breaks off, its reader
+   * rejects with fetch's own error, whose `cause` is ours.
    *
+   * @throws {CredentialsError} never `fetch failed`; or the signal's reason
    * @example
    * const response = await config.fetch('/version');
    */
@@ -175,8 +176,9 @@ export class RestConfig extends KubeConfig {
   }
 
   /**
-   * Fetches the credential now, so that a bad set-up shows at start-up. Rejects with the `PluginError` of the run.
-   * An aborted `signal` releases the caller; the run goes on and serves whoever asks next.
+   * Fetches the credential now, so that a bad set-up shows at start-up. If `signal` aborts, the run goes on for the next caller.
+   *
+   * @throws {PluginError} of the run; or the signal's reason
    */
   async ready(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     await this.#credential(signalOf('config.ready', options));

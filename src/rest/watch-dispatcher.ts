@@ -60,7 +60,7 @@ class WatchRequest extends Relay {
     const { state, log } = this.#dispatcher;
     const message =
       `${this.#name} had no answer in ${ms / 1_000} s, and client-node waits for 30 s only ` +
-      `(credential: ${state}): see why the plugin, the server or what stands between takes so long`;
+      `(credential: ${state}): check why the plugin, the server or a proxy in between takes so long`;
     this.abort(new ConnectionError('RESPONSE_TIMEOUT', log.cluster, message));
   }
 

@@ -27,7 +27,7 @@ export interface Timers {
 /** The longest time that `setTimeout` takes, in milliseconds. */
 const longestMs = 2 ** 31 - 1;
 
-/** A wait of more than 24 days ends after 24 days: whoever waits for so long has to look again. */
+/** Waits of more than 24 days end after 24 days: callers check the time again. */
 export const systemTimers: Timers = {
   after: (ms, run) => {
     const timer = setTimeout(run, Math.max(0, Math.min(ms, longestMs)));

@@ -1,4 +1,4 @@
-// A server, or what stands between, that says the token back wherever it can say something.
+// A server, or a proxy in between, that says the token back wherever it can say something.
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { PassThrough } from 'node:stream';

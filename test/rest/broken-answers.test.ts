@@ -136,12 +136,12 @@ describe('a generated client', () => {
     [
       'the page of a login',
       `${ok}content-type: text/html; charset=utf-8\r\ncontent-length: 6\r\n\r\n<html>`,
-      /^ClusterProfile \S+ https:\S+ GET \/api\/v1\/namespaces was answered with a page of HTML/,
+      /^ClusterProfile \S+ https:\S+ GET \/api\/v1\/namespaces was answered with an HTML page/,
     ],
     [
       'a body that is no gzip',
       `${ok}content-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}`,
-      /^ClusterProfile \S+ https:\S+ the body of the answer is not packed as its header says/,
+      /^ClusterProfile \S+ https:\S+ the body of the response is not compressed as its header says/,
     ],
   ] as const) {
     test(`rejects with RESPONSE_INVALID for ${what}, not with an empty list`, async (t) => {

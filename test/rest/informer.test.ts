@@ -114,7 +114,7 @@ describe('a watch', { concurrency: true }, () => {
       tries[1] ?? '',
       new RegExp(`${name}: GET /api/v1/namespaces is sent again in 1000 ms: .*ECONNREFUSED`),
     );
-    assert.equal(warnings.length, 1);
+    assert.equal(warnings.length, 1, warnings.join('\n'));
     assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing listens there: .*ECONNREFUSED`));
   });
 

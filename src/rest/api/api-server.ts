@@ -69,15 +69,15 @@ export class ApiServer {
       : redactBeginning(text, length, [], options);
   };
 
-  /** What a `Status` says, or the beginning of whatever else a refusal has for a body. */
+  /** The error for a refused request, with the message of its `Status`, or the beginning of another body. */
   async refusalOf({ statusCode, headers, body }: ApiResponse, what: string): Promise<FleetError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
-    const text = unpacked(bytes, this.contentEncodingOf(headers));
+    const text = decompressed(bytes, this.contentEncodingOf(headers));
     const refusal = { statusCode, headers, text, isCut: bytes.length >= mostOfRefusal };
     return refusalError(`${what}: status ${statusCode}`, refusal, this.shown);
   }
 
-  /** How a body is packed: `gzip`, for example. Empty where it is not. It may be shown. */
+  /** The compression of a body: `gzip`, for example. Empty where there is none. It may be shown. */
   contentEncodingOf(headers: IncomingHttpHeaders): string {
     return this.shown(contentEncodingOf(headers), 100);
   }
@@ -106,8 +106,8 @@ export class ApiServer {
 /** Bytes that are read of an answer that is no success. */
 const mostOfRefusal = 16_384;
 
-/** The beginning of a packed text: what stands between may pack what nobody asked for. */
-function unpacked(bytes: Buffer, encoding: string): string {
+/** Decompresses the beginning of a text: a proxy in between may compress without being asked to. */
+function decompressed(bytes: Buffer, encoding: string): string {
   if (encoding === '' || bytes.length === 0) return bytes.toString();
   try {
     const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: 1024 * 1024 };
@@ -115,5 +115,5 @@ function unpacked(bytes: Buffer, encoding: string): string {
   } catch {
     // Said below.
   }
-  return `its text is packed (${encoding}) and cannot be read`;
+  return `its text is compressed (${encoding}) and cannot be read`;
 }

@@ -237,7 +237,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   }
 
   #unreadable(why: string): RequestError {
-    const message = `${why}: see server, and what stands between`;
+    const message = `${why}: check server, and the proxies and gateways in between`;
     return new RequestError('RESPONSE_INVALID', message, {}, this.#server.dispatcher.cluster);
   }
 }

@@ -74,7 +74,7 @@ function isTransientForWatch(outcome: Outcome, resumed: boolean): boolean {
   const { error } = outcome;
   // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
   if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
-  // A response that cannot be read: what stands between may be going or coming.
+  // A response that cannot be read: a proxy in between may be starting or stopping.
   if (error instanceof RequestError && error.code === 'RESPONSE_INVALID') return true;
   return error instanceof CredentialsError && error.retryable;
 }

@@ -26,10 +26,10 @@ export function markConnecting(error: Error): void {
   connectErrors.add(error);
 }
 
-/** What a connection that breaks is called. */
+/** Codes of a broken connection. */
 const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** What undici and Node say of a request that they cannot send, by code or name; everything else is of the wire. */
+/** Codes and names of errors about a request that undici or Node cannot send; all others are about the connection. */
 const requestCodes: ReadonlySet<string> = new Set([
   'ERR_HTTP2_CONNECT_AUTHORITY',
   'ERR_HTTP2_HEADER_SINGLE_VALUE',
@@ -48,7 +48,7 @@ const requestCodes: ReadonlySet<string> = new Set([
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
-/** What they say of an answer that is none. */
+/** Codes of errors about a response that cannot be read. */
 const answerCodes: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
@@ -70,7 +70,7 @@ export function wasNotLookedAt(error: Error): boolean {
   );
 }
 
-/** Our own error for what a request failed with. What is not known is of the connection: of its beginning, or its end. */
+/** Our own error for the one that a request failed with. An unknown one means that the connection failed to open, or broke. */
 export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (error instanceof PluginError || error instanceof RequestError) return error.of(cluster);
   if (error instanceof CredentialsError) return error;
@@ -85,16 +85,16 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (connectErrors.has(error) && !lostCodes.has(code)) return fail(...connectFailure(error, code));
   if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
   if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
-    const message = `the answer is no HTTP that can be read: ${error.message}: see what stands between`;
+    const message = `the response is not valid HTTP: ${error.message}: check the proxies and gateways in between`;
     return new RequestError('RESPONSE_INVALID', message, { cause: withoutDetails(error) }, cluster);
   }
   return fail(
     'CONNECTION_LOST',
-    `the connection was lost (${error.message}): see what stands between, and the server's log`,
+    `the connection was lost (${error.message}): check the server's log, and the proxies and gateways in between`,
   );
 }
 
-/** What this package or undici threw at: headers of another form, a body that is none. */
+/** For what this package or undici threw before the request was sent: headers of another form, an impossible body. */
 export function cannotBeSent(error: unknown, cluster: ClusterFacts): CredentialsError {
   if (error instanceof CredentialsError) return error;
   const message = `the request cannot be sent: ${error instanceof Error ? error.message : error}`;
@@ -153,7 +153,7 @@ const messages: Readonly<Record<string, Message>> = {
   UND_ERR_CONNECT_TIMEOUT: silent,
   ERR_NO_STREAM: [
     'CONNECT_TIMEOUT',
-    'the server takes no request on its connections: see whether it is going or overloaded, and what stands between',
+    'the server takes no request on its connections: check whether it is shutting down or overloaded, and the proxies and gateways in between',
   ],
   UND_ERR_HEADERS_TIMEOUT: slow,
   UND_ERR_BODY_TIMEOUT: slow,
@@ -171,7 +171,7 @@ const untrusted: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** A connection that could not be opened, for a reason that has no words of its own here. */
+/** A connection that could not be opened, for a reason without a message of its own here. */
 function connectFailure(error: Error, code: string): Message {
   if (typeof Reflect.get(error, 'syscall') === 'string')
     return ['CONNECT_FAILED', `it cannot be reached (${code}): see whether server is right, and this machine's log`];

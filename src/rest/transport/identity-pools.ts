@@ -94,7 +94,7 @@ export class IdentityPools {
     for (const pool of pools) pool.destroy(error);
   }
 
-  /** A new authority gets new pools: what stands was verified with the old one, and goes on. */
+  /** A new authority gets new pools. Open connections were verified with the old one, and go on. */
   #followAuthority(): void {
     const certificateAuthorityData = this.#target.authorityFile?.current(this.#log);
     if (certificateAuthorityData === undefined || certificateAuthorityData === this.#cluster.certificateAuthorityData)

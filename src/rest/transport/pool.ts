@@ -18,7 +18,7 @@ class NoStreamError extends Error {
   readonly code = 'ERR_NO_STREAM';
 }
 
-/** Milliseconds without another dial for an offer, after one that failed: the server may not speak the protocol. */
+/** Milliseconds after a failed dial for an offer until the next one: the server may not speak the protocol. */
 const offerCooldownMs = 60_000;
 /** Dials that are opened at once: a thousand would time out together. */
 const maxFreshDials = 32;

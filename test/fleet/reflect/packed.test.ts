@@ -1,4 +1,4 @@
-// What stands between may pack what nobody asked for.
+// A proxy in between may compress without being asked to.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -68,14 +68,14 @@ const table: Readonly<Record<string, Packed>> = {
     code: 500,
     encoding: 'gzip',
     body: 'not packed at all',
-    said: /: status 500: its text is packed \(gzip\) and cannot be read$/,
+    said: /: status 500: its text is compressed \(gzip\) and cannot be read$/,
   },
   'a refusal that would fill the memory': {
     streamingList: false,
     code: 502,
     encoding: 'gzip',
     body: gzipSync(Buffer.alloc(8 * 1024 * 1024, 'x')),
-    said: /: status 502: its text is packed \(gzip\) and cannot be read$/,
+    said: /: status 502: its text is compressed \(gzip\) and cannot be read$/,
   },
 };
 
