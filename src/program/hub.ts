@@ -1,6 +1,7 @@
 /** The hub: the API server that has the ClusterProfiles. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { longestMs } from '../access/duration.ts';
 import { CredentialsError } from '../errors/index.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { listPath } from '../rest/api/discovery.ts';
@@ -189,14 +190,18 @@ export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
 
 async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
-  const timeout = options.text('request-timeout');
-  // kubectl takes seconds without a unit.
-  const asDuration = timeout?.replace(/^\d+$/, '$&s');
-  const answerMs = asDuration === undefined ? defaultAnswerMs : durationOf('--request-timeout', asDuration);
+  const answerMs = toAnswerMs(options.text('request-timeout'));
   const settings: KubeconfigOptions = { context, logger: silent };
   const parts = path === undefined ? readDefault(settings) : readKubeconfig(await sourceOf(path, signal), settings);
   const dispatcher = new AuthenticatedDispatcher(parts.connections, parts.destination);
   return new Hub(new ClusterClient(dispatcher, parts.destination), parts, signal, answerMs);
+}
+
+/** kubectl takes seconds without a unit, and 0 for no limit. */
+function toAnswerMs(timeout: string | undefined): number {
+  if (timeout === undefined) return defaultAnswerMs;
+  if (/^0s?$/.test(timeout)) return longestMs;
+  return durationOf('--request-timeout', timeout.replace(/^\d+$/, '$&s'));
 }
 
 /** A read of a pipe has to end with Ctrl-C. */

@@ -12,7 +12,7 @@ export const hubOptions: readonly OptionSpec[] = [
   },
   {
     flags: '--request-timeout <duration>',
-    about: 'how long to wait for an answer of the hub (default: 30s)',
+    about: 'how long to wait for an answer of the hub (default: 30s; 0: no limit)',
     completes: 'nothing',
   },
 ];

@@ -57,7 +57,8 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
   test('asks again where the hub is busy, starts or drops the connection, and begins a list again that has expired', async (t) => {
     const { hub, env, spoke } = await startOperatedFleet(t);
     for (const behaviour of [429, 503, 'reset'] as const) hub.failNext(behaviour);
-    const first = await runProgram(t, ['get', 'spoke-0', '-o', 'name'], { env });
+    // kubectl's 0: no limit.
+    const first = await runProgram(t, ['get', 'spoke-0', '-o', 'name', '--request-timeout=0'], { env });
     assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
     // More than a page.
     hub.add(Array.from({ length: 500 }, (_, index) => profileOf(`more-${index}`, 'google', clusterOf(spoke))));

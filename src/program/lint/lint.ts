@@ -176,6 +176,7 @@ function lintConfigMap(manifest: Manifest): ProviderMap & { readonly findings: r
     findings.push(...(linted?.findings ?? []));
     keys.set(key, linted?.providers ?? []);
   }
+  for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, []);
   const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
   return { name, namespace, keys, findings, isWhole: true };
 }

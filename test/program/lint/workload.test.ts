@@ -51,6 +51,9 @@ describe('a controller in a manifest', () => {
       linesFor(deployment(args, mounts), map('other.yaml')).join('\n'),
       /^0\.yaml:10:11: error: .*no such key \(PROVIDER_FILE_KEY_MISSING\)$/m,
     );
+    const binary =
+      'kind: ConfigMap\nmetadata: { name: providers, namespace: fleet }\nbinaryData: { providers.yaml: eA== }\n';
+    assert.doesNotMatch(linesFor(deployment(args, mounts), binary).join('\n'), /KEY_MISSING/);
     // Of a file of this name kustomize needs no kind.
     const generator = 'configMapGenerator: [{ name: providers, files: [providers.yaml] }]\n';
     const files = [
