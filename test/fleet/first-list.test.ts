@@ -105,7 +105,8 @@ describe('a first list that brings a few bytes now and then', () => {
   });
 });
 
-describe('a list without an end', () => {
+// Each waits a second for the next list: side by side.
+describe('a list without an end', { concurrency: true }, () => {
   const endless: Readonly<Record<string, (query: URLSearchParams, response: Http2ServerResponse) => boolean>> = {
     'a streaming list': (query, response) => {
       if (!query.has('watch')) return false;

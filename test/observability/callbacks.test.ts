@@ -75,7 +75,8 @@ class MisbehavingMetrics extends CredentialMetrics {
   }
 }
 
-describe('a callback that fails ends neither the process nor what it is told of:', () => {
+// They wait for cooldowns: side by side.
+describe('a callback that fails ends neither the process nor what it is told of:', { concurrency: true }, () => {
   for (const [how, misdeed] of Object.entries(misdeeds)) {
     test(`a logger and metrics that ${how}`, async (t) => {
       const logger: Logger = { warn: misdeed, info: misdeed, debug: misdeed };

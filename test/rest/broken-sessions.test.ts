@@ -8,7 +8,8 @@ import { frames, startRawH2 } from '../fixtures/raw-h2.ts';
 
 const answer = (stream: number) => Buffer.concat([frames.headers(stream), frames.lastData(stream, '{}')]);
 
-describe('an answer that ends its connection', () => {
+// They wait for pauses between tries: side by side.
+describe('an answer that ends its connection', { concurrency: true }, () => {
   for (const [name, broken] of Object.entries({
     'a promise of another answer': frames.pushPromise,
     'headers that cannot be unpacked': frames.badHeaders,

@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import { RestConfig } from '../../src/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
 import { restConfigFor } from '../fixtures/fleet-hub.ts';
-
-/** A config for a cluster that goes on while this thread is blocked. */
-async function startFenced(t: TestContext) {
-  const arrived = new Int32Array(new SharedArrayBuffer(4));
-  const thread = new Worker(new URL('./cluster-thread.ts', import.meta.url), { workerData: arrived.buffer });
-  t.after(() => thread.terminate());
-  const [hub] = await once(thread, 'message');
-  const config = restConfigFor(hub, 'token');
-  t.after(() => config.close());
-  return { config, arrived };
-}
 
 let created = 0;
 const configMap = () => ({ metadata: { name: `x-${created++}` } });
@@ -34,10 +23,21 @@ const ways: Readonly<Record<string, (config: RestConfig) => Promise<unknown>>> =
 };
 
 describe('a request that its fence has let pass is at the server before this process does anything else', () => {
+  // A cluster that goes on while this thread is blocked.
+  const arrived = new Int32Array(new SharedArrayBuffer(4));
+  let thread: Worker;
+  let hub: Parameters<typeof restConfigFor>[0];
+  before(async () => {
+    thread = new Worker(new URL('./cluster-thread.ts', import.meta.url), { workerData: arrived.buffer });
+    [hub] = await once(thread, 'message');
+  });
+  after(() => thread.terminate());
+
   for (const [way, send] of Object.entries(ways)) {
     for (const connection of ['the first', 'one that stands'])
       test(`${way}, on ${connection} connection`, async (t) => {
-        const { config, arrived } = await startFenced(t);
+        const config = restConfigFor(hub, 'token');
+        t.after(() => config.close());
         let asked = 0;
         let outcome = '';
         RestConfig.fence(config, () => {

@@ -119,50 +119,53 @@ describe('a server that is back after a silent handshake', { concurrency: true }
   });
 });
 
-test('a thousand requests to a dead server, and more of them later, open a bounded number of connections', async (t) => {
-  const { port, connections, fallSilent } = await startGateway(t);
-  const providers = startProviders(t, await startPlugin(t));
-  const config = providers.getConfig(profileAt(port));
-  await config.ready();
-  fallSilent();
-  const url = `https://127.0.0.1:${port}/version`;
-  const send = (count: number) =>
-    Array.from({ length: count }, () => request(url, { dispatcher: config.dispatcher }).catch(() => undefined));
-  const all = send(1_000);
-  await until(t, () => connections() === 10);
-  await pause(1_050);
-  all.push(...send(1_000));
-  // One dial shows whether the server is back.
-  await until(t, () => connections() === 11);
-  await providers.close();
-  await Promise.all(all);
-  assert.equal(connections(), 11);
-});
-
-test('when a peer has fallen silent, the idle connections of HTTP/1.1 to it go too, and no later request hangs on one', async (t) => {
-  const { port, dropOpen } = await startGateway(t);
-  const { pool, url } = startPool(t, port, { allowH2: true, pingIntervalMs: 500, silenceMs: 6_000 });
-  const burst = (count: number) => Promise.all(Array.from({ length: count }, () => sendThrough(pool, url, '/')));
-  assert.equal(await sendThrough(pool, url, '/'), 200);
-  // So many within a second that there are sockets for short requests.
-  for (let round = 0; round < 10; round += 1) await burst(60);
-  dropOpen();
-  assert.match(String(await sendThrough(pool, url, '/', {}, true)), /silent for 6 s/);
-  assert.deepEqual(new Set(await burst(200)), new Set([200]));
-});
-
-test('a long-running request has no limit for the beginning of its answer, any other has one', async (t) => {
-  const answers: (() => void)[] = [];
-  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => {
-    answers.push(() => response.end('{}'));
+// They wait in real time: side by side.
+describe('a peer that is silent', { concurrency: true }, () => {
+  test('has a bounded number of connections opened to it by a thousand requests, and more of them later', async (t) => {
+    const { port, connections, fallSilent } = await startGateway(t);
+    const providers = startProviders(t, await startPlugin(t));
+    const config = providers.getConfig(profileAt(port));
+    await config.ready();
+    fallSilent();
+    const url = `https://127.0.0.1:${port}/version`;
+    const send = (count: number) =>
+      Array.from({ length: count }, () => request(url, { dispatcher: config.dispatcher }).catch(() => undefined));
+    const all = send(1_000);
+    await until(t, () => connections() === 10);
+    await pause(1_050);
+    all.push(...send(1_000));
+    // One dial shows whether the server is back.
+    await until(t, () => connections() === 11);
+    await providers.close();
+    await Promise.all(all);
+    assert.equal(connections(), 11);
   });
-  const { port } = await listen(t, server);
-  for (const allowH2 of [true, false]) {
-    const { pool, url } = startPool(t, port, { allowH2, headersTimeoutMs: 500 });
-    const long = sendThrough(pool, url, '/', {}, true);
-    await until(t, () => answers.length === 1);
-    assert.match(String(await sendThrough(pool, url, '/')), /timeout/i);
-    for (const answer of answers.splice(0)) answer();
-    assert.equal(await long, 200);
-  }
+
+  test('loses its idle connections of HTTP/1.1 too, and no later request hangs on one', async (t) => {
+    const { port, dropOpen } = await startGateway(t);
+    const { pool, url } = startPool(t, port, { allowH2: true, pingIntervalMs: 500, silenceMs: 6_000 });
+    const burst = (count: number) => Promise.all(Array.from({ length: count }, () => sendThrough(pool, url, '/')));
+    assert.equal(await sendThrough(pool, url, '/'), 200);
+    // So many within a second that there are sockets for short requests.
+    for (let round = 0; round < 10; round += 1) await burst(60);
+    dropOpen();
+    assert.match(String(await sendThrough(pool, url, '/', {}, true)), /silent for 6 s/);
+    assert.deepEqual(new Set(await burst(200)), new Set([200]));
+  });
+
+  test('has no time limit for the beginning of the answer to a long-running request, and one for any other', async (t) => {
+    const answers: (() => void)[] = [];
+    const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => {
+      answers.push(() => response.end('{}'));
+    });
+    const { port } = await listen(t, server);
+    for (const allowH2 of [true, false]) {
+      const { pool, url } = startPool(t, port, { allowH2, headersTimeoutMs: 500 });
+      const long = sendThrough(pool, url, '/', {}, true);
+      await until(t, () => answers.length === 1);
+      assert.match(String(await sendThrough(pool, url, '/')), /timeout/i);
+      for (const answer of answers.splice(0)) answer();
+      assert.equal(await long, 200);
+    }
+  });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ApiException, CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import type { RestConfig } from '../../src/index.ts';
@@ -53,59 +54,62 @@ async function startServer(
   return { config, bodies };
 }
 
-for (const [client, send] of Object.entries(clients)) {
-  describe(`a request through ${client}`, { concurrency: true }, () => {
-    for (const method of ['GET', 'POST'] as const) {
-      for (const status of [429, 503]) {
-        test(`is sent again after a ${status} with Retry-After (${method})`, async (t) => {
-          const { config, bodies } = await startServer(t, (number, _incoming, response) => {
-            if (number > 1) return false;
-            response.writeHead(status, { 'retry-after': '1' }).end('{"kind":"Status"}');
-            return true;
+// They wait for pauses between tries: side by side.
+describe('a request', { concurrency: true }, () => {
+  for (const [client, send] of Object.entries(clients)) {
+    describe(`through ${client}`, { concurrency: true }, () => {
+      for (const method of ['GET', 'POST'] as const) {
+        for (const status of [429, 503]) {
+          test(`is sent again after a ${status} with Retry-After (${method})`, async (t) => {
+            const { config, bodies } = await startServer(t, (number, _incoming, response) => {
+              if (number > 1) return false;
+              response.writeHead(status, { 'retry-after': '1' }).end('{"kind":"Status"}');
+              return true;
+            });
+            assert.equal(await send(config, method), 200);
+            const sent = method === 'GET' ? '' : namespace;
+            assert.deepEqual(
+              bodies.map((body) => (body === '' ? body : JSON.parse(body))),
+              [sent, sent],
+            );
           });
-          assert.equal(await send(config, method), 200);
-          const sent = method === 'GET' ? '' : namespace;
-          assert.deepEqual(
-            bodies.map((body) => (body === '' ? body : JSON.parse(body))),
-            [sent, sent],
-          );
-        });
+        }
       }
-    }
 
-    test('goes out eleven times at most, and its caller gets the last answer', async (t) => {
-      const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
-        response.writeHead(503, { 'retry-after': '0' }).end('{}');
-        return true;
+      test('goes out eleven times at most, and its caller gets the last answer', async (t) => {
+        const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
+          response.writeHead(503, { 'retry-after': '0' }).end('{}');
+          return true;
+        });
+        assert.equal(await send(config, 'GET'), 503);
+        assert.equal(bodies.length, 11);
       });
-      assert.equal(await send(config, 'GET'), 503);
-      assert.equal(bodies.length, 11);
-    });
 
-    test('without Retry-After is not sent again', async (t) => {
-      const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
-        response.writeHead(503).end('{}');
-        return true;
+      test('without Retry-After is not sent again', async (t) => {
+        const { config, bodies } = await startServer(t, (_number, _incoming, response) => {
+          response.writeHead(503).end('{}');
+          return true;
+        });
+        assert.equal(await send(config, 'GET'), 503);
+        assert.equal(bodies.length, 1);
       });
-      assert.equal(await send(config, 'GET'), 503);
-      assert.equal(bodies.length, 1);
     });
-  });
-}
+  }
 
-test('a request whose connections are reset goes out eleven times at most, beside other traffic', async (t) => {
-  const { config, bodies } = await startServer(t, (_number, { socket }) => {
-    socket.destroy();
-    return true;
+  test('whose connections are reset goes out eleven times at most, beside other traffic', async (t) => {
+    const { config, bodies } = await startServer(t, (_number, { socket }) => {
+      socket.destroy();
+      return true;
+    });
+    let over = false;
+    // Its connections have carried answers before they are reset.
+    const others = async () => {
+      for (; !over; await pause(5)) await (await config.fetch('/version')).text();
+    };
+    const traffic = Promise.all([others(), others()]);
+    await assert.rejects(config.fetch(path));
+    over = true;
+    await traffic;
+    assert.equal(bodies.length, 11);
   });
-  let over = false;
-  // Its connections have carried answers before they are reset.
-  const others = async () => {
-    while (!over) await (await config.fetch('/version')).text();
-  };
-  const traffic = Promise.all([others(), others()]);
-  await assert.rejects(config.fetch(path));
-  over = true;
-  await traffic;
-  assert.equal(bodies.length, 11);
 });

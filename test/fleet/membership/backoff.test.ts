@@ -7,7 +7,8 @@ import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
-describe('a cluster in Backoff', () => {
+// One waits for a plugin's time limit: side by side.
+describe('a cluster in Backoff', { concurrency: true }, () => {
   for (const [how, state] of [
     ['is missing', 'CREDENTIAL/PLUGIN_NOT_FOUND'],
     ['hangs', 'CREDENTIAL/PLUGIN_TIMEOUT'],
