@@ -3,6 +3,8 @@
 import type { ApiState } from './api/api-state.ts';
 import { isObject, type JsonObject, without } from './api/json.ts';
 import { prepareKind, readKind } from './api/kinds.ts';
+import { withManagers } from './api/managed-fields.ts';
+import { timestamp } from './api/metadata.ts';
 import { type GivenMeta, keyOf, present } from './api/objects.ts';
 import { afterRemoval } from './api/removal.ts';
 import { type ResourceType, storageKeyOf } from './api/resource-type.ts';
@@ -126,7 +128,10 @@ export class Objects {
       isNewGeneration(type, without({ ...object, metadata: object.metadata, status: before.status }), before);
     const next = isNew ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
     const named = { ...object.metadata, ...next, name, uid, creationTimestamp, resourceVersion: '' };
-    collection.put(key, afterWrite(this.#state, type, { ...object, metadata: named }));
+    const managed = before?.metadata.managedFields ?? meta.managedFields;
+    const written = { ...object, metadata: without({ ...named, managedFields: managed }) };
+    const writer = { manager: 'FakeCluster', time: timestamp(this.#state.clock()) };
+    collection.put(key, afterWrite(this.#state, type, before ? withManagers(type, before, written, writer) : written));
   }
 
   /** Deletes the objects of a namespace. */

@@ -77,6 +77,7 @@ export class ApiServer {
       target,
       query: parsed.searchParams,
       mediaType: mediaTypeOf(request),
+      userAgent: request.headers['user-agent'] ?? '',
       body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
       user,
       impersonates: 'impersonate-user' in request.headers,

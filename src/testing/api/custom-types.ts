@@ -23,6 +23,7 @@ const definition = z.object({
         z.object({
           name: z.string().min(1),
           served: z.boolean(),
+          schema: z.object({ openAPIV3Schema: z.record(z.string(), z.json()).optional() }).optional(),
           subresources: z.object({ status: z.object({}).optional() }).optional(),
           selectableFields: z.array(z.object({ jsonPath: z.string() })).optional(),
         }),
@@ -61,7 +62,7 @@ export function customTypes(object: Json): readonly CustomType[] {
   const { group, names, scope } = spec;
   return spec.versions
     .toSorted((one, other) => Number(other.served) - Number(one.served))
-    .map(({ name: version, served, subresources = {}, selectableFields = [] }) => ({
+    .map(({ name: version, served, schema, subresources = {}, selectableFields = [] }) => ({
       ...resourceType({
         group,
         version,
@@ -75,6 +76,7 @@ export function customTypes(object: Json): readonly CustomType[] {
         generation: true,
         unconditionalUpdate: false,
         fields: selectableFields.map(({ jsonPath }) => selectable(jsonPath.replace(/^\./, ''))),
+        schema: schema?.openAPIV3Schema ?? {},
       }),
       served,
     }));
@@ -107,19 +109,40 @@ export function established({ status }: StoredObject, now: string): JsonObject {
 }
 
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const listBy = (key: string) => ({
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': [key],
+  items: anything,
+});
+const profileStatus = {
+  ...anything,
+  properties: {
+    conditions: listBy('type'),
+    properties: listBy('name'),
+    accessProviders: listBy('name'),
+    credentialProviders: listBy('name'),
+  },
+};
 
 /** KEP-4322 and KEP-5313: every cluster starts with these definitions. */
 export const multiclusterDefinitions: readonly GivenObject[] = [
-  ['ClusterProfile', 'clusterprofiles', { subresources: { status: {} } }],
-  ['PlacementDecision', 'placementdecisions', {}],
-].map(([kind = '', plural, more]) => ({
+  ['ClusterProfile', 'clusterprofiles', { subresources: { status: {} } }, { status: profileStatus }],
+  ['PlacementDecision', 'placementdecisions', {}, {}],
+].map(([kind = '', plural, more, properties]) => ({
   metadata: { name: `${String(plural)}.multicluster.x-k8s.io` },
   spec: {
     group: 'multicluster.x-k8s.io',
     scope: 'Namespaced',
     names: { kind, plural },
     versions: [
-      { name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: anything }, ...Object(more) },
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { ...anything, properties } },
+        ...Object(more),
+      },
     ],
   },
 }));

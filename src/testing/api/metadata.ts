@@ -88,7 +88,7 @@ export function readObject(type: ResourceType, body: Json): GivenObject {
 }
 
 /** A built-in kind has no null: it is the same as a field that is not there. */
-function withoutNulls(object: JsonObject): JsonObject {
+export function withoutNulls(object: JsonObject): JsonObject {
   const clean = (value: Json): Json =>
     isList(value) ? value.map(clean) : isObject(value) ? withoutNulls(value) : value;
   const kept = Object.entries(object).flatMap(([field, value]) =>

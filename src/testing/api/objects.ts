@@ -10,6 +10,17 @@ export interface OwnerReference extends JsonObject {
   readonly uid: string;
 }
 
+/** An entry of `metadata.managedFields`. */
+export interface ManagedFields extends JsonObject {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly time: string;
+  readonly fieldsType: 'FieldsV1';
+  readonly fieldsV1: JsonObject;
+  readonly subresource?: string;
+}
+
 /** Metadata as a client may send it. */
 export interface GivenMeta extends JsonObject {
   readonly name?: string | undefined;
@@ -25,6 +36,8 @@ export interface GivenMeta extends JsonObject {
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   readonly ownerReferences?: readonly OwnerReference[] | undefined;
+  /** The server writes them; what a client sends is ignored. */
+  readonly managedFields?: readonly ManagedFields[] | undefined;
 }
 
 /** An object without its kind and version, which its resource says. */

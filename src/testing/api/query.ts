@@ -16,7 +16,7 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-const flagOf = (query: URLSearchParams, name: string) => {
+export const flagOf = (query: URLSearchParams, name: string) => {
   const value = query.get(name);
   return value === null ? undefined : value !== '0' && value.toLowerCase() !== 'false';
 };

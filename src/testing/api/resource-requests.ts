@@ -6,10 +6,11 @@ import { servesGroup } from './discovery.ts';
 import { type Form, inForm } from './form.ts';
 import { parseBody, type Response } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
-import { readObject } from './metadata.ts';
+import type { Writer } from './managed-fields.ts';
+import { readObject, timestamp } from './metadata.ts';
 import { notDoneTypes } from './not-done-types.ts';
 import { present } from './objects.ts';
-import { patched, readPatch } from './patch-object.ts';
+import { patched, readApplied, readPatch } from './patch-object.ts';
 import { checkWriteOptions, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
 import type { ResourceType } from './resource-type.ts';
@@ -27,6 +28,7 @@ export interface Call {
   readonly form: Form;
   readonly query: URLSearchParams;
   readonly mediaType: string;
+  readonly userAgent: string;
   readonly body: Buffer;
   readonly user: User;
   /** The request has a header of impersonation. */
@@ -112,7 +114,7 @@ export class ResourceRequests {
       case 'POST': {
         checkWriteOptions(query);
         const given = readObject(type, parseBody(call.body, call.mediaType));
-        const object = createObject(this.#state, type, namespace, given);
+        const object = createObject(this.#state, type, namespace, given, this.#writer(call));
         return { code: 201, body: present(type, object) };
       }
       case 'DELETE':
@@ -178,26 +180,44 @@ export class ResourceRequests {
     throw notImplemented(`the subresource ${type.plural}/${subresource}`);
   }
 
+  /** A client that does not name its field manager is the first word of its user agent. */
+  #writer({ query, userAgent }: Call): Writer {
+    const [program = ''] = userAgent.split('/');
+    return {
+      manager: query.get('fieldManager') || program.slice(0, 128) || 'unknown',
+      time: timestamp(this.#state.clock()),
+    };
+  }
+
   #write(call: ObjectCall, part: Update['part']): Reply {
     const { type, name, target } = call;
-    const update = { ...changeOf(call), part };
+    const update = {
+      ...changeOf(call, { ...this.#writer(call), subresource: part === 'status' ? part : undefined }),
+      part,
+    };
     const { object, created } = updateObject(this.#state, type, target.namespace, name, update);
     return { code: created ? 201 : 200, body: present(type, object) };
   }
 }
 
 /** What a PUT or a PATCH makes of an object. */
-function changeOf({ method, query, mediaType, body, name, target, type }: ObjectCall): Omit<Update, 'part'> {
+function changeOf(call: ObjectCall, writer: Writer): Omit<Update, 'part'> {
+  const { method, query, mediaType, body, name, target, type } = call;
   if (method === 'PUT') {
     checkWriteOptions(query);
     const given = readObject(type, parseBody(body, mediaType));
     checkName(type, target.namespace, name, given.metadata);
-    return { change: () => given, uid: given.metadata.uid };
+    return { change: () => given, uid: given.metadata.uid, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
   checkWriteOptions(query);
-  const patch = readPatch(type, mediaType, body, query.get('fieldManager') ?? '');
-  return { change: (before) => patched(type, name, patch, before), mayCreate: patch.apply };
+  const patch = readPatch(type, mediaType, body, query);
+  const patcher = patch.apply ? { ...writer, applied: readApplied(type, name, patch) } : writer;
+  return {
+    change: (before) => patched(type, name, patch, before, patcher),
+    mayCreate: patch.apply,
+    writer: patcher,
+  };
 }
 
 const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>

@@ -41,6 +41,8 @@ export interface ResourceType {
   readonly deleteCollection: boolean;
   readonly names: NameRule;
   readonly fields: readonly SelectableField[];
+  /** The OpenAPI schema of a CustomResourceDefinition. */
+  readonly schema?: JsonObject;
 }
 
 /** `v1`, `apps/v1` */

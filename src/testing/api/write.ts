@@ -5,6 +5,7 @@ import type { ApiState } from './api-state.ts';
 import { established } from './custom-types.ts';
 import { equal, type JsonObject, without } from './json.ts';
 import { prepareKind } from './kinds.ts';
+import { type Writer, withManagers } from './managed-fields.ts';
 import { checkMeta, timestamp } from './metadata.ts';
 import { type GivenMeta, type GivenObject, keyOf, type StoredMeta, type StoredObject } from './objects.ts';
 import { afterRemoval, mayGo } from './removal.ts';
@@ -31,6 +32,7 @@ export interface Update {
   /** The object as it is to be; `before` is `undefined` where there is none and one may be made. */
   readonly change: (before: StoredObject | undefined) => GivenObject;
   readonly part: 'object' | 'status';
+  readonly writer: Writer;
   /** The UID that the object has to have. */
   readonly uid?: string | undefined;
   /** Creates a missing object, whatever the kind's rule. */
@@ -43,6 +45,7 @@ export function createObject(
   type: ResourceType,
   namespace: string | undefined,
   given: GivenObject,
+  writer: Writer,
 ): StoredObject {
   checkNamespace(state, type, namespace, given.metadata);
   const { generateName } = given.metadata;
@@ -59,7 +62,7 @@ export function createObject(
   const there = collection.get(key);
   if (there) throw alreadyExists(type, name, there.metadata.deletionTimestamp !== undefined);
   const object = { ...prepared, metadata: { ...prepared.metadata, ...system, name, resourceVersion: '' } };
-  return collection.put(key, afterWrite(state, type, object));
+  return collection.put(key, afterWrite(state, type, withManagers(type, undefined, object, writer)));
 }
 
 /** Fields of a new object that a client may send and the server overwrites. */
@@ -86,7 +89,7 @@ export function updateObject(
       throw conflict(type, name, why);
     }
     if (uid !== undefined) throw uidConflict(type, name, uid, '');
-    return { object: createObject(state, type, namespace, given), created: true };
+    return { object: createObject(state, type, namespace, given, update.writer), created: true };
   }
   const given = update.change(before);
   checkName(type, namespace, name, given.metadata);
@@ -94,7 +97,8 @@ export function updateObject(
     throw uidConflict(type, name, update.uid, before.metadata.uid);
   }
   checkVersion(type, given.metadata, before.metadata);
-  const object = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
+  const written = update.part === 'status' ? statusWrite(type, given, before) : objectWrite(type, given, before);
+  const object = withManagers(type, before, written, update.writer);
   checkMeta(type, object.metadata, before.metadata);
   if (equal(object, before)) return { object: before, created: false };
   // The last finalizer of an object that is being deleted was removed.
@@ -123,7 +127,8 @@ function objectWrite(type: ResourceType, given: GivenObject, before: StoredObjec
     ? (before.metadata.generation ?? 0) + 1
     : before.metadata.generation;
   const { name, uid, resourceVersion, creationTimestamp } = meta;
-  const metadata = { ...prepared.metadata, name, uid, resourceVersion, creationTimestamp, generation };
+  const { managedFields } = before.metadata;
+  const metadata = { ...prepared.metadata, name, uid, resourceVersion, creationTimestamp, generation, managedFields };
   return { ...content, metadata: without(metadata) };
 }
 

@@ -1,7 +1,7 @@
 // What each operation makes of an object is compared with the API server's own code: test/e2e/patches.ts.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { configMap, configMaps, startApi } from '../../fixtures/api.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { type Body, configMap, configMaps, startApi } from '../../fixtures/api.ts';
 
 const as = (type: string) => ({ 'content-type': `application/${type}` });
 
@@ -91,14 +91,92 @@ describe('server-side apply', () => {
     assert.deepEqual([code, body.data], [201, { x: '1' }]);
     assert.equal((await send('PATCH', `${configMaps}/b`, yaml, apply)).code, 422, 'a manager has to be named');
     assert.equal((await send('PATCH', `${configMaps}/b?fieldManager=me`, yaml, apply)).code, 400, 'another name');
-    assert.equal((await send('PATCH', `${configMaps}/a?fieldManager=me`, '{', apply)).code, 501);
+    assert.equal((await send('PATCH', `${configMaps}/a?fieldManager=me`, '{', apply)).code, 400);
   });
 
-  test('to what is there is refused: it would need to know who owns which field', async (t) => {
+  /** Applies to the ConfigMap `a`: what it holds then, and who manages which field, or why not. */
+  async function startApplied(t: TestContext) {
     const { cluster, send } = await startApi(t);
+    const by = async (manager: string, content: object, query = '') => {
+      const path = `${configMaps}/a?fieldManager=${manager}${query}`;
+      const { code, body } = await send('PATCH', path, configMap('a', content), apply);
+      return code === 200 || code === 201 ? body.data : [code, body.reason, body.message, body.details.causes];
+    };
+    const managers = () => {
+      const { managedFields }: Body = cluster.get(configMap('a'))?.metadata ?? {};
+      const fields = ({ manager, operation, fieldsV1 }: Body) => [
+        `${manager} ${operation}`,
+        Object.keys(fieldsV1['f:data'] ?? {}),
+      ];
+      return Object.fromEntries(managedFields.map(fields));
+    };
+    return { cluster, send, by, managers };
+  }
+
+  test('takes away what its manager does not apply any more, unless another one does', async (t) => {
+    const { by, managers } = await startApplied(t);
+    await by('one', { data: { x: '1', y: '1', z: '1' } });
+    assert.deepEqual(await by('two', { data: { y: '1' } }), { x: '1', y: '1', z: '1' });
+    assert.deepEqual(await by('one', { data: { x: '1' } }), { x: '1', y: '1' });
+    assert.deepEqual(managers(), { 'one Apply': ['f:x'], 'two Apply': ['f:y'] });
+    assert.equal(await by('one', {}).then(() => by('two', {})), undefined);
+  });
+
+  test('refuses to change a field of another manager, names both, and takes it by force', async (t) => {
+    const { send, by, managers } = await startApplied(t);
+    await by('one', { data: { x: '1', y: '1' } });
+    await send('PATCH', `${configMaps}/a?fieldManager=three`, { data: { z: '1' } }, as('merge-patch+json'));
+    const [code, reason, message, causes] = await by('two', { data: { x: '2', y: '1', z: '2' } });
+    assert.deepEqual([code, reason], [409, 'Conflict']);
+    assert.equal(
+      message,
+      'Apply failed with 2 conflicts: conflicts with "one":\n- .data.x\nconflicts with "three" using v1:\n- .data.z',
+    );
+    assert.deepEqual(causes, [
+      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.x' },
+      { reason: 'FieldManagerConflict', message: 'conflict with "three" using v1', field: '.data.z' },
+    ]);
+    assert.deepEqual(await by('two', { data: { x: '2' } }, '&force=true'), { x: '2', y: '1', z: '1' });
+    assert.deepEqual(managers(), { 'one Apply': ['f:y'], 'two Apply': ['f:x'], 'three Update': ['f:z'] });
+  });
+
+  test('that changes nothing is no change', async (t) => {
+    const { cluster, by } = await startApplied(t);
+    await by('one', { data: { x: '1' } });
+    const before = cluster.get(configMap('a'));
+    await by('one', { data: { x: '1' } });
+    assert.deepEqual(cluster.get(configMap('a')), before);
+  });
+
+  test('takes what a test has added for fields of a manager before the first apply', async (t) => {
+    const { cluster, by, managers } = await startApplied(t);
     cluster.add(configMap('a', { data: { x: '0' } }));
-    const { code, body } = await send('PATCH', `${configMaps}/a?fieldManager=me&force=true`, yaml, apply);
-    assert.deepEqual([code, body.reason], [501, 'NotImplemented']);
-    assert.deepEqual(cluster.get(configMap('a'))?.data, { x: '0' });
+    const [, , message] = await by('one', { data: { x: '1' } });
+    assert.equal(message, 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.x');
+    await by('one', { data: { x: '1' } }, '&force=true');
+    cluster.set(configMap('a', { data: { x: '2', y: '2' } }));
+    assert.deepEqual(managers(), { 'FakeCluster Update': ['f:x', 'f:y'] });
+  });
+
+  test('merges lists whose items have keys: those of built-in kinds, and what a definition says', async (t) => {
+    const { cluster, send } = await startApi(t);
+    const condition = (type: string) => ({ type, status: 'True' });
+    const paths = {
+      Deployment: '/apis/apps/v1/namespaces/default/deployments/a',
+      ClusterProfile: '/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles/a',
+    };
+    for (const [kind, path] of Object.entries(paths)) {
+      const [, , group, version] = path.split('/');
+      const object = { apiVersion: `${group}/${version}`, kind, metadata: { name: 'a' } };
+      cluster.add(object);
+      for (const manager of ['one', 'two']) {
+        const conditions = [condition('Shared'), condition(manager)];
+        await send('PATCH', `${path}/status?fieldManager=${manager}`, { ...object, status: { conditions } }, apply);
+      }
+      const all = ['Shared', 'one', 'two'].map(condition);
+      assert.deepEqual(cluster.get(object)?.status, { conditions: all }, kind);
+      await send('PATCH', `${path}/status?fieldManager=one`, { ...object, status: {} }, apply);
+      assert.deepEqual(cluster.get(object)?.status, { conditions: ['Shared', 'two'].map(condition) }, kind);
+    }
   });
 });

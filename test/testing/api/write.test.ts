@@ -15,13 +15,24 @@ const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 describe('a POST', () => {
   test('stores an object with what only the server says', async (t) => {
     const { send } = await startApi(t, { clock: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) });
-    const { code, body } = await send('POST', configMaps, {
+    const given = {
       metadata: { name: 'a', uid: 'mine', creationTimestamp: '2000-01-01T00:00:00Z', labels: {} },
       data: { x: '1' },
       immutable: null,
-    });
+    };
+    const { code, body } = await send('POST', configMaps, given, { 'user-agent': 'program/1 (linux)' });
     assert.equal(code, 201);
-    const { uid, resourceVersion, ...metadata } = body.metadata;
+    const { uid, resourceVersion, managedFields, ...metadata } = body.metadata;
+    assert.deepEqual(managedFields, [
+      {
+        manager: 'program',
+        operation: 'Update',
+        apiVersion: 'v1',
+        time: '2026-01-02T03:04:05Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { 'f:x': {} } },
+      },
+    ]);
     assert.match(uid, /^[0-9a-f]{8}-/);
     assert.match(resourceVersion, /^\d+$/);
     assert.deepEqual(metadata, { name: 'a', namespace: 'default', creationTimestamp: '2026-01-02T03:04:05Z' });

@@ -1,0 +1,159 @@
+/** Who manages which field of an object: `metadata.managedFields`, and server-side apply. */
+
+import {
+  decodeFields,
+  encodeFields,
+  type Fields,
+  fieldsOf,
+  mergeFields,
+  pathText,
+  withoutFields,
+} from './field-sets.ts';
+import { equal, isObject, type Json, type JsonObject, without } from './json.ts';
+import { schemaOf } from './list-schemas.ts';
+import type { GivenObject, ManagedFields, StoredObject } from './objects.ts';
+import { apiVersionOf, type ResourceType } from './resource-type.ts';
+import { ApiError } from './status.ts';
+
+/** Who writes an object. */
+export interface Writer {
+  readonly manager: string;
+  readonly subresource?: 'status' | undefined;
+  readonly time: string;
+  /** What is applied, in a server-side apply. */
+  readonly applied?: JsonObject;
+}
+
+interface Manager {
+  readonly entry: ManagedFields;
+  readonly paths: ReadonlySet<string>;
+}
+
+const managedMeta = ['annotations', 'finalizers', 'generateName', 'labels', 'ownerReferences'];
+
+/** What of an object is managed: what a client may set in this part of it. */
+function managedPart(type: ResourceType, object: JsonObject, subresource?: 'status'): JsonObject {
+  const { apiVersion: _, kind: __, metadata, status, ...content } = object;
+  if (subresource) return without({ status });
+  const meta = Object.entries(isObject(metadata) ? metadata : {}).filter(([field]) => managedMeta.includes(field));
+  return without({ ...content, metadata: Object.fromEntries(meta), status: type.status ? undefined : status });
+}
+
+/** What may have to be the object's: its name, UID and version. */
+function unmanaged(metadata: Json | undefined): JsonObject {
+  const given = Object.entries(isObject(metadata) ? metadata : {});
+  return Object.fromEntries(given.filter(([field, value]) => !managedMeta.includes(field) && value !== null));
+}
+
+function managersOf(type: ResourceType, { metadata, ...content }: StoredObject): readonly Manager[] {
+  if (metadata.managedFields === undefined) {
+    const whole = { ...content, metadata };
+    const fields = { ...managedPart(type, whole), ...managedPart(type, whole, 'status') };
+    const entry = entryOf(type, { manager: 'before-first-apply', time: metadata.creationTimestamp });
+    return [{ entry, paths: new Set(fieldsOf(fields, schemaOf(type)).keys()) }];
+  }
+  return metadata.managedFields.map((entry) => ({ entry, paths: decodeFields(entry.fieldsV1) }));
+}
+
+const entryOf = (type: ResourceType, { manager, applied, time, subresource }: Writer): ManagedFields => ({
+  manager,
+  operation: applied ? 'Apply' : 'Update',
+  apiVersion: apiVersionOf(type),
+  time,
+  fieldsType: 'FieldsV1',
+  fieldsV1: {},
+  ...(subresource ? { subresource } : {}),
+});
+
+const isOf = ({ entry }: Manager, { manager, applied, subresource }: Writer) =>
+  entry.manager === manager && entry.operation === (applied ? 'Apply' : 'Update') && entry.subresource === subresource;
+
+/**
+ * The object that a server-side apply makes: what is applied is there, and what this manager applied before and does not any more has
+ * gone, unless another one manages it. Throws a 409 that names what would take a field from another manager, unless it is forced.
+ */
+export function applyTo(
+  type: ResourceType,
+  before: StoredObject,
+  writer: Writer & { readonly applied: JsonObject },
+  force: boolean,
+): JsonObject {
+  const schema = schemaOf(type);
+  const managers = managersOf(type, before);
+  const others = managers.filter((one) => !isOf(one, writer));
+  const given = managedPart(type, writer.applied, writer.subresource);
+  const merged = mergeFields(before, given, schema);
+  if (!force) refuseConflicts(others, fieldsOf(before, schema), fieldsOf(merged, schema));
+  const kept = new Set([...fieldsOf(given, schema).keys(), ...others.flatMap(({ paths }) => [...paths])]);
+  const own = managers.find((one) => isOf(one, writer))?.paths ?? [];
+  const dropped = new Set([...own].filter((path) => !kept.has(path)));
+  const pruned = withoutFields(merged, schema, dropped);
+  const object = isObject(pruned) ? pruned : {};
+  return { ...object, metadata: { ...Object(object.metadata), ...unmanaged(writer.applied.metadata) } };
+}
+
+function refuseConflicts(others: readonly Manager[], before: Fields, after: Fields): void {
+  const conflicts = others.flatMap(({ entry, paths }) => {
+    const lost = [...paths].filter((path) => before.has(path) && !equal(before.get(path), after.get(path)));
+    const changed = lost.filter((path) => after.has(path) || !isEmpty(before.get(path)));
+    return changed.map((path) => ({ who: nameOf(entry), field: pathText(path) }));
+  });
+  if (conflicts.length === 0) return;
+  const causes = conflicts.map(({ who, field }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${who}`,
+    field,
+  }));
+  const [first] = causes;
+  const byManager = Map.groupBy(conflicts, ({ who }) => who);
+  const lines = [...byManager].flatMap(([who, of]) => [
+    `conflicts with ${who}:`,
+    ...of.map(({ field }) => `- ${field}`),
+  ]);
+  const message =
+    causes.length === 1
+      ? `1 conflict: ${first?.message}: ${first?.field}`
+      : `${causes.length} conflicts: ${lines.join('\n')}`;
+  throw new ApiError(409, 'Conflict', `Apply failed with ${message}`, { causes });
+}
+
+/** What is put into an empty object takes it from nobody. */
+const isEmpty = (value: Json | undefined) => equal(value, {}) || equal(value, []);
+
+function nameOf({ manager, subresource, operation, apiVersion }: ManagedFields): string {
+  const part = subresource === undefined ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  return `${JSON.stringify(manager)}${part}${operation === 'Update' ? ` using ${apiVersion}` : ''}`;
+}
+
+/**
+ * The object, whose writer manages what it has applied, or what it has changed; others lose what was changed. Objects that were not
+ * created through the API are without managers until the first apply.
+ */
+export function withManagers<T extends GivenObject>(
+  type: ResourceType,
+  before: StoredObject | undefined,
+  after: T,
+  writer: Writer,
+): T {
+  if (before && !before.metadata.managedFields && !writer.applied) return after;
+  const schema = schemaOf(type);
+  const was = fieldsOf(before ?? {}, schema);
+  const is = fieldsOf(after, schema);
+  const isSame = (path: string) => is.has(path) && equal(was.get(path), is.get(path));
+  const managers = before ? managersOf(type, before) : [];
+  const own = managers.find((one) => isOf(one, writer)) ?? { entry: entryOf(type, writer), paths: new Set<string>() };
+  const written = managedPart(type, writer.applied ?? after, writer.subresource);
+  const set = [...fieldsOf(written, schema).keys()];
+  const wanted = writer.applied ? set : new Set([...own.paths, ...set.filter((path) => !isSame(path))]);
+  const paths = [...wanted].filter((path) => is.has(path));
+  // Each keeps its place: what is only in another order would be a change.
+  const entries = (managers.includes(own) ? managers : [...managers, own]).flatMap((one) => {
+    const left = one === own ? paths : [...one.paths].filter(isSame);
+    const entry = one === own ? { ...one.entry, apiVersion: apiVersionOf(type) } : one.entry;
+    const fieldsV1 = encodeFields(left);
+    if (left.length === 0) return [];
+    return equal(fieldsV1, entry.fieldsV1) ? [entry] : [{ ...entry, time: writer.time, fieldsV1 }];
+  });
+  const metadata = { ...after.metadata, managedFields: entries.length > 0 ? entries : undefined };
+  return { ...after, metadata: without(metadata) };
+}
