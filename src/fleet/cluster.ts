@@ -6,6 +6,7 @@ import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions, UntypedObject } from '../rest/api/resource-options.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
+import { Events } from './events.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import { type InformerOptions, informerSchema } from './informer/options.ts';
@@ -50,6 +51,8 @@ export class Cluster {
   readonly config: RestConfig;
   /** Aborted when the cluster is disengaged, with a `FleetError` that says why. */
   readonly signal: AbortSignal;
+  /** Records events about the objects of this cluster. */
+  readonly events: Events;
   readonly #parts: ClusterParts;
   readonly #informers: Informers;
 
@@ -59,6 +62,8 @@ export class Cluster {
     this.config = parts.config;
     this.signal = parts.signal;
     this.#parts = parts;
+    const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
+    this.events = new Events({ ...parts, resource: (namespace) => this.resource({ ...kind, namespace }) });
     this.#informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
   }
 

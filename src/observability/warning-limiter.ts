@@ -41,6 +41,8 @@ export type WarningKind =
   | 'controller'
   /** The caches of a controller have not seen what it wrote. Cleared when they have. */
   | 'cache'
+  /** An event about an object cannot be written. Cleared by the next one that is. */
+  | 'event'
   /** Other users could replace a plugin. */
   | 'plugin file'
   /** The images that a provider gave no credential for. */

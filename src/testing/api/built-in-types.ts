@@ -93,6 +93,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   'certificates.k8s.io/v1': [cluster('CertificateSigningRequest', status, fields(selectable('spec.signerName')))],
   'coordination.k8s.io/v1': [namespaced('Lease', created, strict)],
   'discovery.k8s.io/v1': [namespaced('EndpointSlice', generation)],
+  'events.k8s.io/v1': [namespaced('Event', created)],
   'flowcontrol.apiserver.k8s.io/v1': [
     cluster('FlowSchema', status, generation),
     cluster('PriorityLevelConfiguration', status, generation),

@@ -6,7 +6,6 @@ export const notDoneTypes: ReadonlyMap<string, string> = new Map([
   ['componentstatuses.', 'there are no components'],
   ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
   ['horizontalpodautoscalers.autoscaling', 'they are served as v2 only, and not converted'],
-  ['events.events.k8s.io', 'events are served as v1 only'],
   ['tokenreviews.authentication.k8s.io', 'tokens are verified for the API server only'],
   ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
   ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],

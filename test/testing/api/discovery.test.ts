@@ -75,7 +75,6 @@ describe('what this API server does not do', () => {
     ['PUT', '/api/v1/namespaces/default/finalize'],
     ['GET', '/api/v1/componentstatuses'],
     ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
-    ['GET', '/apis/events.k8s.io/v1/events'],
     ['GET', '/api/v1/watch/namespaces/default/configmaps'],
     ['POST', `${configMaps}?fieldValidation=Strict`],
     ['POST', `${configMaps}?dryRun=All`],

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type EventRegarding, Events } from '../../src/fleet/events.ts';
+import { FakeCluster, type TestObject } from '../../src/testing/index.ts';
+import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { ManualClock } from '../fixtures/manual-clock.ts';
+import { until } from '../fixtures/until.ts';
+
+const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
+const settings: EventRegarding = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'settings', namespace: 'team-1', uid: 'u-1' },
+};
+const failed = {
+  type: 'Warning',
+  reason: 'SyncFailed',
+  action: 'Sync',
+  note: 'no route',
+  controller: 'settings',
+} as const;
+const minuteMs = 60_000;
+
+/** Events of a cluster, and those that it has got. */
+async function startEvents(t: TestContext) {
+  const cluster = await FakeCluster.start({ tokens: { t: 'me' } });
+  cluster.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team-1' } });
+  const config = restConfigFor(cluster, 't');
+  const clock = new ManualClock();
+  const end = new AbortController();
+  const warnings: string[] = [];
+  t.after(async () => {
+    end.abort();
+    await config.close();
+    await cluster.close();
+  });
+  const events = new Events({
+    context: { clock, fields: {}, logger: { warn: (_, message) => warnings.push(message) } },
+    signal: end.signal,
+    resource: (namespace) => config.resource({ ...kind, namespace }),
+  });
+  const timeOf = ({ eventTime }: TestObject) => String(eventTime);
+  const counts = () =>
+    cluster
+      .list(kind)
+      .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
+      .map(({ series }) => Object(series).count);
+  /** Waits until the cluster has these counts of series. */
+  const has = (...expected: readonly (number | undefined)[]) =>
+    until(t, () => JSON.stringify(counts()) === JSON.stringify(expected));
+  const writes: string[] = [];
+  cluster.onRequest = ({ method }) => method !== 'GET' && writes.push(method);
+  return { cluster, events, clock, end, warnings, has, writes };
+}
+
+describe('an event', () => {
+  test('is in the namespace of its object, with the controller that reports it', async (t) => {
+    const { cluster, events, clock, has } = await startEvents(t);
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', uid: 'u-2' } };
+    events.record(node, { reason: 'Seen', action: 'Look' });
+    events.record(settings, { ...failed, note: 'ä'.repeat(1_000) });
+    await has(undefined, undefined);
+    const [ofNode, ofMap] = cluster.list(kind);
+    assert.deepEqual(
+      [ofNode?.metadata.namespace, ofNode?.type, ofNode?.regarding, ofNode?.reportingController],
+      ['default', 'Normal', { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u-2' }, 'clusterprofile-credentials'],
+    );
+    assert.deepEqual(
+      [ofMap?.metadata.namespace, ofMap?.type, ofMap?.reason, ofMap?.action, ofMap?.reportingController],
+      ['team-1', 'Warning', 'SyncFailed', 'Sync', 'settings'],
+    );
+    assert.match(String(ofMap?.reportingInstance), /^settings-./);
+    assert.equal(ofMap?.eventTime, new Date(clock.now()).toISOString().replace('Z', '000Z'));
+    const note = String(ofMap?.note);
+    assert.ok(Buffer.byteLength(note) <= 1_024 && note.endsWith('ä...'), note);
+  });
+
+  test('that is equal to one before makes a series, whose count is written at once, and then every six minutes', async (t) => {
+    const { events, clock, has, writes } = await startEvents(t);
+    events.record(settings, failed);
+    await has(undefined);
+    events.record(settings, { ...failed, note: 'another note' });
+    await has(2);
+    for (let count = 3; count <= 100; count += 1) events.record(settings, failed);
+    clock.advance(6 * minuteMs);
+    await has(100);
+    assert.deepEqual(writes, ['POST', 'PATCH', 'PATCH']);
+    clock.advance(6 * minuteMs);
+    events.record(settings, failed);
+    await has(100, undefined);
+    assert.deepEqual(writes, ['POST', 'PATCH', 'PATCH', 'POST']);
+    clock.advance(60 * minuteMs);
+    assert.deepEqual(clock.waits, [], 'nothing is left to do');
+  });
+
+  test('of a series that the server has no more is created again', async (t) => {
+    const { cluster, events, has } = await startEvents(t);
+    events.record(settings, failed);
+    await has(undefined);
+    const [event] = cluster.list(kind);
+    cluster.delete(event ?? assert.fail());
+    events.record(settings, failed);
+    await has(2);
+  });
+
+  test('that cannot be written is dropped, with one warning, and does not stop the next one', async (t) => {
+    const { cluster, events, has, warnings } = await startEvents(t);
+    cluster.failNext(403, 2, ({ method }) => method === 'POST');
+    for (const reason of ['A', 'B', 'C']) events.record(settings, { ...failed, reason });
+    await has(undefined);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? '', /^an event was dropped: .*403/);
+    assert.equal(cluster.list(kind)[0]?.reason, 'C');
+  });
+
+  test('of which too many wait is dropped', async (t) => {
+    const { events, warnings } = await startEvents(t);
+    for (let index = 0; index < 1_002; index += 1) events.record(settings, { ...failed, reason: `R${index}` });
+    assert.deepEqual(warnings, ['too many events wait to be written: one was dropped']);
+  });
+
+  test('is not written for a cluster that has left', async (t) => {
+    const { events, end, clock, writes } = await startEvents(t);
+    end.abort();
+    events.record(settings, failed);
+    assert.deepEqual([clock.waits, writes], [[], []]);
+  });
+
+  test('that is wrong is an error of the caller', async (t) => {
+    const { events } = await startEvents(t);
+    const none = { metadata: { name: 'a' } } as EventRegarding;
+    assert.throws(() => events.record(none, failed), { code: 'OPTION_INVALID', message: /an object with its kind/ });
+    const wrong = { ...failed, type: 'Error', reason: '' } as never;
+    assert.throws(() => events.record(settings, wrong), { code: 'OPTION_INVALID', message: /Normal or Warning/ });
+  });
+});
+
+test('a cluster of a fleet records events', async (t) => {
+  const { publish, spoke, run } = await startHub(t);
+  const server = await spoke();
+  publish('one', server);
+  const fleet = run();
+  await fleet.synced();
+  const cluster = fleet.get('fleet/one');
+  server.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } });
+  const maps = cluster.informer({ apiVersion: 'v1', kind: 'ConfigMap' });
+  await maps.synced();
+  cluster.events.record(maps.get('a', 'default') ?? assert.fail(), failed);
+  await until(t, () => server.list(kind).length === 1);
+  const { regarding } = server.list(kind)[0] ?? assert.fail();
+  assert.equal(Object(regarding).uid, maps.get('a', 'default')?.metadata.uid);
+});
