@@ -28,9 +28,14 @@ export interface ReplicaOptions {
   readonly durationMs: number;
 }
 
-const program = fileURLToPath(new URL('./replica-process.ts', import.meta.url));
-
-export function startReplica(identity: string, { kubeconfig, command, durationMs }: ReplicaOptions): Replica {
+/** `of`: what the replicas share. */
+export function startReplica(
+  identity: string,
+  { kubeconfig, command, durationMs }: ReplicaOptions,
+  of: 'clusters' | 'hub' = 'clusters',
+): Replica {
+  const name = of === 'hub' ? './hub-replica-process.ts' : './replica-process.ts';
+  const program = fileURLToPath(new URL(name, import.meta.url));
   const child = execa(process.execPath, [program, kubeconfig, command, identity, String(durationMs)], {
     stdin: 'ignore',
     stderr: 'inherit',
