@@ -1,4 +1,4 @@
-/** Runs one command for one cluster: streams its output in lines, and returns how it ended. */
+/** Runs one command for one cluster: streams its output in lines, and returns how it failed. */
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { execa } from 'execa';
@@ -18,13 +18,6 @@ export interface CommandRun {
   readonly signal: AbortSignal;
 }
 
-export interface CommandEnd {
-  /** `undefined` where it succeeded. */
-  readonly failure?: string;
-  readonly exitCode?: number;
-  readonly durationMs: number;
-}
-
 /** Milliseconds between SIGTERM and SIGKILL after a time-out. */
 const graceMs = 5_000;
 /**
@@ -33,9 +26,9 @@ const graceMs = 5_000;
  */
 const lateMs = 500;
 
-export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+/** Returns `undefined` where it succeeded. */
+export async function runCommand(run: CommandRun): Promise<string | undefined> {
   const { path, args, env, timeoutMs, onLines, signal } = run;
-  const began = performance.now();
   const child = execa(path, args, {
     env,
     extendEnv: true,
@@ -60,17 +53,11 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   };
   try {
     const [{ exitCode, signal: endedBy, timedOut, code }] = await Promise.all([child, copy('stdout'), copy('stderr')]);
-    const durationMs = Math.round(performance.now() - began);
+    if (timedOut) return `was ended after ${timeoutMs} ms`;
     // That another process still holds the pipe is not a failure of the command.
-    if (exitCode === 0 && !timedOut) return { exitCode: 0, durationMs };
-    const failure = timedOut
-      ? `was ended after ${timeoutMs} ms`
-      : exitCode !== undefined
-        ? `exit code ${exitCode}`
-        : endedBy === undefined
-          ? `could not be started (${code})`
-          : `ended by ${endedBy}`;
-    return { failure, durationMs, ...(exitCode === undefined ? {} : { exitCode }) };
+    if (exitCode === 0) return undefined;
+    if (exitCode !== undefined) return `exit code ${exitCode}`;
+    return endedBy === undefined ? `could not be started (${code})` : `ended by ${endedBy}`;
   } finally {
     signal.removeEventListener('abort', interrupt);
     ended();

@@ -4,7 +4,7 @@ import { ProfileError } from '../../errors/index.ts';
 import { findExecutable } from '../../exec/executable.ts';
 import { printableLines } from '../../util/printable.ts';
 import { PrivateFolder } from '../exec/private-folder.ts';
-import { type CommandEnd, runCommand } from '../exec/run-command.ts';
+import { runCommand } from '../exec/run-command.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
@@ -66,8 +66,10 @@ export async function run(call: Call): Promise<ExitCode> {
       CLUSTERPROFILE_NAMESPACE: profile.metadata?.namespace ?? '',
     };
     const onLines = linesOf(call, name, width, index);
-    const ended = await runCommand({ path, args, env, timeoutMs, onLines, signal });
-    return { profile: name, ...outcomeOf(ended) };
+    const failure = await runCommand({ path, args, env, timeoutMs, onLines, signal });
+    return failure === undefined
+      ? { profile: name, exitCode: exitCodes.ok }
+      : { profile: name, failure, exitCode: exitCodes.command };
   };
   const outcomes: Outcome[] = [];
   try {
@@ -96,10 +98,6 @@ async function commandOf({ command: [name, ...args], program }: Call): Promise<r
   if (!('problem' in found)) return [found.path, args];
   const where = found.problem === 'missing' ? 'was not found' : `is ${found.problem}`;
   throw new Failure(exitCodes.usage, `the command ${name} ${where}`, 'correct it, or install it');
-}
-
-function outcomeOf({ failure }: CommandEnd): Pick<Outcome, 'exitCode' | 'failure'> {
-  return failure === undefined ? { exitCode: exitCodes.ok } : { exitCode: exitCodes.command, failure };
 }
 
 /** Neighbours in the table differ. */
