@@ -125,10 +125,10 @@ function kindOf(content: unknown, file: string): string | undefined {
   return textAt(content, 'kind') ?? (/^kustomization\.ya?ml$/.test(basename(file)) ? 'Kustomization' : undefined);
 }
 
-/** Not the values of a chart, or whatever else has no kind. */
+/** Not the values of a chart, a JSON patch, or whatever else has no kind. */
 function mayBeProviderFile(content: unknown): boolean {
-  const keys = Object.keys(Object(content));
-  return Array.isArray(content) || keys.length === 0 || hasKeyLike(content, 'providers');
+  if (Array.isArray(content)) return content.some((entry) => hasKeyLike(entry, 'execConfig'));
+  return Object.keys(Object(content)).length === 0 || hasKeyLike(content, 'providers');
 }
 
 /** Also where it is mistyped. */

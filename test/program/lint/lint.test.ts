@@ -90,8 +90,12 @@ describe('a provider file', () => {
 describe('files of other programs, in the same folder', () => {
   const grafana = 'apiVersion: 1\nproviders:\n- name: default\n  orgId: 1\n';
 
-  test('without a kind are passed over: the values of a chart, rules of alerts', () => {
-    assert.deepEqual(linesFor('replicaCount: 1\n', 'groups: []\n', provider()), []);
+  test('without a kind are passed over: the values of a chart, rules of alerts, a JSON patch', () => {
+    assert.deepEqual(linesFor('replicaCount: 1\n', 'groups: []\n', '- { op: remove, path: /a }\n', provider()), []);
+    assert.match(
+      linesFor(provider().replace('providers:\n', '')).join(),
+      /error: must be an object with the field providers/,
+    );
     assert.match(linesFor('replicaCount: 1\n').join(), /^0\.yaml:1:1: warning: .*\(NOTHING_TO_LINT\)$/);
   });
 
