@@ -17,15 +17,7 @@ export type {
 export { type FlagValues, flagOptions } from './access/flags.ts';
 export type { Json } from './access/json.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
-export type {
-  AllowedProfiles,
-  CLIArgsPolicy,
-  EnvVar,
-  EnvVarsPolicy,
-  ExecConfig,
-  InteractiveMode,
-  Provider,
-} from './access/provider.ts';
+export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
 export type { Ignored } from './access/refusal.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export {
@@ -33,7 +25,6 @@ export {
   ConnectionError,
   CredentialsError,
   type ErrorCode,
-  ExecInfoError,
   FleetError,
   ImageError,
   PluginError,

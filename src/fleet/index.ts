@@ -8,7 +8,7 @@ import '../util/node-version.ts';
 export { FleetError } from '../errors/index.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from '../rest/api/kubernetes-object.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
-export { type ConditionLike, setCondition } from './conditions.ts';
+export { setCondition } from './conditions.ts';
 export type {
   ControllerHandle,
   ControllerOptions,
@@ -25,22 +25,19 @@ export type {
 } from './controller/options.ts';
 export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
 export { type EventOptions, type EventRegarding, Events } from './events.ts';
-export { addFinalizer, type Finalized, removeFinalizer } from './finalizers.ts';
+export { addFinalizer, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
 export { Hub } from './hub.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
-export type { Indexer } from './informer/store.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
-export type { DisengageHandler, EngageHandler } from './membership/engage-handlers.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
 export type { Condition, FleetProfile } from './profile.ts';
 export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
-export type { ReflectedResource, ReflectorRestart } from './reflect/reflector.ts';
-export type { RestartReason } from './reflect/restart.ts';
+export type { ReflectorRestart } from './reflect/reflector.ts';
 export type { FleetShardingOptions } from './sharding/options.ts';
 export type { ClusterState } from './telemetry.ts';

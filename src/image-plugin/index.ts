@@ -3,8 +3,7 @@
  *
  * @module clusterprofile-credentials/image-plugin
  */
-export { CredentialsError, type ErrorCode, ExecInfoError, type ExecInfoErrorCode } from '../errors/index.ts';
 export { matchImage } from '../image-credentials/match-image.ts';
-export type { CacheKeyType, ImageRequest } from '../image-credentials/protocol.ts';
+export type { ImageRequest } from '../image-credentials/protocol.ts';
 export type { ImagePluginAnswer } from './protocol.ts';
 export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';

@@ -6,7 +6,7 @@
 import '../util/node-version.ts';
 
 export type { User } from './api/users.ts';
-export type { Behaviour, RequestFilter } from './behaviours.ts';
+export type { Behaviour } from './behaviours.ts';
 export {
   type CertificateAuthority,
   type CertificateRequest,
