@@ -51,6 +51,17 @@ describe('the flags for options', () => {
 
 describe('the flags of the plugin policy', () => {
   const [policy, list] = ['--clusterprofile-plugin-policy', '--clusterprofile-plugin-allowlist'];
+  test('give the list of plugins, with the digests that are pinned', () => {
+    const sha256 = '0'.repeat(64);
+    const { options } = parseFlags(
+      pickFlags([`${policy}=Allowlist`, `${list}=/x`, `${list}=/y@sha256:${sha256}`]).values,
+    );
+    assert.deepEqual(options.pluginPolicy, {
+      policyType: 'Allowlist',
+      allowlist: [{ command: '/x' }, { command: '/y', sha256 }],
+    });
+  });
+
   for (const [args, path, message] of [
     [[`${policy}=Allowlist`, `${list}=./x`], `${list} "./x"`, 'is a relative path: write an absolute one'],
     [[`${policy}=Allowlist`, `${list}=/x,/y`], `${list} "/x,/y"`, 'holds a comma'],

@@ -107,25 +107,6 @@ describe('the plugin allowlist (K.94, K.95)', () => {
       );
     });
   }
-
-  test('comes from flags too', async (t) => {
-    const plugin = await shellPlugin(t, print({ token: 't' }));
-    const provider = ['--clusterprofile-access-provider', `x=${plugin.command}`];
-    const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } };
-    const ready = async (...flags: string[]) => {
-      const providers = CredentialProviders.fromArgs([...provider, ...flags]);
-      t.after(() => providers.close());
-      await providers.getConfig(profile).ready();
-    };
-    const list = (entry: string) => `--clusterprofile-plugin-allowlist=${entry}`;
-    const policy = '--clusterprofile-plugin-policy=Allowlist';
-    await ready(policy, list('other'), list(plugin.command));
-    await assert.rejects(ready(policy, list('other')), { code: 'PLUGIN_NOT_ALLOWED' });
-    await assert.rejects(ready('--clusterprofile-plugin-policy', 'DenyAll'), { code: 'PLUGIN_NOT_ALLOWED' });
-    const both = () =>
-      CredentialProviders.fromArgs([...provider, policy, list('x')], { pluginPolicy: { policyType: 'DenyAll' } });
-    assert.throws(both, /the program sets pluginPolicy itself/);
-  });
 });
 
 describe('a plugin that somebody else can replace', () => {
