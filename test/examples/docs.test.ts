@@ -83,6 +83,37 @@ describe('the docs', () => {
     for (const option of Object.keys(options)) assert.ok(controllers.includes(`| \`${option}\` |`), option);
   });
 
+  test('of fleets show the examples as they are, and name every option', () => {
+    const snippets = blocks('docs/fleet.md', 'ts').map((code) => code.trim());
+    const examples = globSync('examples/fleet/*.ts', { cwd: root });
+    assert.equal(examples.length, 3);
+    for (const path of examples) {
+      const code = read(path);
+      assert.ok(code.split('\n').length <= 60, `${path} is no short example any more`);
+      assert.ok(snippets.includes(code.replace(/^(?:\/\/.*\n)+/, '').trim()), `docs/fleet.md shows another ${path}`);
+    }
+    const [, reference = ''] = read('docs/fleet.md').split('\n## Reference\n');
+    for (const [path, ...names] of [
+      ['options.ts', 'FleetOptions'],
+      ['sharding/options.ts', 'FleetShardingOptions'],
+      ['leader-election-options.ts', 'LeaderElectionOptions', 'LeaderElectionRun'],
+      ['informer/options.ts', 'InformerOptions'],
+      ['reflect/reflector.ts', 'ReflectedResource'],
+      ['controller/options.ts', 'CommonOptions', 'ControllerOptions', 'ControllerSource'],
+      ['controller/options.ts', 'HubReconcileContext', 'ReconcileContext'],
+    ] as const) {
+      for (const name of names) {
+        const [, body = ''] =
+          new RegExp(`interface ${name}\\b.*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(`src/fleet/${path}`)) ?? [];
+        const visible = body.replaceAll(/\/\*\* @internal.*\n.*\n?/g, '');
+        const members = [...visible.matchAll(/^ {2}(?:readonly )?(\w+)[?<(:]/gm)].map(([, member = '']) => member);
+        assert.ok(members.length > 0, name);
+        for (const member of members)
+          assert.match(reference, new RegExp(`^\\|[^|]*\`${member}\\b`, 'm'), `${name}: ${member}`);
+      }
+    }
+  });
+
   test('name every public member of the classes', () => {
     const all = docs.map(read).join('\n');
     for (const type of [CredentialProviders, RestConfig, ImageCredentialProviders]) {
