@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts';
 import { holderOf, leaseKind, releasedSpec } from '../lease/lease.ts';
 import type { Leases } from '../lease/leases.ts';
 import { identityOf, replicaLeaseName } from './names.ts';
-import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';
 import type { Timing } from './timing.ts';
 
@@ -15,8 +14,6 @@ export interface FencingContext {
   readonly clock: Clock;
   readonly timing: Timing;
   readonly replicas: Replicas;
-  /** This replica's. */
-  readonly own: ReplicaLease;
 }
 
 export class Fencing {
@@ -46,13 +43,13 @@ export class Fencing {
    * replica cannot renew it any more. Nothing is written where it names another session.
    */
   async #end(session: string, signal: AbortSignal): Promise<boolean> {
-    const { leases, name, clock, replicas, own } = this.#context;
+    const { leases, name, clock, replicas } = this.#context;
     const view = replicas.viewOfSession(session);
     const lease = await leases.get(replicaLeaseName(name, identityOf(session)), signal);
     if (lease) view.accept(lease);
     else view.acceptAbsence();
     if (lease && holderOf(lease) !== session) return true;
-    if (view.isLive || !own.isValid) return false;
+    if (view.isLive) return false;
     if (!lease) return true;
     const written = await leases.update(
       { ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) },

@@ -122,6 +122,7 @@ export class ReplicaLease {
     let retryMs = timing.renewMs;
     try {
       const isRenewed = await within(clock, limitMs, message, (signal) => this.#renew(signal));
+      // A term that was over meanwhile ends, also where no timer has run since: what has seen that waits for the next one.
       if (!this.isValid) this.#lapse();
       if (isRenewed) {
         this.#heldUntil = start + timing.deadlineMs;
@@ -130,7 +131,6 @@ export class ReplicaLease {
       }
     } catch (error) {
       if (error instanceof FleetError && error.code === 'SHARDS_DIFFER') throw error;
-      if (!this.isValid) this.#lapse();
       retryMs = timing.retryMs;
       report.failed('replica', error);
     }
@@ -141,17 +141,17 @@ export class ReplicaLease {
 
   /** Whether it was renewed. Only when all Leases have been read too is the session valid for longer. */
   async #renew(signal: AbortSignal): Promise<boolean> {
-    const { replicas, read, sessions, shards, identity, timing } = this.#context;
-    const heldUntil = this.#heldUntil;
+    const { replicas, read, sessions, shards, identity } = this.#context;
+    const wasRenewed = Number.isFinite(this.#heldUntil);
     if (!(await this.#write(signal)) && !(await this.#begin(signal))) return false;
-    if (!this.isValid && Number.isFinite(heldUntil)) {
+    if (!this.isValid && wasRenewed) {
       // It may not have seen the others since its last renewal, though they live.
-      replicas.startAgain(heldUntil - timing.deadlineMs);
+      replicas.startAgain();
       this.#heldUntil = Number.NEGATIVE_INFINITY;
     }
     await read(signal);
     if (this.isValid) return true;
-    // A replica whose Lease lost its labels may have another number of shards. It writes them again.
+    // A replica whose Lease was deleted, or lost its labels, may have another number of shards. It writes them again.
     if ([...sessions()].some((session) => replicas.isUnseen(session))) return false;
     const other = replicas.differing;
     if (!other) return true;

@@ -76,8 +76,7 @@ export class Replicas {
 
   /** A replica that lives, and is configured with another number of shards. */
   get differing(): (ReplicaFacts & { readonly wasRenewed: boolean }) | undefined {
-    const others = this.#others.filter(({ facts }) => facts.shards !== this.#options.shards);
-    const found = others.find(({ view }) => view.wasRenewed) ?? others[0];
+    const found = this.#others.find(({ facts }) => facts.shards !== this.#options.shards);
     return found && { ...found.facts, wasRenewed: found.view.wasRenewed };
   }
 
@@ -91,9 +90,9 @@ export class Replicas {
     return [...this.#views.values()].flatMap(({ lease, isLive }) => (lease && !isLive ? [lease] : []));
   }
 
-  /** Replicas that lived at a moment get their whole time again: since then this process could not see them. */
-  startAgain(lived: number): void {
-    for (const view of this.#views.values()) if (view.expiresAt > lived) view.startAgain();
+  /** All get their whole time again: this process could not see them for a while. */
+  startAgain(): void {
+    for (const view of this.#views.values()) view.startAgain();
   }
 
   get #others(): readonly { readonly view: LeaseView; readonly facts: ReplicaFacts }[] {

@@ -74,7 +74,7 @@ export class Sharding implements Ownership {
       isGone: () => this.#shards.every(({ isGone }) => isGone),
       changed: () => this.#changed(),
     });
-    const fencing = new Fencing({ ...common, name, own: this.#own });
+    const fencing = new Fencing({ ...common, name });
     const context: ShardContext = {
       ...common,
       own: this.#own,
