@@ -92,7 +92,6 @@ export type FleetErrorCode =
   | 'CLUSTER_DISENGAGED'
   | 'FLEET_CLOSED'
   | 'LEASE_LOST'
-  | 'SHARDS_DIFFER'
   | 'TIMEOUT'
   | 'API_STATUS'
   | 'API_TIMEOUT'

@@ -49,7 +49,7 @@ export class FleetError extends CredentialsError {
     this.owner = owner;
     this.retryAfterMs = retryAfterMs;
     const isLasting = statusCode !== undefined && statusCode !== 429 && statusCode < 500;
-    this.retryable = !isLasting && !['CLUSTER_NOT_FOUND', 'FLEET_CLOSED', 'SHARDS_DIFFER'].includes(code);
+    this.retryable = !isLasting && !['CLUSTER_NOT_FOUND', 'FLEET_CLOSED'].includes(code);
   }
 
   /** @internal The same, of one of the clusters. */

@@ -106,7 +106,7 @@ export class Fleet {
    * Engages clusters and keeps them engaged until `signal` aborts or `close` is called; then disengages all of them and resolves. Errors of
    * the hub are retried. May be called once.
    *
-   * @throws FleetError `FLEET_CLOSED` at a second call, `SHARDS_DIFFER` if other replicas have another number of shards
+   * @throws FleetError `FLEET_CLOSED` at a second call
    */
   run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const signal = signalOf('fleet.run', options);
@@ -125,8 +125,7 @@ export class Fleet {
   /** Disengages every cluster and ends `run`. Resolves when all work has ended. */
   async close(): Promise<void> {
     this.#stop.abort();
-    // The caller of run gets its error.
-    await this.#running?.catch(() => undefined);
+    await this.#running;
     this.#end();
   }
 
@@ -222,12 +221,7 @@ export class Fleet {
       const types = new Set([...added, ...changed, ...removed]);
       for (const lifecycle of this.#clusters) lifecycle.providersChanged(types);
     });
-    let failure: { readonly error: unknown } | undefined;
-    const failed = (error: unknown) => {
-      failure ??= { error };
-      this.#stop.abort(error);
-    };
-    const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal).catch(failed);
+    const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal);
     this.#controllers.start();
     const source = new ProfileSource({
       hub,
@@ -239,19 +233,16 @@ export class Fleet {
       observer: metrics?.observer,
       signal,
     });
-    await source
-      .run({
-        profile: (name, profile) =>
-          this.#clusters.apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
-        placed: (clusters) => this.#clusters.apply(this.#membership.place(clusters)),
-        known: () => this.#clusters.known(),
-      })
-      .catch(failed);
+    await source.run({
+      profile: (name, profile) =>
+        this.#clusters.apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),
+      placed: (clusters) => this.#clusters.apply(this.#membership.place(clusters)),
+      known: () => this.#clusters.known(),
+    });
     changes[Symbol.dispose]();
     // A shard is handed over as soon as its last cluster is disengaged.
     await Promise.all([ownership, this.#clusters.close(), this.#controllers.drained('hub')]);
     this.#changed();
-    if (failure) throw failure.error;
   }
 
   /** `synced` looks again. */

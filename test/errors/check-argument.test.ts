@@ -68,7 +68,6 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     name: ['text'],
     identity: ['undefined', 'text'],
     weight: ['undefined', 'number', 'function'],
-    shards: ['undefined', 'number'],
     leaseDurationMs: ['undefined'],
   };
   const fromConfigFile = untyped(ImageCredentialProviders, 'fromConfigFile');

@@ -57,6 +57,11 @@ export class SimulatedHub {
     this.#world = world;
   }
 
+  /** All that Leases name. */
+  get holders(): readonly string[] {
+    return [...this.#leases.values()].flatMap(({ spec }) => spec?.holderIdentity || []);
+  }
+
   calmDown(): void {
     this.weather = calm;
   }
@@ -128,7 +133,9 @@ export class SimulatedHub {
         }
         const answer = request();
         if (isCopy || this.#world.chance(this.weather.lost)) return;
-        this.#world.in(this.#delay(), () => process.deliver(() => resolve(answer)));
+        this.#world.in(this.#delay(), () => {
+          if (!this.#isAway(process)) process.deliver(() => resolve(answer));
+        });
       });
     send(false);
     if (!isPunctual && this.#world.chance(this.weather.repeated)) send(true);

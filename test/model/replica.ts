@@ -6,7 +6,6 @@ import type { Process } from './world.ts';
 
 export interface ReplicaOptions {
   readonly identity: string;
-  readonly shards: number;
   readonly weight: 0 | 1;
   /** Milliseconds that work on a cluster needs at most to end. */
   readonly drainMs: number;
@@ -21,9 +20,9 @@ export class Replica {
   readonly sharding: Sharding;
   readonly #keys: readonly string[];
   readonly #engaged = new Map<string, { readonly fence: Fence | undefined; isEnding: boolean }>();
+  readonly #over = new WeakSet<Fence>();
   readonly #stop = new AbortController();
-  /** How it ended; `undefined` while it goes on. */
-  end: 'left' | 'refused' | undefined;
+  hasLeft = false;
 
   constructor(process: Process, hub: SimulatedHub, options: ReplicaOptions, keys: readonly string[]) {
     this.process = process;
@@ -33,7 +32,7 @@ export class Replica {
       leases: hub.for(process),
       name: 'model',
       identity: options.identity,
-      shards: options.shards,
+      shards: 4,
       leaseDurationMs: 30_000,
       weight: options.weight,
       clock: process.clock,
@@ -42,16 +41,19 @@ export class Replica {
       random: process.world.random,
       nonce: (nonces++).toString(16),
     });
-    this.sharding.run({ changed: (affects) => this.#look(affects) }, this.#stop.signal).then(
-      () => this.#ended('left'),
-      () => this.#ended('refused'),
-    );
+    this.sharding.run({ changed: (affects) => this.#look(affects) }, this.#stop.signal).then(() => {
+      this.hasLeft = true;
+      this.#look(() => true);
+    });
   }
 
-  /** Requests to the cluster may leave it at this moment. */
+  /** Requests to the cluster may leave it at this moment. Who was told that they may not waits for the next fence. */
   mayCall(key: string): boolean {
-    const engaged = this.#engaged.get(key);
-    return engaged !== undefined && this.process.isRunning && engaged.fence?.isOver === false;
+    const { fence } = this.#engaged.get(key) ?? {};
+    if (!fence || !this.process.isRunning) return false;
+    if (fence.isOver) this.#over.add(fence);
+    else if (this.#over.has(fence)) throw new Error(`the fence of cluster ${key} was over and is not any more`);
+    return !fence.isOver;
   }
 
   /** It works on the cluster, or did and has not ended. */
@@ -67,17 +69,12 @@ export class Replica {
     });
   }
 
-  #ended(how: 'left' | 'refused'): void {
-    this.end = how;
-    this.#look(() => true);
-  }
-
   #look(affects: (key: string) => boolean): void {
     for (const key of this.#keys) {
       if (!affects(key)) continue;
       const owner = this.sharding.ownerOf(key);
       const engaged = this.#engaged.get(key);
-      if (!engaged && owner.mine && !this.#stop.signal.aborted && !this.end) this.#engage(key, owner.fence);
+      if (!engaged && owner.mine && !this.#stop.signal.aborted) this.#engage(key, owner.fence);
       else if (engaged && !engaged.isEnding && (!owner.mine || owner.fence !== engaged.fence)) this.#disengage(key);
     }
   }

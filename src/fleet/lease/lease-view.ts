@@ -24,7 +24,6 @@ export class LeaseView {
   readonly #durationMs: number;
   #observation: Observation | undefined;
   #wasSeen = false;
-  #wasRenewed = false;
 
   /** `durationMs`: for how long this process holds its own Leases. */
   constructor(clock: Clock, durationMs: number) {
@@ -40,11 +39,6 @@ export class LeaseView {
   /** Whether there ever was one. */
   get wasSeen(): boolean {
     return this.#wasSeen;
-  }
-
-  /** It was seen to change: its holder lives, or did a moment ago. */
-  get wasRenewed(): boolean {
-    return this.#wasRenewed;
   }
 
   /** `undefined` where there is none, or nothing is known. */
@@ -89,7 +83,6 @@ export class LeaseView {
     const { uid, resourceVersion } = lease.metadata;
     const known = this.lease?.metadata;
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return false;
-    this.#wasRenewed = this.#wasSeen;
     this.#wasSeen = true;
     const own = this.#durationMs;
     // Processes may have different durations. More than twice the own one is not believed: anyone can write that number.
@@ -115,7 +108,6 @@ export class LeaseView {
   /** The duration counts from now: this process could not see changes for a while. */
   startAgain(): void {
     if (this.#observation) this.#observation = { ...this.#observation, at: this.#clock.uptime() };
-    this.#wasRenewed = false;
   }
 
   /** What is gone does not come back as it was. */

@@ -45,9 +45,8 @@ export interface Ownership {
   /** Every cluster that this process can have now is assigned. */
   readonly isSettled: boolean;
   /**
-   * Takes part until the signal aborts; then hands over each cluster when the work on it has ended. Resolves when all are handed over.
-   *
-   * @throws FleetError if it cannot take part
+   * Takes part until the signal aborts; then hands over each cluster when the work on it has ended. Resolves when all are handed over,
+   * and never rejects.
    */
   run(listener: OwnershipListener, signal: AbortSignal): Promise<void>;
 }

@@ -15,6 +15,9 @@ export function hashOf(text: string): number {
   return mix(hash);
 }
 
+/** How many shards a fleet has. Replicas that count on different numbers would work on the same clusters: it never changes. */
+export const shardCount = 64;
+
 /** The shard of a cluster, by what `identify` says of it. */
 export function shardOf(key: string, shards: number): number {
   return hashOf(key) % shards;

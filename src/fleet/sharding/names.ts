@@ -6,7 +6,6 @@ const prefix = 'clusterprofile-credentials';
 const fleetLabel = `${prefix}/fleet`;
 const roleLabel = `${prefix}/role`;
 const identityAnnotation = `${prefix}/identity`;
-const shardsAnnotation = `${prefix}/shards`;
 const weightAnnotation = `${prefix}/weight`;
 
 /** Finds all Leases of a fleet. */
@@ -38,14 +37,12 @@ export function replicaLeaseName(fleet: string, identity: string): string {
 /** What a replica writes about itself in its Lease. */
 export interface ReplicaFacts {
   readonly identity: string;
-  /** How many shards the fleet has, as this replica is configured. */
-  readonly shards: number;
   /** 0 while it wants none. */
   readonly weight: 0 | 1;
 }
 
-export function replicaAnnotations({ identity, shards, weight }: ReplicaFacts): Readonly<Record<string, string>> {
-  return { [identityAnnotation]: identity, [shardsAnnotation]: String(shards), [weightAnnotation]: String(weight) };
+export function replicaAnnotations({ identity, weight }: ReplicaFacts): Readonly<Record<string, string>> {
+  return { [identityAnnotation]: identity, [weightAnnotation]: String(weight) };
 }
 
 export function isReplica({ metadata: { labels } }: Lease): boolean {
@@ -54,13 +51,9 @@ export function isReplica({ metadata: { labels } }: Lease): boolean {
 
 /** `undefined` where an annotation is missing or makes no sense. */
 export function replicaFacts({ metadata: { annotations = {} } }: Lease): ReplicaFacts | undefined {
-  const {
-    [identityAnnotation]: identity,
-    [shardsAnnotation]: shards = '',
-    [weightAnnotation]: weight = '',
-  } = annotations;
-  if (identity === undefined || !/^[1-9]\d{0,5}$/.test(shards) || !/^[01]$/.test(weight)) return undefined;
-  return { identity, shards: Number(shards), weight: weight === '1' ? 1 : 0 };
+  const { [identityAnnotation]: identity, [weightAnnotation]: weight = '' } = annotations;
+  if (identity === undefined || !/^[01]$/.test(weight)) return undefined;
+  return { identity, weight: weight === '1' ? 1 : 0 };
 }
 
 /** The shard of a Lease; `undefined` for any other Lease. */

@@ -7,6 +7,7 @@ import { isLabel } from '../../util/kubernetes-names.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
 import type { fleetShape } from '../option-schemas.ts';
+import { shardCount } from './hash.ts';
 import { HubLeases } from './lease-source.ts';
 import { leaseSelector } from './names.ts';
 import { Sharding } from './sharding.ts';
@@ -22,8 +23,6 @@ export interface FleetShardingOptions {
   readonly identity?: string;
   /** 0: this replica takes no shards, and the others share all. Default: 1. */
   readonly weight?: 0 | 1;
-  /** How many parts the fleet has, the same for all replicas, and for ever. Default: 64. */
-  readonly shards?: number;
   /** Milliseconds, whole seconds, after which a dead replica is replaced; 600_000 at most. Default: 30_000. */
   readonly leaseDurationMs?: number;
 }
@@ -44,11 +43,6 @@ export const shardingSchema = z
         .max(200, { error: 'has 200 characters at most' })
         .default(processName),
       weight: z.union([z.literal(0), z.literal(1)], { error: 'must be 0 or 1' }).default(1),
-      shards: z
-        .int({ error: 'must be a whole number from 1 to 4096' })
-        .min(1, { error: 'must be a whole number from 1 to 4096' })
-        .max(4_096, { error: 'must be a whole number from 1 to 4096' })
-        .default(64),
       leaseDurationMs: z.custom<number>(isDuration, { error: whole }).default(30_000),
     },
     { error: 'must be an object with namespace and name' },
@@ -64,7 +58,7 @@ interface ShardedSettings extends Omit<z.output<z.ZodObject<typeof fleetShape>>,
 /** @internal Whose the clusters are, by the options of a fleet. */
 export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSettings): Ownership {
   if (!sharding) return ownsEverything;
-  const { namespace, name, identity, weight, shards, leaseDurationMs } = sharding;
+  const { namespace, name, identity, weight, leaseDurationMs } = sharding;
   const observer = metrics?.observer;
   const leases = new HubLeases(new ApiServer(hub), {
     namespace,
@@ -77,7 +71,7 @@ export function ownershipOf({ sharding, hub, clock, logger, metrics }: ShardedSe
     leases,
     name,
     identity,
-    shards,
+    shards: shardCount,
     leaseDurationMs,
     clock,
     logger,

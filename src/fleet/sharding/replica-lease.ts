@@ -2,7 +2,6 @@
  * This replica's own Lease: the only clock of sharding. While it is renewed, all shards whose Leases name its session are this
  * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
-import { FleetError } from '../../errors/index.ts';
 import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
@@ -21,7 +20,6 @@ export interface ReplicaLeaseContext {
   readonly leaseName: string;
   readonly identity: string;
   readonly nonce: string;
-  readonly shards: number;
   readonly weight: 0 | 1;
   readonly clock: Clock;
   readonly timing: Timing;
@@ -90,7 +88,7 @@ export class ReplicaLease {
     this.renewNow();
   }
 
-  /** Goes on until it leaves. Rejects with `SHARDS_DIFFER` where a replica that lives has another number of shards. */
+  /** Goes on until it leaves. */
   async run(): Promise<void> {
     try {
       while (!this.#isOver()) {
@@ -100,7 +98,6 @@ export class ReplicaLease {
       }
     } finally {
       this.#cancelDeadline();
-      this.#lapse();
       await this.#remove();
     }
   }
@@ -122,15 +119,12 @@ export class ReplicaLease {
     let retryMs = timing.renewMs;
     try {
       const isRenewed = await within(clock, limitMs, message, (signal) => this.#renew(signal));
-      // A term that was over meanwhile ends, also where no timer has run since: what has seen that waits for the next one.
-      if (!this.isValid) this.#lapse();
       if (isRenewed) {
         this.#heldUntil = start + timing.deadlineMs;
         this.#watchDeadline();
         report.succeeded('replica');
       }
     } catch (error) {
-      if (error instanceof FleetError && error.code === 'SHARDS_DIFFER') throw error;
       retryMs = timing.retryMs;
       report.failed('replica', error);
     }
@@ -141,27 +135,12 @@ export class ReplicaLease {
 
   /** Whether it was renewed. Only when all Leases have been read too is the session valid for longer. */
   async #renew(signal: AbortSignal): Promise<boolean> {
-    const { replicas, read, sessions, shards, identity } = this.#context;
-    const wasRenewed = Number.isFinite(this.#heldUntil);
+    const { replicas, read } = this.#context;
     if (!(await this.#write(signal)) && !(await this.#begin(signal))) return false;
-    if (!this.isValid && wasRenewed) {
-      // It may not have seen the others since its last renewal, though they live.
-      replicas.startAgain();
-      this.#heldUntil = Number.NEGATIVE_INFINITY;
-    }
+    // It may not have seen the others since its last renewal, though they live.
+    if (!this.isValid) replicas.startAgain();
     await read(signal);
-    if (this.isValid) return true;
-    // A replica whose Lease was deleted, or lost its labels, may have another number of shards. It writes them again.
-    if ([...sessions()].some((session) => replicas.isUnseen(session))) return false;
-    const other = replicas.differing;
-    if (!other) return true;
-    // Its replica may be dead: then this one waits until it has expired.
-    if (!other.wasRenewed) return false;
-    throw new FleetError(
-      'SHARDS_DIFFER',
-      `${identity} is configured with ${shards} shards, and ${other.identity} with ${other.shards}: both would work on some clusters. ` +
-        'Give all replicas the same sharding.shards; to change it, stop all of them first',
-    );
+    return true;
   }
 
   /** Renews it. `false` where the session is over, or has not begun. */
@@ -169,9 +148,9 @@ export class ReplicaLease {
     const { leases, leaseName } = this.#context;
     if (!this.#own) return false;
     if (await this.#put(this.#own, signal)) return true;
-    // Its own write, whose answer was lost, or an edit. In the same object that still names it, no other process has ended it.
+    // Its own write, whose answer was lost, or an edit. Where it still names the session, no other process has ended it.
     const now = await leases.get(leaseName, signal);
-    if (now?.metadata.uid === this.#own.metadata.uid && holderOf(now) === this.session) {
+    if (now && holderOf(now) === this.session) {
       if (await this.#put(now, signal)) return true;
       throw new Error('others changed it at each attempt to renew it');
     }
@@ -205,9 +184,9 @@ export class ReplicaLease {
   }
 
   async #put(known: Lease | undefined, signal: AbortSignal): Promise<boolean> {
-    const { leases, replicas, name, leaseName, identity, shards, weight, clock, timing } = this.#context;
+    const { leases, replicas, name, leaseName, identity, weight, clock, timing } = this.#context;
     const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
-    const facts = replicaAnnotations({ identity, shards, weight: this.isLeaving ? 0 : weight });
+    const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
     const metadata = {
       ...rest,
       labels: { ...labels, ...labelsOf(name, 'replica') },
@@ -233,19 +212,14 @@ export class ReplicaLease {
     this.#context.changed();
   }
 
-  /** A timer may come a little early. */
+  /** Its terms end at the deadline. The session may become valid again, if no other replica has ended it meanwhile. */
   #watchDeadline(): void {
-    const { clock } = this.#context;
+    const { clock, changed } = this.#context;
     this.#cancelDeadline();
+    // A timer may come a little early.
     this.#cancelDeadline = clock.after(millisecondsTo(this.#heldUntil, clock), () =>
-      this.isValid ? this.#watchDeadline() : this.#lapse(),
+      this.isValid ? this.#watchDeadline() : changed(),
     );
-  }
-
-  /** Its terms end. The session may become valid again, if no other replica has ended it meanwhile. */
-  #lapse(): void {
-    if (this.isValid) return;
-    this.#context.changed();
   }
 
   async #remove(): Promise<void> {

@@ -9,8 +9,6 @@ export interface ReplicasOptions {
   /** Of the fleet. */
   readonly name: string;
   readonly durationMs: number;
-  /** How many shards the fleet has, as this replica is configured. */
-  readonly shards: number;
   /** The name of this replica's own Lease. */
   readonly own: string;
 }
@@ -53,15 +51,9 @@ export class Replicas {
     return view.isLive && (view.lease === undefined || view.holder === session);
   }
 
-  /** A session may be valid, though there is no Lease of its replica. */
-  isUnseen(session: string): boolean {
-    return this.isLive(session) && this.viewOfSession(session).lease === undefined;
-  }
-
   /** The other replicas that live, and want shards: their identities. */
   get candidates(): readonly string[] {
-    const { shards } = this.#options;
-    return this.#others.flatMap(({ facts }) => (facts.weight > 0 && facts.shards === shards ? [facts.identity] : []));
+    return this.#others.flatMap(({ facts }) => (facts.weight > 0 ? [facts.identity] : []));
   }
 
   /** How many others live. */
@@ -72,12 +64,6 @@ export class Replicas {
   /** The clock's uptime in which the next one expires, unless it is renewed. */
   get nextExpiry(): number {
     return Math.min(...this.#others.map(({ view }) => view.expiresAt));
-  }
-
-  /** A replica that lives, and is configured with another number of shards. */
-  get differing(): (ReplicaFacts & { readonly wasRenewed: boolean }) | undefined {
-    const found = this.#others.find(({ facts }) => facts.shards !== this.#options.shards);
-    return found && { ...found.facts, wasRenewed: found.view.wasRenewed };
   }
 
   /** A replica has renewed its Lease: the fleet did not start just now. */

@@ -45,6 +45,7 @@ export interface Taken {
 class ShardTerm implements Fence {
   readonly #controller = new AbortController();
   readonly #holds: () => boolean;
+  #isOver = false;
 
   constructor(holds: () => boolean) {
     this.#holds = holds;
@@ -54,12 +55,17 @@ class ShardTerm implements Fence {
     return this.#controller.signal;
   }
 
-  /** Looks at the clock and does not wait for a timer: a process that was stopped must not go on for a moment. */
+  /**
+   * Looks at the clock and does not wait for a timer: a process that was stopped must not go on for a moment. Once over, it stays so:
+   * who has seen that waits for the next one.
+   */
   get isOver(): boolean {
-    return this.#controller.signal.aborted || !this.#holds();
+    this.#isOver ||= !this.#holds();
+    return this.#isOver;
   }
 
   end(): void {
+    this.#isOver = true;
     this.#controller.abort();
   }
 }
@@ -100,23 +106,25 @@ export class Shard {
     return this.#term?.isOver === true;
   }
 
+  /** The session that its Lease names; `undefined` where it is free, or gone. */
+  get #holder(): string | undefined {
+    return this.view.lease && this.view.holder;
+  }
+
   /** Its Lease names this session, which wrote it. Where the session is valid, the shard is this replica's. */
   get #isTaken(): boolean {
-    const { lease, holder } = this.view;
-    return lease !== undefined && holder === this.#taken && holder === this.#context.own.session;
+    return this.#taken === this.#context.own.session && this.#holder === this.#taken;
   }
 
   /** The session that may own it at this moment, this replica's included. */
   get liveHolder(): string | undefined {
-    const { lease, holder } = this.view;
-    return lease && holder !== undefined && this.#context.replicas.isLive(holder) ? holder : undefined;
+    const holder = this.#holder;
+    return holder !== undefined && this.#context.replicas.isLive(holder) ? holder : undefined;
   }
 
   /** Nothing is left to release. */
   get isGone(): boolean {
-    const { isIdle, own } = this.#context;
-    const { lease, holder } = this.view;
-    return !this.#isAsking && (!lease || holder !== own.session) && isIdle(this.index);
+    return !this.#isAsking && this.#holder !== this.#context.own.session;
   }
 
   /** Something that it looks at may have changed. A term that is over ends before this returns. */
@@ -135,7 +143,7 @@ export class Shard {
 
   #begin(): void {
     const { wants, own, report } = this.#context;
-    if (this.#term || this.#isStopped || !this.#isTaken || !own.isValid || !wants(this.index)) return;
+    if (this.#term || this.#isStopped || !this.#isTaken || !wants(this.index)) return;
     this.#term = new ShardTerm(() => own.isValid && this.#isTaken);
     report.began(this, this.#from);
   }
@@ -153,10 +161,11 @@ export class Shard {
   /** What is to be done now, if anything. */
   #next(): 'release' | 'take' | 'nothing' {
     const { wants, own, isIdle, replicas } = this.#context;
-    const { lease, holder, isLive: mayBeHeld } = this.view;
+    const { lease, isLive: mayBeHeld } = this.view;
+    const holder = this.#holder;
     const wanted = wants(this.index);
-    if (!own.isValid || wanted === undefined) return 'nothing';
-    if (!wanted) return lease && holder === own.session && isIdle(this.index) ? 'release' : 'nothing';
+    if (wanted === undefined) return 'nothing';
+    if (!wanted) return holder === own.session && isIdle(this.index) ? 'release' : 'nothing';
     if (this.#isTaken) return 'nothing';
     const isFree = lease ? holder === undefined || holder === own.session || !replicas.isLive(holder) : !mayBeHeld;
     return isFree ? 'take' : 'nothing';
@@ -200,14 +209,15 @@ export class Shard {
 
   async #take(signal: AbortSignal): Promise<boolean> {
     const { clock, timing, own, replicas, fence } = this.#context;
-    const { lease, holder, seenAt: releasedAt } = this.view;
+    const { lease, seenAt: releasedAt } = this.view;
+    const holder = this.#holder;
+    // The one that is valid now: while others are fenced it may end, and what is written then gives the shard to nobody.
+    const { session } = own;
     const from = {
-      session: lease ? holder : undefined,
+      session: holder,
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
     };
-    if (lease && holder !== undefined && holder !== own.session && !(await fence(holder))) return false;
-    if (!own.isValid) return true;
-    const { session } = own;
+    if (holder !== undefined && holder !== session && !(await fence(holder))) return false;
     if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }), signal)) {
       this.#taken = session;
       if (holder !== session) this.#from = from;

@@ -26,6 +26,7 @@ export interface ShardingOptions {
   /** Of the fleet: replicas with the same share it. */
   readonly name: string;
   readonly identity: string;
+  /** `shardCount`; the model of the tests has fewer. */
   readonly shards: number;
   /** 0: it owns no shards. */
   readonly weight: 0 | 1;
@@ -62,13 +63,13 @@ export class Sharding implements Ownership {
     this.#options = options;
     const timing = timingOf(options.leaseDurationMs);
     const leaseName = replicaLeaseName(name, identity);
-    this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, shards, own: leaseName });
+    this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, own: leaseName });
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
     const common = { leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
-      ...{ name, leaseName, identity, nonce, shards, weight },
+      ...{ name, leaseName, identity, nonce, weight },
       read: (signal) => this.#read(signal),
       sessions: () => this.#sessions,
       isGone: () => this.#shards.every(({ isGone }) => isGone),
@@ -174,16 +175,14 @@ export class Sharding implements Ownership {
     if (!this.#observe(lease)) return;
     if (!isReplica(lease)) return;
     if (lease.metadata.name === this.#own.leaseName) this.#own.observe(lease);
-    // A replica with another number of shards lives: this one may have waited to see that.
-    if (!this.#own.isValid && this.#replicas.differing?.wasRenewed) this.#own.renewNow();
     this.#changed();
   }
 
   #deleted(last: Lease): void {
     if (isReplica(last)) {
       this.#replicas.deleted(last);
-      // Its own: it writes it again. Another one: this replica may have waited for it.
-      if (last.metadata.name === this.#own.leaseName || !this.#own.isValid) this.#own.renewNow();
+      // It writes its own again.
+      if (last.metadata.name === this.#own.leaseName) this.#own.renewNow();
       this.#changed();
       return;
     }
@@ -247,7 +246,7 @@ export class Sharding implements Ownership {
     this.#cancelExpiry();
     const { nextExpiry } = this.#replicas;
     if (Number.isFinite(nextExpiry) && !this.#stop.signal.aborted)
-      this.#cancelExpiry = clock.after(millisecondsTo(nextExpiry, clock), () => this.#expire());
+      this.#cancelExpiry = clock.after(millisecondsTo(nextExpiry, clock), () => this.#changed());
     // An identity is any text.
     const of = JSON.stringify(candidates);
     if (of !== this.#wantedOf) {
@@ -256,13 +255,6 @@ export class Sharding implements Ownership {
     }
     for (const shard of this.#shards) shard.look();
     if (isLeaving) this.#own.look();
-  }
-
-  /** A replica may be dead. */
-  #expire(): void {
-    this.#changed();
-    // It may wait for this one before it begins.
-    if (!this.#own.isValid) this.#own.renewNow();
   }
 
   #shardChanged(shard: Shard): void {

@@ -1,14 +1,7 @@
 /** `shards`: which replica works on which part of a fleet, from the Leases on the hub. */
 import { durationOf, holderOf, type Lease, transitionsOf } from '../../fleet/lease/lease.ts';
-import { shardOf } from '../../fleet/sharding/hash.ts';
-import {
-  anyLeaseSelector,
-  fleetOf,
-  identityOf,
-  isReplica,
-  replicaFacts,
-  shardOfLease,
-} from '../../fleet/sharding/names.ts';
+import { shardCount, shardOf } from '../../fleet/sharding/hash.ts';
+import { anyLeaseSelector, fleetOf, identityOf, isReplica, shardOfLease } from '../../fleet/sharding/names.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { textAt } from '../fields.ts';
@@ -65,19 +58,14 @@ export async function run(call: Call): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** A fleet has no more. */
-const mostShards = 4_096;
-
+/** Of a fleet. A shard without a Lease is shown where it has clusters. */
 function rowsOf(fleet: string, leases: readonly Lease[], profiles: readonly string[], now: number): readonly Row[] {
   const byShard = new Map(leases.map((lease) => [shardOfLease(fleet, lease), lease]));
   const replicas = leases.filter(isReplica);
   const bySession = new Map(replicas.map((lease) => [holderOf(lease), lease]));
-  const configured = replicas.flatMap((lease) => replicaFacts(lease)?.shards ?? []);
-  // Leases of replicas say how many shards there are. Without replicas the Leases of shards show it. Any of them may have been edited.
-  const counts = [...configured, ...[...byShard.keys()].map((shard) => (shard ?? -1) + 1)];
-  const count = Math.max(0, ...counts.filter((one) => Number.isSafeInteger(one) && one <= mostShards));
-  const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, count));
-  return Array.from({ length: count }, (_, shard): Row => {
+  const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, shardCount));
+  const shown = [...Array(shardCount).keys()].filter((shard) => byShard.has(shard) || clusters.has(shard));
+  return shown.map((shard): Row => {
     const lease = byShard.get(shard);
     const holder = lease && holderOf(lease);
     const replica = holder === undefined ? undefined : bySession.get(holder);

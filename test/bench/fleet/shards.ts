@@ -1,5 +1,6 @@
 // 50 replicas that share 10,000 clusters, with the real code on a simulated hub: shares, moves, writes to Leases, time to compute.
 import { assignShards } from '../../../src/fleet/sharding/assignment.ts';
+import { shardCount } from '../../../src/fleet/sharding/hash.ts';
 import { Sharding } from '../../../src/fleet/sharding/sharding.ts';
 import { SimulatedHub } from '../../model/hub.ts';
 import { Process, World } from '../../model/world.ts';
@@ -15,7 +16,7 @@ function join(world: World, hub: SimulatedHub, identity: string) {
     leases: hub.for(process),
     name: 'bench',
     identity,
-    shards: 64,
+    shards: shardCount,
     leaseDurationMs: 30_000,
     weight: 1,
     clock: process.clock,

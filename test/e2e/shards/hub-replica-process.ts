@@ -18,7 +18,7 @@ const fleet = new Fleet({
   providers,
   namespaces: ['default'],
   logger,
-  sharding: { namespace: 'default', name: 'e2e', identity, leaseDurationMs: Number(durationMs), shards: 16 },
+  sharding: { namespace: 'default', name: 'e2e', identity, leaseDurationMs: Number(durationMs) },
 });
 
 /** In each term of a shard the config of the hub is another one. */

@@ -4,8 +4,8 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { FleetError, FleetMetrics } from '../../../src/fleet/index.ts';
-import { isEngaged, stateOf } from '../../fixtures/fleet-hub.ts';
-import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
+import { stateOf } from '../../fixtures/fleet-hub.ts';
+import { clusterNames, engagedIn, shardOfCluster, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
 const clusters = 16;
@@ -39,7 +39,7 @@ describe('replicas that share a fleet, where something fails', () => {
     );
     assert.match(
       String(one.fleet.list()[0]?.message),
-      /^its shard \d has no owner at the moment: this replica has not written its own Lease in time, or not yet$/,
+      /^its shard \d+ has no owner at the moment: this replica has not written its own Lease in time, or not yet$/,
     );
   });
 
@@ -59,17 +59,19 @@ describe('replicas that share a fleet, where something fails', () => {
   });
 
   test('wait for news where an attempt to engage ends after the deadline, before any timer has run', async (t) => {
-    const { start } = await startReplicas(t, 2);
-    const { clock, fleet, run } = start('one', { shards: 1 });
+    const { publish, spoke, start } = await startReplicas(t, 1);
+    const { clock, fleet, run } = start('one');
+    const [name = '', other = ''] = clusterNames(500).filter((it) => shardOfCluster(it) === shardOfCluster('fleet/c0'));
+    publish(other.replace('fleet/', ''), spoke);
     const gate = Promise.withResolvers<void>();
     // The other one goes on: its shard is not left.
-    fleet.onEngage(async ({ name, config }) => {
-      if (name !== 'fleet/c0') return;
+    fleet.onEngage(async (cluster) => {
+      if (cluster.name !== name) return;
       await gate.promise;
-      await config.fetch('/version');
+      await cluster.config.fetch('/version');
     });
     run();
-    await until(t, () => stateOf(fleet, 'c0') === 'Engaging HANDLERS' && isEngaged(fleet, 'c1'));
+    await until(t, () => stateOf(fleet, 'c0') === 'Engaging HANDLERS' && engagedIn(fleet).includes(other));
     clock.skip(20_000);
     gate.resolve();
     // Who tried again and again without a wait would let no timer and no answer come.
@@ -88,23 +90,23 @@ describe('replicas that share a fleet, where something fails', () => {
       return Number(found?.slice(line.length + 1));
     };
     one.run();
-    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 8);
+    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 64);
     hub.failNext(503, 1, ({ method, url }) => method === 'PUT' && url.includes('/shared-shard-'));
     two.run();
     await until(t, async () => (await value('clusterprofile_fleet_lease_failures_total{lease="shard"}')) === 1);
     one.clock.advance(2_000);
-    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 4);
+    await until(t, async () => (await value('clusterprofile_fleet_shards_owned')) === 32);
     assert.equal(await value('clusterprofile_fleet_replicas'), 2);
-    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="handed_over"}')) === 4);
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="handed_over"}')) === 32);
     await two.leave();
-    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="taken"}')) === 12);
-    assert.equal(await value('clusterprofile_fleet_shard_unowned_seconds_count'), 4);
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="taken"}')) === 96);
+    assert.equal(await value('clusterprofile_fleet_shard_unowned_seconds_count'), 32);
     hub.failNext(503, 1_000_000, ({ method, url }) => method === 'PUT' && url.includes('/leases'));
     one.clock.advance(11_000);
     await until(t, async () => (await value('clusterprofile_fleet_lease_failures_total{lease="replica"}')) >= 1);
     assert.equal(warnings.filter((line) => line.startsWith('a Lease of fleet shared cannot be written')).length, 2);
     one.clock.advance(9_000);
-    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 8);
+    await until(t, async () => (await value('clusterprofile_fleet_shard_changes_total{change="lost"}')) === 64);
     assert.equal(await value('clusterprofile_fleet_shards_owned'), 0);
   });
 
@@ -140,9 +142,12 @@ describe('replicas that share a fleet, where something fails', () => {
 
   test('report how long a shard had no owner, where who lost it takes it again', async (t) => {
     const { hub, start } = await startReplicas(t, 1);
-    const one = start('one', { shards: 1 });
-    const changes: { readonly change: string; readonly unownedMs?: number }[] = [];
-    const listen = (event: unknown) => changes.push(event as (typeof changes)[number]); // what the channel has
+    const one = start('one');
+    const changes: { readonly shard: number; readonly change: string; readonly unownedMs?: number }[] = [];
+    const listen = (message: unknown) => {
+      const event = message as (typeof changes)[number]; // what the channel has
+      if (event.shard === 0) changes.push(event);
+    };
     subscribe('clusterprofile-credentials:fleet-shard', listen);
     t.after(() => unsubscribe('clusterprofile-credentials:fleet-shard', listen));
     one.run();
@@ -179,7 +184,7 @@ describe('replicas that share a fleet, where something fails', () => {
       const { hub, start } = await startReplicas(t, 1);
       const warnings: string[] = [];
       const logger = { warn: (_fields: object, message: string) => warnings.push(message) };
-      const one = start('one', { shards: 1 }, { logger });
+      const one = start('one', {}, { logger });
       const method = what === what.toUpperCase() ? what : 'GET';
       hub.failNext(403, 1_000_000, (request) => request.method === method && path.test(request.url));
       one.run();

@@ -15,7 +15,7 @@ const turns = async () => {
 async function startStuck(t: TestContext) {
   const { hub, spoke, start, withdraw, warnings } = await startReplicas(t, 1);
   spoke.add(map('a'));
-  const one = start('one', { shards: 1 });
+  const one = start('one');
   const { clock, fleet } = one;
   const results: unknown[] = [];
   const listener = (event: unknown) => results.push(Object(event).result);

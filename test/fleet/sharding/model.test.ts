@@ -1,17 +1,21 @@
 import { test } from 'node:test';
 import { fc } from '../../fixtures/property.ts';
-import { absences, outlast, play, rare, schedules } from '../../model/schedule.ts';
+import { absences, depart, departures, outlast, play, rare, schedules } from '../../model/schedule.ts';
 
-// `npm run test:faults -- model` plays ten thousand.
+// `npm run test:faults -- model` plays thousands.
 test('whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => {
       await play(schedule);
     }),
-    { numRuns: 15, examples: rare.map((schedule) => [schedule]) },
+    { numRuns: 15 + rare.length, examples: rare.map((schedule) => [schedule]) },
   );
 });
 
 test('a hub that is away for less than ten seconds changes nothing, whenever that is', async () => {
   await fc.assert(fc.asyncProperty(absences, outlast), { numRuns: 40 });
+});
+
+test('replicas that leave release all that they have, and others take it', async () => {
+  await fc.assert(fc.asyncProperty(departures, depart), { numRuns: 50 });
 });
