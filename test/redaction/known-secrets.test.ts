@@ -68,12 +68,9 @@ describe('a known secret', () => {
 test('a part of 15 characters of a secret is hidden wherever it stands in a text, short or long', () => {
   const long = 'q7Zk2mVx9LrT4wBn8HsD5cYg1FjP6aEu';
   for (const filling of ['.', '. '.repeat(2_500)]) {
-    for (let before = 0; before <= 16; before++) {
-      for (let from = 0; from + 15 <= long.length; from += 1) {
-        const part = long.slice(from, from + 15);
-        const shown = hideSecrets(`${'-'.repeat(before)}${part}${filling}`, [long]);
-        assert.equal(shown, `${'-'.repeat(before)}[redacted]${filling}`);
-      }
+    for (let from = 0; from + 15 <= long.length; from += 1) {
+      const shown = hideSecrets(`${filling}${long.slice(from, from + 15)}${filling}`, [long]);
+      assert.equal(shown, `${filling}[redacted]${filling}`);
     }
   }
 });

@@ -162,7 +162,7 @@ describe('the time that it takes to redact', () => {
     '\u001b[',
   ];
   // Eight times the text: a square would take eight times as long as eight goes at the text.
-  const limits = { length: 512, factor: 8, most: 3 };
+  const limits = { length: 256, factor: 8, most: 3 };
   // So that there are several secrets, each shorter than the text.
   const longer = { ...limits, length: 1_024 };
 
