@@ -1,7 +1,5 @@
 /** An engaged cluster. */
 import { inspect } from 'node:util';
-import { parseOptionsWith } from '../options/option-schemas.ts';
-import type { Kind } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
 import type { ResourceOptions, UntypedObject } from '../rest/api/resource-options.ts';
@@ -9,7 +7,7 @@ import type { RestConfig } from '../rest/rest-config.ts';
 import { Events } from './events.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
-import { type InformerOptions, informerSchema } from './informer/options.ts';
+import type { InformerOptions } from './informer/options.ts';
 import type { Fence } from './membership/ownership.ts';
 import type { FleetProfile } from './profile.ts';
 import type { ReflectorContext, ReflectorRestart } from './reflect/reflector.ts';
@@ -54,7 +52,8 @@ export class Cluster {
   /** Records events about the objects of this cluster. */
   readonly events: Events;
   readonly #parts: ClusterParts;
-  readonly #informers: Informers;
+  /** @internal */
+  readonly informers: Informers;
 
   /** @internal Made by `Fleet`. */
   constructor(parts: ClusterParts) {
@@ -64,7 +63,7 @@ export class Cluster {
     this.#parts = parts;
     const kind = { apiVersion: 'events.k8s.io/v1', kind: 'Event' };
     this.events = new Events({ ...parts, resource: (namespace) => this.resource({ ...kind, namespace }) });
-    this.#informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
+    this.informers = new Informers(parts.context, parts.signal, parts.restarts, parts.changed);
   }
 
   /** The current ClusterProfile. Its status changes while the cluster is engaged. */
@@ -79,9 +78,7 @@ export class Cluster {
    * @throws ConfigurationError that names every bad option, or the signal's reason after the cluster was disengaged
    */
   informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
-    const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
-    return this.#informers.get(asked);
+    return this.informers.get(options);
   }
 
   /**
@@ -99,16 +96,6 @@ export class Cluster {
   /** @internal */
   get fence(): Fence | undefined {
     return this.#parts.fence;
-  }
-
-  /** @internal */
-  get informers(): Iterable<Informer> {
-    return this.#informers;
-  }
-
-  /** @internal Whether a kind has namespaces. */
-  async isNamespaced(kind: Kind): Promise<boolean> {
-    return (await this.#parts.context.discovery.find(kind, this.signal)).namespaced;
   }
 
   [inspect.custom](): string {

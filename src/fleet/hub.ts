@@ -2,15 +2,14 @@
 import { inspect } from 'node:util';
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
-import { parseOptionsWith } from '../options/option-schemas.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery, type Kind } from '../rest/api/discovery.ts';
+import { Discovery } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
-import { type InformerOptions, informerSchema } from './informer/options.ts';
+import type { InformerOptions } from './informer/options.ts';
 import { type Fence, shardLost } from './membership/ownership.ts';
 import { emit, type FleetObserver } from './telemetry.ts';
 
@@ -30,8 +29,8 @@ export interface HubParts {
 export class Hub {
   /** For every client of client-node. The fleet does not close it. */
   readonly config: RestConfig;
-  readonly #discovery: Discovery;
-  readonly #informers: Informers;
+  /** @internal */
+  readonly informers: Informers;
   readonly #signal: AbortSignal;
   readonly #fenced = new WeakMap<Fence, RestConfig>();
 
@@ -40,10 +39,9 @@ export class Hub {
     const server = new ApiServer(config);
     this.config = config;
     this.#signal = signal;
-    this.#discovery = new Discovery(server, clock);
     const fields = { hub: server.url };
-    const context = { server, discovery: this.#discovery, clock, logger, fields, random: Math.random };
-    this.#informers = new Informers(
+    const context = { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random };
+    this.informers = new Informers(
       context,
       signal,
       ({ options: { apiVersion, kind } }, { reason, afterMs }) => {
@@ -61,9 +59,7 @@ export class Hub {
    * @throws ConfigurationError that names every bad option, or `FLEET_CLOSED` after the fleet has ended
    */
   informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
-    const asked = parseOptionsWith(informerSchema, options) as object as InformerOptions<T>;
-    return this.#informers.get(asked);
+    return this.informers.get(options);
   }
 
   /** @internal The config for work that belongs to a shard: when its time is over, requests end, and none is sent. */
@@ -77,16 +73,6 @@ export class Hub {
     fence.signal.addEventListener('abort', () => config.dispatcher.destroy(lost()), { once: true });
     this.#fenced.set(fence, config);
     return config;
-  }
-
-  /** @internal */
-  get informers(): Iterable<Informer> {
-    return this.#informers;
-  }
-
-  /** @internal Whether a kind has namespaces. */
-  async isNamespaced(kind: Kind): Promise<boolean> {
-    return (await this.#discovery.find(kind, this.#signal)).namespaced;
   }
 
   [inspect.custom](): string {

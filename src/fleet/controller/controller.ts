@@ -12,6 +12,7 @@ import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { FleetObserver } from '../telemetry.ts';
+import type { Attachment } from './attachment.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
 import { ControllerLog } from './controller-log.ts';
 import { type FollowContext, follow, followWatch, queueExisting } from './event-sources.ts';
@@ -31,19 +32,6 @@ export interface ControllerContext {
   readonly drainTimeoutMs: number;
   /** `fleet.list()` has changed. */
   changed(): void;
-}
-
-/** A controller in one place. */
-interface Attachment {
-  readonly place: Place;
-  /** The cache of what is reconciled. */
-  readonly own: Informer;
-  readonly queue: ClusterQueue<ReconcileRequest>;
-  readonly written: Written;
-  /** All running reconciles, but for abandoned ones. */
-  readonly running: Set<Promise<unknown>>;
-  /** Why it cannot start. */
-  problem: string | undefined;
 }
 
 export class Controller {
@@ -128,7 +116,7 @@ export class Controller {
     const queue = this.#queue.queueOf(place.name);
     const attachment: Attachment = {
       place,
-      own: informerOf(place, this.#settings.for),
+      own: informerOf(place.informers, this.#settings.for),
       queue,
       written: new Written(() => this.#cachesOf(place), this.#context.clock),
       running: new Set(),
@@ -145,7 +133,7 @@ export class Controller {
     if (place.signal.aborted) return [];
     const { for: main, owns, watches } = this.#settings;
     const there = watches.filter(({ on }) => (place.cluster ? on === undefined : on !== 'clusters'));
-    return [main, ...owns, ...there].map((source) => informerOf(place, source));
+    return [main, ...owns, ...there].map((source) => informerOf(place.informers, source));
   }
 
   /** Queues objects of the hub for what happens on an engaged cluster. Its caches end with it. */
@@ -154,7 +142,8 @@ export class Controller {
     if (!attachment) return;
     const context = this.#followContext({ cluster: cluster.name }, []);
     for (const watch of this.#settings.watches) {
-      if (watch.on === 'clusters') void followWatch(attachment, watch, informerOf(cluster, watch), cluster, context);
+      if (watch.on === 'clusters')
+        void followWatch(attachment, watch, informerOf(cluster.informers, watch), cluster, context);
     }
   }
 

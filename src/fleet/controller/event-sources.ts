@@ -3,10 +3,11 @@ import type { Logger } from '../../observability/logger.ts';
 import { type KubernetesObject, keyOf } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { ask, guard, type LogFields } from '../guard.ts';
+import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
-import type { ClusterQueue } from './cluster-queue.ts';
+import type { Attachment } from './attachment.ts';
 import {
   type AnyWatch,
   type ControllerSettings,
@@ -14,19 +15,11 @@ import {
   informerOf,
   type ReconcileRequest,
 } from './options.ts';
-import type { Place } from './place.ts';
 import { passes } from './predicates.ts';
 import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
 
-export interface Followed {
-  readonly place: Place;
-  /** The cache of what is reconciled. */
-  readonly own: Informer;
-  readonly queue: ClusterQueue<ReconcileRequest>;
-}
-
 export interface FollowContext {
-  readonly hub: Pick<Place, 'informer'>;
+  readonly hub: Hub;
   readonly logger: Logger;
   readonly fields: LogFields;
   /** Collects the functions that end the subscriptions. */
@@ -38,51 +31,53 @@ const piece = 200;
 
 /** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
 export async function follow(
-  followed: Followed,
+  attachment: Attachment,
   { for: main, owns, watches }: ControllerSettings,
   context: FollowContext,
 ): Promise<void> {
-  const { place, own } = followed;
+  const { place, own } = attachment;
   const { signal, cluster } = place;
-  const owned = owns.map((source) => ({ source, informer: informerOf(place, source) }));
+  const owned = owns.map((source) => ({ source, informer: informerOf(place.informers, source) }));
   // Clusters are followed when they are engaged.
   const watched = watches.flatMap((watch) =>
-    watch.on === 'clusters' ? [] : { watch, informer: informerOf(watch.on === 'hub' ? context.hub : place, watch) },
+    watch.on === 'clusters'
+      ? []
+      : { watch, informer: informerOf((watch.on === 'hub' ? context.hub : place).informers, watch) },
   );
   const queued = listen(own, main, context, ({ before, after, gone, initial }) => {
     const object = after ?? gone ?? before;
-    if (object) queueAll(followed, [requestOf(object)], initial);
+    if (object) queueAll(attachment, [requestOf(object)], initial);
   });
   await Promise.all([queued, own.synced({ signal })]);
-  const namespaced = owned.length > 0 && (await place.isNamespaced(main));
+  const namespaced = owned.length > 0 && (await place.informers.isNamespaced(main));
   await Promise.all([
     ...owned.map(({ source, informer }) =>
       listen(informer, source, context, (change) => {
-        for (const object of sidesOf(change)) queueAll(followed, ownersOf(object, main, namespaced), change.initial);
+        for (const object of sidesOf(change)) queueAll(attachment, ownersOf(object, main, namespaced), change.initial);
       }),
     ),
-    ...watched.map(({ watch, informer }) => followWatch(followed, watch, informer, cluster, context)),
+    ...watched.map(({ watch, informer }) => followWatch(attachment, watch, informer, cluster, context)),
     ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
   ]);
 }
 
 /** Queues what `map` returns for the objects of an informer, and for their changes from then on. */
 export function followWatch(
-  followed: Followed,
+  attachment: Attachment,
   watch: AnyWatch,
   informer: Informer,
   cluster: Cluster | undefined,
   context: FollowContext,
 ): Promise<void> {
   return listen(informer, watch, context, (change) => {
-    for (const object of sidesOf(change)) queueAll(followed, mapped(watch, object, cluster, context), change.initial);
+    for (const object of sidesOf(change)) queueAll(attachment, mapped(watch, object, cluster, context), change.initial);
   });
 }
 
 /** Queues those of the existing objects that `affects` names. */
-export function queueExisting(followed: Followed, affects: (key: string) => boolean): Promise<void> {
-  return inPieces(followed.own, (object) => {
-    if (affects(keyOf(object))) queueAll(followed, [requestOf(object)], true);
+export function queueExisting(attachment: Attachment, affects: (key: string) => boolean): Promise<void> {
+  return inPieces(attachment.own, (object) => {
+    if (affects(keyOf(object))) queueAll(attachment, [requestOf(object)], true);
   });
 }
 
@@ -91,7 +86,7 @@ function sidesOf({ before, after, gone }: Change<KubernetesObject>): readonly Ku
   return [before, after ?? gone].flatMap((object) => object ?? []);
 }
 
-function queueAll({ place, queue }: Followed, requests: readonly ReconcileRequest[], initial: boolean): void {
+function queueAll({ place, queue }: Attachment, requests: readonly ReconcileRequest[], initial: boolean): void {
   for (const request of requests) {
     const key = keyOfRequest(request);
     if (place.owns(key)) queue.add(key, request, initial ? 'initial' : 'change');

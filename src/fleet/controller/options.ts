@@ -5,9 +5,9 @@ import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
+import type { Informers } from '../informer/informers.ts';
 import { type InformerOptions, informerShape } from '../informer/options.ts';
 import { functionOf } from '../option-schemas.ts';
-import type { Place } from './place.ts';
 
 /** An object to reconcile. */
 export interface ReconcileRequest {
@@ -199,12 +199,9 @@ export interface ControllerSettings extends Required<Omit<CommonOptions, 'backof
 }
 
 /** The informer of a source: sources that differ in their predicates share one. */
-export function informerOf<T extends KubernetesObject>(
-  place: Pick<Place, 'informer'>,
-  source: ControllerSource<T>,
-): Informer<T> {
+export function informerOf<T extends KubernetesObject>(informers: Informers, source: ControllerSource<T>): Informer<T> {
   const { when: _when, map: _map, on: _on, ...options } = source as ControllerWatch<T>; // only a watch has a map
-  return place.informer<T>(options);
+  return informers.get<T>(options);
 }
 
 /** @internal */

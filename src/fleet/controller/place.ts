@@ -1,12 +1,9 @@
 /** Where a controller works: a cluster, or the hub. */
 import { FleetError } from '../../errors/index.ts';
-import type { Kind } from '../../rest/api/discovery.ts';
-import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
-import type { Informer } from '../informer/informer.ts';
-import type { InformerOptions } from '../informer/options.ts';
+import type { Informers } from '../informer/informers.ts';
 import { type Fence, type Ownership, shardLost } from '../membership/ownership.ts';
 
 export interface Place {
@@ -17,8 +14,7 @@ export interface Place {
   readonly cluster?: Cluster;
   /** Aborted when all work there has to end. */
   readonly signal: AbortSignal;
-  informer<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T>;
-  isNamespaced(kind: Kind): Promise<boolean>;
+  readonly informers: Informers;
   /** Whether this process reconciles the object with this key. */
   owns(key: string): boolean;
   /** Begins a reconcile; `undefined` where another process reconciles the object. */
@@ -37,11 +33,9 @@ export interface Tenure {
 
 /** A cluster is reconciled as a whole: it is engaged here, and nowhere else. */
 export function clusterPlace(cluster: Cluster): Place {
-  const { name, signal, fence } = cluster;
+  const { name, signal, fence, informers } = cluster;
   return {
-    ...{ name, signal, cluster, fields: { cluster: name } },
-    informer: (options) => cluster.informer(options),
-    isNamespaced: (kind) => cluster.isNamespaced(kind),
+    ...{ name, signal, cluster, informers, fields: { cluster: name } },
     owns: () => true,
     enter: () => ({ signal, fence, leave: () => {} }),
   };
@@ -59,25 +53,19 @@ export class HubPlace implements Place {
   readonly name = 'the hub';
   readonly fields: LogFields;
   readonly signal: AbortSignal;
+  readonly informers: Informers;
   readonly #context: HubPlaceContext;
   readonly #tenures = new Set<{ readonly key: string; lose(): void }>();
 
   constructor(context: HubPlaceContext) {
     this.#context = context;
     this.signal = context.signal;
+    this.informers = context.hub.informers;
     this.fields = { hub: context.hub.config.getCurrentCluster()?.server };
     const lose = () => {
       for (const tenure of this.#tenures) tenure.lose();
     };
     this.signal.addEventListener('abort', lose, { once: true });
-  }
-
-  informer<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    return this.#context.hub.informer(options);
-  }
-
-  isNamespaced(kind: Kind): Promise<boolean> {
-    return this.#context.hub.isNamespaced(kind);
   }
 
   owns(key: string): boolean {

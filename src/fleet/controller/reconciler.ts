@@ -7,18 +7,13 @@ import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Hub } from '../hub.ts';
 import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
+import type { Attachment } from './attachment.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
 import type { ControllerLog } from './controller-log.ts';
-import type { Followed } from './event-sources.ts';
 import type { ControllerSettings, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
 import type { Place, Tenure } from './place.ts';
 import { keyOfRequest } from './requests.ts';
 import type { Written } from './written.ts';
-
-/** Where an object is reconciled. */
-interface Attachment extends Followed {
-  readonly written: Written;
-}
 
 export interface ReconcilerContext {
   readonly hub: Hub;

@@ -1,8 +1,10 @@
 /** The informers of one cluster, shared by equal options. */
+import { parseOptionsWith } from '../../options/option-schemas.ts';
+import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { ReflectorContext, ReflectorRestart } from '../reflect/reflector.ts';
 import { Informer } from './informer.ts';
-import type { InformerOptions } from './options.ts';
+import { type InformerOptions, informerSchema } from './options.ts';
 
 /** So many informers of one resource are hardly intended: functions created at each call cannot be shared. */
 const suspicious = 8;
@@ -30,8 +32,14 @@ export class Informers {
     for (const informers of this.#byResource.values()) yield* informers;
   }
 
-  /** Returns the informer for these options, and starts a new one at once. Throws the signal's reason after the end. */
-  get<T extends KubernetesObject>(options: InformerOptions<T>): Informer<T> {
+  /**
+   * Returns the informer for these options, and starts a new one at once. Throws the signal's reason after the end.
+   *
+   * @throws ConfigurationError that names every bad option
+   */
+  get<T extends KubernetesObject>(given: InformerOptions<T>): Informer<T> {
+    // A copy: the caller may change the object later. The schema has checked every function; its types are the caller's.
+    const options = parseOptionsWith(informerSchema, given) as object as InformerOptions<T>;
     this.#signal.throwIfAborted();
     const { apiVersion, kind, namespace, labelSelector, fieldSelector } = options;
     const { maxObjects, maxBytes, metadataOnly = false } = options;
@@ -55,6 +63,11 @@ export class Informers {
       );
     }
     return informer;
+  }
+
+  /** Whether a kind has namespaces. */
+  async isNamespaced(kind: Kind): Promise<boolean> {
+    return (await this.#context.discovery.find(kind, this.#signal)).namespaced;
   }
 }
 
