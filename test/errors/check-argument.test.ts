@@ -21,6 +21,7 @@ import {
 import { CredentialMetrics, CredentialProviders, CredentialsError, RestConfig } from '../../src/index.ts';
 import { loadExecCredential } from '../../src/plugin/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
+import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { type Kind, type Row, secret, tryWrong, untyped } from './wrong-arguments.ts';
 
 const command = '/bin/true';
@@ -36,12 +37,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
   const fleet = new Fleet({ hub, providers });
   t.after(() => fleet.close());
-  const text = JSON.stringify({
-    'current-context': 'x',
-    contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
-    clusters: [{ name: 'x', cluster: { server: 'https://127.0.0.1:1' } }],
-    users: [{ name: 'x', user: { token: 't' } }],
-  });
+  const text = kubeconfig({ exec: null, user: { token: 't' } });
   const fromFlags = untyped(CredentialProviders, 'fromFlags');
   const flag = (name: string) => (value: unknown) => fromFlags({ [`clusterprofile-${name}`]: value });
   const fromKubeConfig = untyped(RestConfig, 'fromKubeConfig');

@@ -11,8 +11,8 @@ import {
   CredentialProviders,
   type CredentialProvidersOptions,
   PluginError,
-  RestConfig,
 } from '../../src/index.ts';
+import { load } from '../fixtures/kubeconfigs.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 
 /** Two folders with a plugin `plug` in each, both in PATH, `bin` first. */
@@ -54,15 +54,9 @@ describe('the plugin allowlist (K.94, K.95)', () => {
       const providers = new CredentialProviders([{ name: 'x', execConfig }], options);
       t.after(() => providers.close());
       const cluster = { server: 'https://h' };
-      const text = JSON.stringify({
-        'current-context': 'c',
-        contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-        clusters: [{ name: 'c', cluster }],
-        users: [{ name: 'c', user: { exec: { ...execConfig, interactiveMode: 'Never' } } }],
-      });
       for (const config of [
         providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } }),
-        RestConfig.fromKubeConfig({ text }, options),
+        load(t, { cluster, exec: execConfig }, options),
       ]) {
         await assert.rejects(config.ready(), (error: unknown) => {
           assert.ok(error instanceof PluginError);

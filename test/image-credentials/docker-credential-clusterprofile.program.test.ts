@@ -37,15 +37,6 @@ describe('docker-credential-clusterprofile', () => {
     }
   });
 
-  test("get gives nobody else Docker Hub's credential, be the provider asked for them too", async (t) => {
-    const hub = respond({ 'https://index.docker.io/v1/': { username: 'hub', password: 'pw3' } });
-    const run = await startHelper(t, hub, ['docker.io', 'evil.example.dev', 'localhost', 'evil']);
-    for (const serverUrl of ['https://evil.example.dev', 'localhost']) {
-      const { stdout, exitCode } = await run(['get'], serverUrl);
-      assert.deepEqual([exitCode, stdout], [1, 'credentials not found in native keychain']);
-    }
-  });
-
   test('get and list say what Docker knows, and a failure of a plugin', async (t) => {
     const run = await startHelper(t, 'echo down >&2; exit 1');
     for (const [serverUrl, expected] of [

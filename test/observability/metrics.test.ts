@@ -3,8 +3,9 @@ import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { Registry as Registry14 } from 'prom-client-14';
-import { ConfigurationError, CredentialMetrics, CredentialProviders, RestConfig } from '../../src/index.ts';
+import { ConfigurationError, CredentialMetrics, CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
 import { startMeasured } from '../fixtures/measured.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -169,31 +170,13 @@ describe('metrics of credentials', () => {
 
   test('of a kubeconfig stand under "kubeconfig"; no label holds a cluster', async (t) => {
     const { registry, metrics, cluster, plugin, value } = await startMeasured(t);
-    const text = JSON.stringify({
-      'current-context': 'a-cluster',
-      contexts: [{ name: 'a-cluster', context: { cluster: 'a-cluster', user: 'u' } }],
-      clusters: [
-        {
-          name: 'a-cluster',
-          cluster: { server: cluster.url, 'certificate-authority-data': cluster.certificateAuthorityData },
-        },
-      ],
-      users: [
-        {
-          name: 'u',
-          user: {
-            exec: { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' },
-          },
-        },
-      ],
-    });
-    const config = RestConfig.fromKubeConfig({ text }, { metrics });
+    const config = load(t, { cluster: clusterOf(cluster), exec: { command: plugin.command } }, { metrics });
     await config.ready();
     assert.equal(await value(requests('ok', 'kubeconfig')), 1);
     assert.equal(await value('clusterprofile_credential_cache_entries{provider="kubeconfig"}'), 1);
     await config.close();
     assert.equal(await value('clusterprofile_credential_cache_entries{provider="kubeconfig"}'), undefined);
-    assert.doesNotMatch(await registry.metrics(), /a-cluster|127\.0\.0\.1|spoke/);
+    assert.doesNotMatch(await registry.metrics(), /bob|127\.0\.0\.1|spoke/);
   });
 
   test('are shared by several providers, and a registry takes them once', async () => {

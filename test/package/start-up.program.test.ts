@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startHub } from '../fixtures/hub.ts';
+import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { startOperatedFleet } from '../fixtures/operated-fleet.ts';
 import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { assertRatio, cheapestStarts } from './start-cost.ts';
@@ -46,13 +47,8 @@ describe('a start', () => {
 });
 
 test('secretreader and kubeconfig-secretreader answer in a pod for less than 4 and 5 times a start of Node, without client-node', async (t) => {
-  const kubeconfig = JSON.stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
-    users: [{ name: 'u', user: { token: 't' } }],
-  });
-  const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: kubeconfig } } });
+  const text = kubeconfig({ exec: null, cluster: { server: 'https://h' }, user: { token: 't' } });
+  const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: text } } });
   const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
   const info = JSON.stringify({ ...execInfo, spec: { interactive: false, cluster: { server: 'https://h', config } } });
   const pod = {

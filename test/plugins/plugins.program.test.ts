@@ -6,17 +6,13 @@ import { execa } from 'execa';
 import { kubeconfigSecretreader } from '../../src/plugins/read-kubeconfig-secret.ts';
 import { secretreader } from '../../src/plugins/read-secret.ts';
 import { startHub } from '../fixtures/hub.ts';
+import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { setEnvironment } from '../fixtures/script.ts';
 
 const apiVersion = 'client.authentication.k8s.io/v1';
 
 const kubeconfigOf = (server: string) =>
-  JSON.stringify({
-    'current-context': 'c',
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server } }],
-    users: [{ name: 'u', user: { token: `token for ${server}` } }],
-  });
+  kubeconfig({ exec: null, cluster: { server }, user: { token: `token for ${server}` } });
 
 const programs = { secretreader, 'kubeconfig-secretreader': kubeconfigSecretreader } as const;
 
@@ -200,33 +196,27 @@ describe('kubeconfig-secretreader', () => {
   });
 
   test('says what is wrong with a kubeconfig, and shows nothing of it', async (t) => {
-    const config = (user: object, more: object = {}) =>
-      JSON.stringify({
-        'current-context': 'c',
-        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-        users: [{ name: 'u', user }],
-        ...more,
-      });
+    const config = (user: object, more: object = {}) => kubeconfig({ exec: null, user, more });
     const pem = Buffer.from('pem').toString('base64');
     const refused: Readonly<Record<string, readonly [string, RegExp]>> = {
       broken: [
         'users: [\ntoken: hunter2',
         /^failed to parse kubeconfig from secret fleet\/s: line 2: is neither JSON nor YAML/,
       ],
-      numeric: [config({ token: 5 }), /^failed to parse kubeconfig from .*: users\.u\.token: must be text/],
+      numeric: [config({ token: 5 }), /^failed to parse kubeconfig from .*: users\.bob\.token: must be text/],
       extended: [config({ token: 'hunter2' }, { extensions: [{}] }), /^kubeconfig extensions are not supported$/],
       'without a context': [config({}, { 'current-context': '' }), /^no context specified and no current-context/],
       'with another context': [
         config({}, { 'current-context': 'd' }),
         /^context "d" not found in kubeconfig: it has c$/,
       ],
-      'without its user': [config({}, { users: [] }), /^user "u" not found in kubeconfig$/],
+      'without its user': [config({}, { users: [] }), /^user "bob" not found in kubeconfig$/],
       'with a file': [config({ 'client-key': '/k' }), /^client-key file path is not supported; use client-key-data$/],
       'with half a pair': [
         config({ 'client-certificate-data': pem }),
         /^client-certificate-data found but no client-key-data/,
       ],
-      'with a plugin alone': [config({ exec: { command: 'x' } }), /^no authentication method found in user "u"/],
+      'with a plugin alone': [config({ exec: { command: 'x' } }), /^no authentication method found in user "bob"/],
     };
     await hubOf(t, {
       'fleet/secrets/s': { data: Object.fromEntries(Object.entries(refused).map(([key, [text]]) => [key, text])) },

@@ -5,9 +5,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import WebSocket from 'ws';
-import { type ClusterProfile, RequestError, RestConfig } from '../../src/index.ts';
+import { type ClusterProfile, RequestError } from '../../src/index.ts';
 import { authority, certificateAuthorityData, profileOf } from '../fixtures/close.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { load } from '../fixtures/kubeconfigs.ts';
 import { startHttpProxy, startSilentProxy } from '../fixtures/proxies.ts';
 import { openWebSocket, startTlsServer } from '../fixtures/tls-server.ts';
 import { until } from '../fixtures/until.ts';
@@ -104,15 +105,8 @@ describe('a WebSocket', () => {
   test('of a kubeconfig goes on when its config is closed, as streams do', async (t) => {
     const server = await startTlsServer(t, authority.issue({ commonName: 'x', ipAddresses: ['127.0.0.1'] }));
     const plugin = await startPlugin(t);
-    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' };
     const cluster = { server: server.url, 'certificate-authority-data': certificateAuthorityData };
-    const text = JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: { exec } }],
-    });
-    const config = RestConfig.fromKubeConfig({ text });
+    const config = load(t, { cluster, exec: { command: plugin.command } });
     const socket = await openWebSocket(config, server.url);
     await config.close();
     socket.send('still there');

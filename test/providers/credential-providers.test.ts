@@ -3,13 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import {
-  ConfigurationError,
-  CredentialProviders,
-  CredentialsError,
-  PluginError,
-  ProfileError,
-} from '../../src/index.ts';
+import { ConfigurationError, CredentialProviders } from '../../src/index.ts';
 import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 
@@ -126,24 +120,4 @@ describe('options', () => {
       assert.throws(() => Reflect.construct(CredentialProviders, [[], { timeoutMs }]), { code: 'OPTION_INVALID' });
     });
   }
-
-  test('timeoutMs is kept', async (t) => {
-    const cluster = await startCluster(t);
-    const plugin = await startPlugin(t, { token: 't', delayMs: 20_000 });
-    const providers = CredentialProviders.fromArgs(['--clusterprofile-access-provider', `fake=${plugin.command}`], {
-      timeoutMs: 200,
-    });
-    t.after(() => providers.close());
-    await assert.rejects(providers.getConfig(profileFor(cluster)).ready(), {
-      code: 'PLUGIN_TIMEOUT',
-      message: /200 ms/,
-    });
-  });
-});
-
-describe('errors', () => {
-  test('are recognised by their classes', () => {
-    const error = new ProfileError('SERVER_INVALID', 'a/b', 'x', 'y');
-    assert.ok(error instanceof CredentialsError && error instanceof Error && !(error instanceof PluginError));
-  });
 });

@@ -11,6 +11,7 @@ import { redact } from '../../src/redaction/redact.ts';
 import { parseProxy } from '../../src/rest/transport/proxy.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 import { startFleet } from '../fixtures/fleet.ts';
+import { kubeconfig } from '../fixtures/kubeconfigs.ts';
 import { fc } from '../fixtures/property.ts';
 
 /** Everything that a value could show of itself. */
@@ -60,13 +61,6 @@ describe('a secret', () => {
   test(`is in nothing that comes of it: ${cases} cases of answers, kubeconfigs, proxies, files and flags`, () => {
     const v1 = 'client.authentication.k8s.io/v1';
     const pair = createCertificateAuthority().issue({ commonName: 'c', client: true });
-    const kubeconfig = (user: object, cluster: object = {}) =>
-      JSON.stringify({
-        'current-context': 'c',
-        contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-        clusters: [{ name: 'c', cluster: { server: 'https://h', ...cluster } }],
-        users: [{ name: 'c', user: { exec: { apiVersion: v1, command: 'p', interactiveMode: 'Never' }, ...user } }],
-      });
     const answered = (status: object) =>
       outcome(() => decodeExecCredential(JSON.stringify({ apiVersion: v1, status }), [v1]));
     const load = (text: string) => () => RestConfig.fromKubeConfig({ text });
@@ -95,24 +89,27 @@ describe('a secret', () => {
       (secret) => redact(`https://user:${secret}@host/path`, []),
       (secret, around) => redact(`${around}-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----`, []),
       // What a kubeconfig holds.
-      (secret) => outcome(load(kubeconfig({ token: secret }))),
-      (secret) => outcome(load(kubeconfig({ username: 'u', password: secret }))),
-      (secret, around) => outcome(load(kubeconfig({ token: secret, username: around || 'u', password: secret }))),
+      (secret) => outcome(load(kubeconfig({ user: { token: secret } }))),
+      (secret) => outcome(load(kubeconfig({ user: { username: 'u', password: secret } }))),
+      (secret, around) =>
+        outcome(load(kubeconfig({ user: { token: secret, username: around || 'u', password: secret } }))),
       (secret) =>
         outcome(
           load(
             kubeconfig({
-              'client-key-data': Buffer.from(secret).toString('base64'),
-              'client-certificate-data': 'YQ==',
+              user: {
+                'client-key-data': Buffer.from(secret).toString('base64'),
+                'client-certificate-data': 'YQ==',
+              },
             }),
           ),
         ),
-      (secret, around) => outcome(load(kubeconfig({ 'client-key-data': `${around}${secret}` }))),
-      (secret, around) => outcome(load(`${kubeconfig({ token: secret })}${around}`)),
-      (secret) => outcome(load(kubeconfig({}, { 'proxy-url': `http://u:${secret}@p:3128` }))),
-      (secret, around) => outcome(load(kubeconfig({}, { 'proxy-url': `http://u:${secret}${around}@p:x` }))),
-      (secret, around) => outcome(load(kubeconfig({}, { server: `https://u:${secret}@h${around}` }))),
-      (secret) => outcome(load(kubeconfig({ token: [secret] }))),
+      (secret, around) => outcome(load(kubeconfig({ user: { 'client-key-data': `${around}${secret}` } }))),
+      (secret, around) => outcome(load(`${kubeconfig({ user: { token: secret } })}${around}`)),
+      (secret) => outcome(load(kubeconfig({ cluster: { 'proxy-url': `http://u:${secret}@p:3128` } }))),
+      (secret, around) => outcome(load(kubeconfig({ cluster: { 'proxy-url': `http://u:${secret}${around}@p:x` } }))),
+      (secret, around) => outcome(load(kubeconfig({ cluster: { server: `https://u:${secret}@h${around}` } }))),
+      (secret) => outcome(load(kubeconfig({ user: { token: [secret] } }))),
       (secret) => outcome(() => new StaticCredentialSource('k', { token: secret }, { clock: Date.now })),
       // What the environment's proxies hold, and a profile that must not.
       (secret) => outcome(() => parseProxy(`http://u:${secret}@proxy:3128`)),
@@ -164,14 +161,8 @@ describe('a secret', () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'p', env } as const;
     const providers = new CredentialProviders([{ name: 'x', execConfig: exec }]);
     const profile = { status: { accessProviders: [{ name: 'x', cluster: { server: 'https://h' } }] } };
-    const text = JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
-      clusters: [{ name: 'c', cluster: { server: 'https://h' } }],
-      users: [{ name: 'c', user: { exec: { ...exec, interactiveMode: 'Never' } } }],
-    });
     const printed = (value: unknown) => [inspect(value, { depth: 12, showHidden: true }), JSON.stringify(value)].join();
-    for (const config of [providers.getConfig(profile), RestConfig.fromKubeConfig({ text })]) {
+    for (const config of [providers.getConfig(profile), RestConfig.fromKubeConfig({ text: kubeconfig({ exec }) })]) {
       for (const value of [config, config.access, config.access.exec, { config }]) {
         assert.ok(!printed(value).includes(secret), printed(value));
         assert.match(printed(value), /\[redacted\]/);
