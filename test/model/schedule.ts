@@ -83,7 +83,7 @@ const special: readonly (Omit<Schedule, 'seed'> & { readonly seeds: readonly num
     ],
   },
   // The first one renews its Lease after 30 s, at the moment when the second one takes its shards. Neither sees that the other one lives.
-  { seeds: [1, 3, 4, 5, 6, 7], weather: slow, replicas: [replica, replica], faults: late },
+  { seeds: [1, 3, 4, 5, 6, 7, 17, 23, 27, 30], weather: slow, replicas: [replica, replica], faults: late },
   // The same, and its Lease is deleted then.
   {
     seeds: [3, 5, 6, 7, 11],
@@ -99,7 +99,7 @@ const special: readonly (Omit<Schedule, 'seed'> & { readonly seeds: readonly num
     faults: [
       { what: 'kill', at: 5_001, who: 1 },
       { what: 'behind', at: 38_000, who: 0, ms: 45_000 },
-      { what: 'delete', at: 40_000, which: 1 },
+      { what: 'delete', at: 40_000, which: 2 },
       { what: 'start', at: 41_000, who: 1 },
     ],
   },
