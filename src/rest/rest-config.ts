@@ -226,10 +226,8 @@ export class RestConfig extends KubeConfig {
     const connection = this.#dispatcher.connection();
     await connection.refreshing;
     const credential = await this.#credential(undefined);
-    const { server } = this.access.cluster;
-    const { impersonation } = this.#parts.destination;
-    const parts = { dispatcher: this.#dispatcher, connection, credential, server, impersonation };
-    Object.assign(options, webSocketOptions(parts, options.headers));
+    const handshake = { dispatcher: this.#dispatcher, connection, credential };
+    Object.assign(options, webSocketOptions(handshake, options.headers));
   }
 
   /**

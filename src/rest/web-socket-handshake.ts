@@ -4,8 +4,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { readBeginning } from '../util/read-beginning.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refusalMessage } from './request/request-messages.ts';
-import type { ClusterLog } from './transport/cluster-log.ts';
 import type { Connection } from './transport/connection.ts';
 
 /** What is used of a WebSocket of ws. */
@@ -19,12 +19,9 @@ export interface WebSocketClient {
 }
 
 export interface Handshake {
+  readonly dispatcher: AuthenticatedDispatcher;
   readonly connection: Connection;
   readonly credential: Credential;
-  readonly log: ClusterLog;
-  readonly toOwnError: (error: unknown) => Error;
-  /** What may be shown of a text of the server: so many characters of its beginning. */
-  readonly shown: (text: string, length: number) => string;
 }
 
 /** Bytes and milliseconds that the reason of a refusal may take. */
@@ -34,14 +31,14 @@ const reasonMs = 1_000;
 const longestShown = 2_000;
 
 export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
-  const { log } = handshake;
+  const { dispatcher } = handshake;
   // client-node rejects with what its handler is given. ws would give it an event, which prints as [object Object].
-  const tell = (error: Error) => client.onerror?.(handshake.toOwnError(error));
+  const tell = (error: Error) => client.onerror?.(dispatcher.toOwnError(error));
   client.once('error', tell);
   client.once('open', () => client.off('error', tell));
   request.once('upgrade', () => {
-    log.answered();
-    log.accepted();
+    dispatcher.log.answered();
+    dispatcher.log.accepted();
   });
   client.once('unexpected-response', (_request, response) => {
     // The answer counts, whatever becomes of its body.
@@ -59,13 +56,14 @@ export function watchHandshake(request: ClientRequest, client: WebSocketClient, 
 
 /** The server has answered without a WebSocket. A 401 is not replayed, but the next handshake has the new credential. */
 async function refusalOf(request: ClientRequest, response: IncomingMessage, handshake: Handshake): Promise<Error> {
-  const { connection, credential, log } = handshake;
+  const { dispatcher, connection, credential } = handshake;
+  const { log } = dispatcher;
   const { statusCode = 0, headers } = response;
   const rejected = connection.isRejection(statusCode);
   log.answered();
   if (!rejected) log.accepted();
   const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
-  const reason = handshake.shown(await reasonOf(response), longestShown);
+  const reason = dispatcher.shown(await reasonOf(response), longestShown);
   let next = '';
   if (refreshing) {
     const refreshed = await refreshing;

@@ -1,8 +1,9 @@
 /** The Leases of one namespace on one server. A change succeeds only where no other process has made one in the meantime. */
 
 import { FleetError } from '../../errors/index.ts';
-import type { ApiResponse, ApiServer } from '../../rest/api/api-server.ts';
+import type { ApiServer } from '../../rest/api/api-server.ts';
 import { groupPath } from '../../rest/api/discovery.ts';
+import type { StreamedResponse } from '../../rest/api/streamed-response.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
@@ -68,7 +69,7 @@ export class ApiLeases implements Leases {
   }
 
   async #read(
-    response: ApiResponse,
+    response: StreamedResponse,
     what: string,
     expected: number,
     none: readonly number[],
@@ -93,7 +94,7 @@ export class ApiLeases implements Leases {
     return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.namespace}`;
   }
 
-  protected async refusal(response: ApiResponse, what: string): Promise<FleetError> {
+  protected async refusal(response: StreamedResponse, what: string): Promise<FleetError> {
     const refusal = await this.#server.refusalOf(response, what);
     if (response.statusCode !== 403) return refusal;
     const message = `${refusal.message}: ${this.advice}`;

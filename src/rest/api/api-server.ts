@@ -4,10 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { FleetError } from '../../errors/index.ts';
-import { redactBeginning } from '../../redaction/redact.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { contentEncodingOf } from '../content-encoding.ts';
-import { AuthenticatedDispatcher } from '../request/dispatcher.ts';
+import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { refusalError, type Shown } from './api-status.ts';
 import { answerTimeoutMs } from './deadline.ts';
 import { type StreamedResponse, stream } from './streamed-response.ts';
@@ -17,8 +16,6 @@ export interface ApiServerConfig {
   getCurrentCluster(): { readonly server: string } | null;
   readonly dispatcher: Dispatcher;
 }
-
-export type ApiResponse = StreamedResponse;
 
 interface RequestOptions {
   /** Gives up, whatever has come. */
@@ -40,10 +37,10 @@ const json = 'application/json';
 
 export class ApiServer {
   readonly url: string;
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatcher: AuthenticatedDispatcher;
 
   constructor(config: ApiServerConfig) {
-    this.#dispatcher = config.dispatcher;
+    this.#dispatcher = config.dispatcher as AuthenticatedDispatcher; // every RestConfig has one
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
@@ -62,15 +59,10 @@ export class ApiServer {
   }
 
   /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
-  readonly shown: Shown = (text, length, options) => {
-    const dispatcher = this.#dispatcher;
-    return dispatcher instanceof AuthenticatedDispatcher
-      ? dispatcher.shown(text, length, options)
-      : redactBeginning(text, length, [], options);
-  };
+  readonly shown: Shown = (text, length, options) => this.#dispatcher.shown(text, length, options);
 
   /** The error for a refused request, with the message of its `Status`, or the beginning of another body. */
-  async refusalOf({ statusCode, headers, body }: ApiResponse, what: string): Promise<FleetError> {
+  async refusalOf({ statusCode, headers, body }: StreamedResponse, what: string): Promise<FleetError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
     const text = decompressed(bytes, this.contentEncodingOf(headers));
     const refusal = { statusCode, headers, text, isCut: bytes.length >= mostOfRefusal };
@@ -87,14 +79,13 @@ export class ApiServer {
     method: Dispatcher.HttpMethod,
     path: string,
     { signal, headers = {}, ...content }: RequestOptions,
-  ): Promise<ApiResponse> {
+  ): Promise<StreamedResponse> {
     const options = {
       ...content,
       method,
       headers: { accept: json, ...headers },
       // The reflector and the Leases have retries of their own.
-      dispatcher:
-        this.#dispatcher instanceof AuthenticatedDispatcher ? this.#dispatcher.withoutRetries : this.#dispatcher,
+      dispatcher: this.#dispatcher.withoutRetries,
       // A quiet watch is not a dead one; the reader of a list has limits of its own.
       bodyTimeout: 0,
       headersTimeout: answerTimeoutMs,
