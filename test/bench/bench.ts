@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { writePlugin } from '../../src/testing/index.ts';
-import { imageCredentials } from './images.ts';
 import { startCluster } from './peers.ts';
 import { heading, median, report } from './report.ts';
 import { firstRequests, requests, rotation } from './requests.ts';
@@ -32,7 +31,6 @@ const parts: Readonly<Record<string, () => void | Promise<void>>> = {
   runs: () => pluginRuns(plugin),
   cold: () => coldStart(plugin),
   rotation,
-  images: imageCredentials,
   import: importTime,
 };
 const { values } = parseArgs({

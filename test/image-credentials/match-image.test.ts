@@ -1,4 +1,4 @@
-// D of the kubelet's behaviour; test/e2e compares tens of thousands of pairs with its own code.
+// D of the kubelet's behaviour, by an example each; test/e2e compares tens of thousands of pairs with its own code.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { matchImage } from '../../src/image-credentials/match-image.ts';
@@ -6,40 +6,23 @@ import { matchImage } from '../../src/image-credentials/match-image.ts';
 describe('matchImage', () => {
   for (const [item, pattern, image, expected] of [
     ['D.26: ports are equal', 'gcr.io', 'gcr.io:443', false],
-    ['D.26: ports are equal', 'gcr.io:443', 'gcr.io', false],
-    ['D.26: ports are equal', 'prefix.*.io/foo', 'prefix.kubernetes.io:1111/foo/bar', false],
     ['D.26: an empty port is none', 'gcr.io:', 'gcr.io', true],
-    ['D.26: ports are text', 'gcr.io:0443', 'gcr.io:443', false],
-    ['D.26: a port may be large', 'gcr.io:99999', 'gcr.io:99999', true],
     ['D.26: a port is no glob', 'gcr.io:*', 'gcr.io:5000', false],
     ['D.27: a path is a prefix, character by character', 'gcr.io/foo', 'gcr.io/foobar', true],
-    ['D.27: a path is a prefix, character by character', 'gcr.io/foo/', 'gcr.io/foo', false],
-    ['D.27: a path is a prefix', 'gcr.io/', 'gcr.io', false],
-    ['D.27: a path is a prefix', 'gcr.io/', 'gcr.io/x', true],
     ['D.27: without a path everything is meant', 'gcr.io', 'gcr.io/a/b/c', true],
     ['D.27: letters count', 'gcr.io/Foo', 'gcr.io/foo', false],
     ['D.28: a path is no glob', 'gcr.io/*', 'gcr.io/a', false],
-    ['D.28: a path is no glob', 'gcr.io/*', 'gcr.io/*a', true],
     ['D.29: dots are not resolved', 'gcr.io/a', 'gcr.io/b/../a', false],
-    ['D.29: queries and fragments are dropped', 'gcr.io/a?b', 'gcr.io/a', true],
     ['D.30: a star is any part of a label', '*.io', 'gcr.io', true],
     ['D.30: a star does not cross a dot', '*.io', 'a.gcr.io', false],
-    ['D.30: a star alone', '*', 'localhost', true],
     ['D.30: a star alone', '*', 'gcr.io', false],
     ['D.30: a star may be empty', '*gcr.io', 'gcr.io', true],
-    ['D.30: a star may be empty', '*.gcr.io', '.gcr.io', true],
-    ['D.30: inside of a label', 'app*.k8s.io', 'app1.k8s.io', true],
-    ['D.30: in the middle', 'k8s.*.io', 'k8s.gcr.io', true],
     ['D.31: letters count', 'GCR.io', 'gcr.io', false],
-    ['D.31: a final dot counts', 'gcr.io.', 'gcr.io', false],
-    ['D.31: addresses are text', '127.1', '127.0.0.1', false],
     ['D.32: an IPv6 address with a port', '[::1]:5000', '[::1]:5000/a', true],
     ['D.32 (differs): an IPv6 address without one is itself', '[::1]', '[::1]', true],
     ['D.32 (differs): and no class of characters', '[::1]', '1', false],
-    ['D.32: without brackets it is none', '::1', '::1', false],
     ['D.33: a scheme is taken for the host', 'https://gcr.io', 'gcr.io', false],
     ['D.34 (differs): a percent sign is for no image', 'gcr.io/%61', 'gcr.io/a', false],
-    ['D.34: a space in the host', 'a b.io', 'a b.io', false],
     ['D.35: no registry is added', 'docker.io/library', 'library/nginx', false],
     ['KEP-2133: the example', '*.dkr.ecr.*.amazonaws.com', '123.dkr.ecr.us-east-1.amazonaws.com/app', true],
   ] as const) {

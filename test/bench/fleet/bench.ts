@@ -1,12 +1,11 @@
-// npm run bench -- fleet: informers, engaging and queueing, each beside its peer in the same run, and shards on a simulated hub. -- --only informers runs one part.
+// npm run bench -- fleet: informers and engaging, each beside its peer in the same run, and shards on a simulated hub. -- --only informers runs one part.
 import { parseArgs } from 'node:util';
 import { CannotBuild } from '../../e2e/go-programs.ts';
 import { benchClusters } from './clusters.ts';
 import { benchInformers } from './informers.ts';
-import { benchQueue } from './queue.ts';
 import { benchShards } from './shards.ts';
 
-const parts = { informers: benchInformers, clusters: benchClusters, queue: benchQueue, shards: benchShards };
+const parts = { informers: benchInformers, clusters: benchClusters, shards: benchShards };
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: Object.keys(parts) },
