@@ -24,7 +24,7 @@ export type {
   WrittenObject,
 } from './controller/options.ts';
 export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
-export { type EventOptions, type EventRegarding, Events } from './events.ts';
+export { type EventOptions, Events } from './events.ts';
 export { addFinalizer, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
 export { Hub } from './hub.ts';

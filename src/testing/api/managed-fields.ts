@@ -93,8 +93,9 @@ export function applyTo(
 }
 
 function refuseConflicts(others: readonly Manager[], before: Fields, after: Fields): void {
-  const conflicts = others.flatMap(({ entry, paths }) => {
-    const lost = [...paths].filter((path) => before.has(path) && !equal(before.get(path), after.get(path)));
+  const sorted = others.toSorted((one, other) => nameOf(one.entry).localeCompare(nameOf(other.entry)));
+  const conflicts = sorted.flatMap(({ entry, paths }) => {
+    const lost = [...paths].sort().filter((path) => before.has(path) && !equal(before.get(path), after.get(path)));
     const changed = lost.filter((path) => after.has(path) || !isEmpty(before.get(path)));
     return changed.map((path) => ({ who: nameOf(entry), field: pathText(path) }));
   });

@@ -50,7 +50,8 @@ export function list({ random, kind, namespace, earlier }: Choice): Step {
   const make = (side: Side) => {
     const mine = new URLSearchParams(query);
     const { resourceVersion, continue: token } = from === undefined ? {} : metaOf(side.answers[from]);
-    if (use !== 'version' && typeof token === 'string') mine.set('continue', token);
+    // A real server gives an empty one for the last page of a custom kind.
+    if (use !== 'version' && typeof token === 'string' && token !== '') mine.set('continue', token);
     if (use !== 'continue' && typeof resourceVersion === 'string') mine.set('resourceVersion', resourceVersion);
     else if (version !== '' && from === undefined) mine.set('resourceVersion', version);
     // The fake does not check which options go together.

@@ -5,7 +5,7 @@ import type { Choice, Earlier, Step } from './choice.ts';
 import { kinds, namespaces, pathOf } from './kinds.ts';
 import { get, list, watch } from './reads.ts';
 import type { Sent } from './sides.ts';
-import { create, patch, put, remove, removeAll } from './writes.ts';
+import { apply, create, patch, put, remove, removeAll } from './writes.ts';
 
 const names = ['a', 'b', 'c', 'd', 'e'];
 const merge = 'application/merge-patch+json';
@@ -50,6 +50,7 @@ export function nextStep(random: Random, earlier: readonly Earlier[]): Step {
     [15, list],
     [16, put],
     [18, patch],
+    [18, apply],
     [8, remove],
     [1, removeAll],
     [4, watch],
