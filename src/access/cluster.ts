@@ -68,7 +68,7 @@ function readAuthority(data: string, at: string, refuse: Refuse): string {
   return problem ? refuse('CA_INVALID', `${at}.certificate-authority-data`, problem) : base64;
 }
 
-/** @internal What is wrong with an authority: base64 of PEM. */
+/** @internal The problem with an authority (base64 of PEM), or `undefined`. */
 export function authorityProblem(base64: string): string | undefined {
   return remembered(base64, certificatesProblem);
 }

@@ -38,7 +38,7 @@ export interface KubeconfigAccess {
   readonly authorityFile: string | undefined;
   /** As in the file: it may contain a login. `access` has it without one. */
   readonly proxyUrl: string | undefined;
-  /** The plugin to run; absent if `staticUser` has the credential, or there is none. */
+  /** The plugin to run; absent if `staticUser` has the credential, or the user has no plugin. */
   readonly exec: ResolvedExec | undefined;
   readonly staticUser: StaticUser;
   /** Headers of every request, in lower case. */

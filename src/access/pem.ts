@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 /** No bundle of a system has more certificates; each takes a while to read. */
 const maxCertificates = 500;
 
-/** Certificates, or what is wrong with a text, as the rest of a sentence. */
+/** Certificates, or the problem with a text, as the rest of a sentence. */
 export type PemReading = { readonly certificates: readonly X509Certificate[] } | { readonly problem: string };
 
 /**

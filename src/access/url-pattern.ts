@@ -22,7 +22,7 @@ const defaultPorts: Readonly<Record<string, string>> = {
   'socks5:': '1080',
 };
 
-/** Parses a pattern, or says what is wrong with it. */
+/** Parses a pattern, or returns its problem. */
 export function parseUrlPattern(text: string, protocols: readonly string[]): UrlPattern | { readonly problem: string } {
   if (text.includes(',')) return { problem: 'holds a comma: make each URL an entry of its own' };
   const parts = partsOf(text);

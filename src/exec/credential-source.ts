@@ -31,7 +31,7 @@ export interface CredentialSource {
   readonly warnings: readonly SourceWarning[];
   /** Texts that a server may repeat, and that must never be printed. */
   readonly secrets: readonly string[];
-  /** For people: whether there is a credential, and until when. */
+  /** In words: whether there is a credential, and until when. */
   readonly state: string;
   /** Forgets the credential. */
   invalidate(): void;

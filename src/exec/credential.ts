@@ -92,7 +92,7 @@ export function readStatus(status: AnswerStatus): Credential {
   if (token === undefined && keyPair === undefined) {
     throw new AnswerFault('ANSWER_NO_CREDENTIAL', 'answered with neither a token nor a client certificate and key');
   }
-  // A line break or the like can't stand in a header, and would kill a connection that others share.
+  // A header cannot have a line break or the like, which would end a connection that others share.
   if (token !== undefined && headerValue(token) === undefined) {
     throw new AnswerFault(
       'ANSWER_FIELD_INVALID',
@@ -130,7 +130,7 @@ export function readKeyPair(certificate: string | undefined, key: string | undef
   return { certificate, key, startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime(), identity };
 }
 
-/** What is too weak, or broken further down in the chain, would fail each connection instead. */
+/** Otherwise a weak certificate, or one with a broken chain, would fail each connection. */
 function opensslRefusal(certificate: string, key: string): string | undefined {
   const { createSecureContext } = process.getBuiltinModule('node:tls');
   try {

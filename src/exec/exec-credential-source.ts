@@ -43,7 +43,7 @@ export class ExecCredentialSource implements CredentialSource {
   #running: Promise<Credential> | undefined;
   #failure: PluginError | undefined;
   #failures = 0;
-  /** After a failure, and after a credential that had expired when it came: that one is used while this lasts. */
+  /** After a failure, and after a credential that had already expired: such a credential is used during its cooldown. */
   readonly #cooldown = new Cooldown();
   readonly #afterRejections = new LeakyBucket(1_000);
   readonly #history: RunHistory = {};

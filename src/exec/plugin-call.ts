@@ -16,7 +16,7 @@ export interface Plugin {
   /** Whose plugin this is, for messages: `access provider google`. */
   readonly origin: string;
   readonly exec: Pick<ResolvedExec, 'command' | 'installHint'>;
-  /** What it runs for, where messages name that: `image registry.example.dev/app`. */
+  /** Its purpose, for messages: `image registry.example.dev/app`. */
   readonly purpose?: string;
 }
 

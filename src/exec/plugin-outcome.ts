@@ -93,7 +93,7 @@ const faultAdvice: Partial<Readonly<Record<PluginErrorCode, string>>> = {
   ANSWER_FIELD_INVALID: checkArguments,
 };
 
-/** What of stderr may be shown. Words of stdout with `shortestSecret` characters or more may be secrets. */
+/** The redacted stderr. Words of stdout with `shortestSecret` characters or more may be secrets. */
 export function shownStderr(
   { stdout, stderr, stderrCut }: Ended,
   secrets: readonly string[],
@@ -105,7 +105,7 @@ export function shownStderr(
 /** Why a plugin could not be started. */
 interface StartProblem {
   readonly code: PluginErrorCode;
-  /** What it is, and what to do. */
+  /** The problem, and what to do. */
   readonly reason: string;
 }
 

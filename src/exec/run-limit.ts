@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 /** Plugins that run at once in this process, by default: they mostly wait for a network. */
 export const defaultMaxConcurrentRuns = 4 * availableParallelism();
 
-/** What is known of one plugin input. It is handed over with each of its runs. */
+/** The history of one plugin input, shared by its runs. */
 export interface RunHistory {
   lastRun?: 'succeeded' | 'failed';
 }

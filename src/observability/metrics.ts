@@ -6,7 +6,7 @@ import type { PluginErrorCode } from '../errors/index.ts';
 import { MetricFactory, type MetricsRegistry } from './metrics-registry.ts';
 import type { Observer, RunEnd } from './telemetry.ts';
 
-/** What is cached for an access type now. Times are milliseconds since 1970. */
+/** The cached credential of an access type. Times are milliseconds since 1970. */
 export interface CachedCredential {
   readonly provider: string;
   readonly hasCredential: boolean;

@@ -23,7 +23,7 @@ const marked: readonly (readonly [RegExp, string])[] = [
   // Kubernetes' bootstrap tokens.
   [/(?<![\w.-])[a-z0-9]{6}\.(?=[a-z]*\d)[a-z0-9]{16}(?![\w.-])/g, '[redacted]'],
   [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/?#"'<>@]*@)+/gi, '$1[redacted]@'],
-  // A password with a slash in it; a port is none.
+  // A password with a slash in it, but not a port.
   [/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#"'<>@:]*:(?!\d+[/?#])[^\s"'<>@]{0,200}@/gi, '$1[redacted]@'],
   [/([?&](?:code|sig|X-Amz-[A-Za-z-]*)=)[^\s&"'<>]+/gi, '$1[redacted]'],
   [/((?:^|\s)(?:-u\s{0,4}|--(?:proxy-)?user[\s=]{1,4})["']?[^\s:="']{1,100}:)[^\s"']+/gm, '$1[redacted]'],
@@ -236,7 +236,7 @@ function isAssigned({ name, value, between, inQuotes, isAlone }: Assigned): bool
   return password.test(name) ? !/^[A-Za-z][a-z]*\W*$/.test(value) : value.length >= 8 && !isWordy(value);
 }
 
-/** Whether a name that begins at `start`, and the one word or quoted text after it, are all that stands in a line. */
+/** Whether a line has only the name that begins at `start`, and one word or quoted text after it. */
 function isAlone(text: string, start: number, value: number): boolean {
   const before = text.slice(Math.max(0, start - glance), start).split('\n');
   if (!/^[\s{"'-]*$/.test(before.at(-1) ?? '') || (before.length === 1 && start > glance)) return false;

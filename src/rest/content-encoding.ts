@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The content encoding of a body, such as `gzip`: it has a second name, and may be in capitals (RFC 9110). Empty where there is none. */
+/** The content encoding of a body, in lower case, such as `gzip`, which has a second name (RFC 9110). Empty if there is none. */
 export function contentEncodingOf(headers: IncomingHttpHeaders): string {
   const encodings = [headers['content-encoding']].flat().join(',').toLowerCase().split(',');
   return encodings

@@ -5,7 +5,7 @@ import { CredentialsError, RequestError } from '../errors/index.ts';
 import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 
-/** What `config.fetch` is for. */
+/** For messages: what `config.fetch` takes. */
 const takes = 'fetch takes a URL of this server, a path such as /api/v1/namespaces, or a Request';
 
 /**
@@ -69,7 +69,7 @@ function wordsOf(error: unknown): string {
   return message.replace(/".*" is an invalid header value/s, 'a header has an invalid value');
 }
 
-/** A text without a scheme stands below the server, with its path. */
+/** A text without a scheme is a path below the server's own. */
 function urlOf(text: string, server: string): URL {
   const absolute = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `${server}${text.startsWith('/') ? '' : '/'}${text}`;
   const url = URL.parse(absolute);

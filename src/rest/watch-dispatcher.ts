@@ -1,6 +1,6 @@
 /**
- * For client-node's Watch and the informers on it, which end at any error. A watch may end at any time, and goes on from its
- * last resourceVersion: so whatever breaks it is the end of the stream, and one that cannot begin is tried again.
+ * For client-node's Watch and the informers on it, which end at any error. A watch may end at any time, and continues from its
+ * last resourceVersion: so an error ends the stream normally, and a watch that cannot begin is retried.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
@@ -30,7 +30,7 @@ export class WatchDispatcher extends Dispatcher {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    // One that goes on from a version is an informer's, which goes on only after client-node's own timeout.
+    // A watch that continues from a version is an informer's, which continues only after client-node's own timeout.
     const patienceMs = isResumed(options.path) ? undefined : this.#patienceMs;
     const watch = new WatchRequest(this.#inner, options, handler, patienceMs);
     return this.#inner.watch(options, watch, performance.now() + (patienceMs ?? Number.POSITIVE_INFINITY));
@@ -65,7 +65,7 @@ class WatchRequest extends Relay {
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
-    // What comes before the response, such as early hints, is none.
+    // Informational responses, such as early hints, come before it.
     if (statusCode >= 200) clearTimeout(this.#silence);
     if (statusCode === 200) {
       this.#began = true;

@@ -8,7 +8,7 @@ import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { refusalMessage } from './request/request-messages.ts';
 import type { Connection } from './transport/connection.ts';
 
-/** What is used of a WebSocket of ws. */
+/** The part of ws's WebSocket that is used. */
 export interface WebSocketClient {
   onerror: ((error: unknown) => void) | null;
   once(event: 'error', listener: (error: Error) => void): unknown;
@@ -41,7 +41,7 @@ export function watchHandshake(request: ClientRequest, client: WebSocketClient, 
     dispatcher.log.accepted();
   });
   client.once('unexpected-response', (_request, response) => {
-    // The answer counts, whatever becomes of its body.
+    // The status counts, even if its body cannot be read.
     const { onerror } = client;
     client.onerror = null;
     client.off('error', tell);

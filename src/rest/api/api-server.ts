@@ -1,4 +1,4 @@
-/** One API server: a RestConfig comes in, answers to requests go out, whose bodies are read as they come. */
+/** One API server: a RestConfig comes in, responses go out, whose bodies are read as they arrive. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { refusalError, type Shown } from './api-status.ts';
 import { answerTimeoutMs } from './deadline.ts';
 import { type StreamedResponse, stream } from './streamed-response.ts';
 
-/** What is needed of a RestConfig. */
+/** The part of a RestConfig that is needed. */
 export interface ApiServerConfig {
   getCurrentCluster(): { readonly server: string } | null;
   readonly dispatcher: Dispatcher;
@@ -58,7 +58,7 @@ export class ApiServer {
     });
   }
 
-  /** What may be shown of a text of this server: its first `length` characters, without the credential that it was sent. */
+  /** Returns the first `length` characters of this server's text, without the credential that it was sent. */
   readonly shown: Shown = (text, length, options) => this.#dispatcher.shown(text, length, options);
 
   /** The error for a refused request, with the message of its `Status`, or the beginning of another body. */
@@ -69,7 +69,7 @@ export class ApiServer {
     return refusalError(`${what}: status ${statusCode}`, refusal, this.shown);
   }
 
-  /** The compression of a body: `gzip`, for example. Empty where there is none. It may be shown. */
+  /** The compression of a body: `gzip`, for example. Empty if there is none. Redacted. */
   contentEncodingOf(headers: IncomingHttpHeaders): string {
     return this.shown(contentEncodingOf(headers), 100);
   }

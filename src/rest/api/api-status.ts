@@ -1,9 +1,9 @@
-/** What an API server says about a request that it refuses: a `Status`. */
+/** The `Status` with which an API server refuses a request. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { FleetError, type StatusCause } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 
-/** What may be shown of a text of a server: so many characters of its beginning. */
+/** Returns the first characters of a server's text, redacted. */
 export type Shown = (text: string, length: number, options?: { readonly isCut?: boolean }) => string;
 
 /** Causes that are kept. */
@@ -18,7 +18,7 @@ export interface ReadStatus {
   readonly causes?: readonly StatusCause[];
 }
 
-/** What a `Status` object says, as text or parsed, as it may be shown: a server may say back what it was sent. */
+/** Reads a `Status`, as text or parsed, and redacts it: a server may echo what it was sent. */
 export function readStatus(
   status: unknown,
   shown: Shown = (text, length) => redactBeginning(text, length),
@@ -69,7 +69,7 @@ export interface Refusal {
   readonly isCut: boolean;
 }
 
-/** What a `Status` says, or the beginning of whatever else a refusal has for a body, after `opening` with the status. */
+/** The error for a refused request: `opening`, then the message of its `Status`, or the beginning of another body. */
 export function refusalError(
   opening: string,
   { statusCode, headers, text, isCut }: Refusal,

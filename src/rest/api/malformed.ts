@@ -1,9 +1,9 @@
-/** Answers that no API server sends: the server is not trusted, and one thread reads for all clusters. */
+/** Responses that no API server sends: the server is not trusted, and one thread parses for all clusters. */
 
 /** Bytes of one object: etcd takes 1.5 MiB by default, and JSON has six bytes for one that it escapes (Go does so with `<`). */
 export const longestObject = 10 * 1024 * 1024;
 
-/** An answer that no API server sends. The message goes on after "the answer ...: ". */
+/** A response that no API server sends. Its message continues "the answer ...: ". */
 export class MalformedResponse extends Error {
   override readonly name = 'MalformedResponse';
 }

@@ -1,4 +1,4 @@
-/** Reads and writes the objects of one kind on one API server, as the wire has them: the body of an answer is parsed, and no more. */
+/** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
 import { checkArgument, isObject } from '../../errors/check-argument.ts';
 import { ConfigurationError, FleetError, RequestError } from '../../errors/index.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
@@ -171,7 +171,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     };
   }
 
-  /** What is sent of an object, and where. */
+  /** The body of a request, and the name and namespace of its object. */
   #input(where: string, object: object) {
     checkArgument(where, 'object', object, isObject, 'an object');
     const { apiVersion, kind } = this.#options;

@@ -178,7 +178,7 @@ class AuthorizedRequest extends Relay {
     if (this.#replayed) this.#request.connection.accepted();
   }
 
-  /** The server goes on refusing the credential. */
+  /** The server still refuses the credential. */
   #refused(statusCode: number, consequence: string): void {
     const message = refusalMessage(this.#credential, statusCode, consequence);
     if (message !== undefined) this.#owner.log.rejected(message);

@@ -66,7 +66,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     return this.#dispatch(options, handler, 'usual');
   }
 
-  /** For a watch of client-node's, which ends at any error: one that cannot begin is tried again until then (`performance.now()`). */
+  /** Sends a watch of client-node's, which would end at any error: retries until then (`performance.now()`) if it cannot begin. */
   watch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, until: number): boolean {
     return this.#dispatch(options, handler, { until });
   }
@@ -122,7 +122,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     }
   }
 
-  /** For people: what has become of it. */
+  /** Its state in words. */
   get state(): string {
     const { ended, taken } = this.#ref;
     if (ended) return ended.code === 'CONFIG_CLOSED' ? 'closed' : 'its provider has changed';

@@ -43,7 +43,7 @@ export interface RequestOwner {
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Sends a request. Calls `onRequestStart` before it returns, and then reports to the handler whatever becomes of it. */
+/** Sends a request. Calls `onRequestStart` before it returns, and later the other callbacks of the handler. */
 export type Send = (request: OutgoingRequest, handler: Dispatcher.DispatchHandler) => void;
 
 /** One concern of every request of a config. The last layer calls no other. */

@@ -6,12 +6,12 @@ const longRunning: ReadonlySet<string | undefined> = new Set(['proxy', 'exec', '
 /** A boolean parameter of an API server is true whatever its value, but for these two. */
 const streaming = /[?&](?:watch|follow)(?:=(?!(?:false|0)(?:&|$))|&|$)/i;
 
-/** Whether there may be a long-running word at all: most paths have none. */
+/** A quick check that most paths do not pass. */
 const candidate = /\/(?:proxy|exec|attach|portforward|log|watch|debug)(?:[/?]|$)/;
 
 /**
  * Whether Kubernetes calls a request long-running: an upgrade, a watch, a followed log, or a subresource such as `exec` at the
- * place where a subresource stands; an object or a namespace of that name is none. `basePath` is that of the cluster's server.
+ * place of a subresource, and not an object or a namespace of that name. `basePath` is that of the cluster's server.
  */
 export function isLongRunning({ path: given, upgrade }: Dispatcher.DispatchOptions, basePath: string): boolean {
   if (upgrade) return true;

@@ -24,7 +24,7 @@ export class ReplayableBody {
   #kept: Uint8Array[] | undefined = [];
   #size = 0;
   #complete = false;
-  /** Its reader has left it: what it fails with now comes of that. */
+  /** Its reader has left it, and this is why it fails from now on. */
   #left = false;
 
   constructor(body: Dispatcher.DispatchOptions['body'], request: Aborted) {

@@ -1,4 +1,4 @@
-/** What the log says of a request. */
+/** Messages about a request, for the log. */
 import type { Dispatcher } from 'undici';
 import type { Credential, KeyPair } from '../../exec/credential.ts';
 import { printable } from '../../util/printable.ts';
@@ -8,7 +8,7 @@ export function requestName({ method, path }: Dispatcher.DispatchOptions): strin
   return `${method} ${printable(path.replace(/[?#].*/s, ''), 1_024)}`;
 }
 
-/** That a server goes on refusing a credential, and what follows; `undefined` without one: anonymous requests may well be refused. */
+/** Says that the server still refuses the credential. `undefined` without one: anonymous requests may well be refused. */
 export function refusalMessage(
   credential: Credential | undefined,
   statusCode: number,

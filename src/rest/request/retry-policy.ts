@@ -28,7 +28,7 @@ export type Outcome =
   | { readonly statusCode: number; readonly headers: IncomingHttpHeaders }
   | { readonly error: Error };
 
-/** What is known of a request. */
+/** The request that has ended. */
 export interface Retried {
   readonly method: string;
   readonly path: string;
@@ -79,7 +79,7 @@ function isTransientForWatch(outcome: Outcome, resumed: boolean): boolean {
   return error instanceof CredentialsError && error.retryable;
 }
 
-/** Whether a watch goes on from a version that its client has seen. */
+/** Whether a watch continues from a version that its client has seen. */
 export function isResumed(path: string): boolean {
   return /[?&]resourceVersion=[^&]*[1-9]/.test(path);
 }

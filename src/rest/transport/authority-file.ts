@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { authorityProblem } from '../../access/cluster.ts';
 import { rereadMs } from '../../exec/static-credential-source.ts';
 import { Cooldown } from '../../util/cooldown.ts';
+import { errnoOf } from '../../util/errno.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
 /**
@@ -37,7 +38,7 @@ export class AuthorityFile {
     return this.#data;
   }
 
-  /** Returns what is wrong with the file. Never rejects. */
+  /** Returns the problem with the file, or `undefined`. Never rejects. */
   async #read(): Promise<string | undefined> {
     try {
       const data = (await readFile(this.path)).toString('base64');
@@ -47,8 +48,7 @@ export class AuthorityFile {
       if (data !== this.#data) this.#data = data;
       return undefined;
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-      return `${this.path} cannot be read (${code}): correct the path, or mount the file`;
+      return `${this.path} cannot be read (${errnoOf(error)}): correct the path, or mount the file`;
     }
   }
 }

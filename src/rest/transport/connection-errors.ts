@@ -1,6 +1,5 @@
 /**
- * What a request fails with, as this package says it: the one place that reads the errors of Node and undici. An error and its
- * cluster come in, our own error goes out.
+ * The one place that reads the errors of Node and undici. An error and its cluster come in, our own error goes out.
  */
 import {
   type ClusterOfError,
@@ -11,7 +10,7 @@ import {
 } from '../../errors/index.ts';
 import { UnsentError } from './pooled-request.ts';
 
-/** What is known of the cluster when a connection fails. */
+/** The cluster, for the message of a connection that failed. */
 export interface ClusterFacts extends ClusterOfError {
   /** The profile, or the kubeconfig, names an authority. */
   readonly hasAuthority: boolean;

@@ -162,7 +162,7 @@ export class Connection {
     return statusCode === 401 || (statusCode === 403 && this.#options.refreshOnForbidden);
   }
 
-  /** After a 401: the credential to try next, or `undefined` where there is none. Never rejects. */
+  /** After a 401: the credential to try next, or `undefined` if there is no better one. Never rejects. */
   refresh(
     rejected: Credential,
     statusCode: number,

@@ -85,7 +85,7 @@ export function watchSession(
 
 /**
  * Says CANCEL where undici gives a request up. It says NO_ERROR, and destroys the stream at once: with a body that is not sent yet,
- * longer than the server takes, Node then writes empty frames for ever, and the process stands still (Node 24.21, plain `http2` too).
+ * longer than the server takes, Node then writes empty frames for ever, and blocks the process (Node 24.21, plain `http2` too).
  */
 function cancelOnClose(stream: ClientHttp2Stream): void {
   const { close } = stream;

@@ -24,7 +24,7 @@ export function withHeaders(
     const name = given.toLowerCase();
     if (value === undefined || singleHop.has(name) || (name === 'te' && value !== 'trailers')) continue;
     const all = [result.get(name) ?? [], value].flat().map(String);
-    // The last value of a header that may stand once wins, as it does in an object.
+    // Of a header that may be given once, the last value wins, as in an object.
     result.set(name, all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all);
   }
   // Object.fromEntries takes a name like __proto__ for plain data.

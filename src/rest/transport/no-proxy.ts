@@ -32,7 +32,7 @@ function readHost(text: string): Host {
   return { text, address: isAddress(text) ? (mapped(text) ?? text) : undefined };
 }
 
-/** What an entry matches; an empty one is none. */
+/** The matchers of an entry: none if it is empty. */
 function readEntry(untrimmed: string): readonly Matcher[] {
   const entry = untrimmed.trim().toLowerCase();
   if (entry === '*') return [() => true];
@@ -48,7 +48,7 @@ function readEntry(untrimmed: string): readonly Matcher[] {
 
 function inDomain(name: string): Matcher {
   const domain = name.replace(/^\*?\./, '');
-  // What is no domain, such as a text with a space, is compared as it is written.
+  // A text that is not a domain, such as one with a space, is compared as written.
   const ascii = domainToASCII(domain) || domain;
   return ({ text, address }) =>
     address === undefined && (text.endsWith(`.${ascii}`) || (domain === name && text === ascii));

@@ -1,4 +1,4 @@
-/** What a pool, its sockets and the requests on them know of each other. */
+/** The interfaces between a pool, its sockets and the requests on them. */
 import type { Dispatcher } from 'undici';
 
 /** A request that a pool sends. It is undici's handler too. */
@@ -19,7 +19,7 @@ export interface PooledRequest extends Dispatcher.DispatchHandler {
 
 /** The socket that carries a request. */
 export interface Carrier {
-  /** It has carried an answer already. */
+  /** It has carried a response already. */
   readonly proven: boolean;
   /** It is about to be written. */
   starts(wire: Dispatcher.DispatchController): void;
@@ -34,9 +34,9 @@ export interface PoolOptions {
   readonly pingIntervalMs: number;
   /** Milliseconds without a byte after which a socket that is pinged is given up. */
   readonly silenceMs: number;
-  /** Milliseconds until a connection that does not stand is given up. */
+  /** Milliseconds until a connection attempt fails. */
   readonly connectTimeoutMs: number;
-  /** Milliseconds until an answer begins. Long-running requests have no limit. */
+  /** Milliseconds until a response begins. Long-running requests have no limit. */
   readonly headersTimeoutMs: number;
 }
 
