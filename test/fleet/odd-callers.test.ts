@@ -174,3 +174,52 @@ test('an informer with options that are none is refused, with all that is wrong'
   );
   assert.equal([...cluster.informers].length, 0);
 });
+
+describe('a hub', () => {
+  test('with a profile whose condition has a status that is no text: that profile says so, the others go on', async (t) => {
+    const { run, hub, publish, spoke } = await startOne(t);
+    publish('bad', await spoke());
+    const profile = hub.get({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: 'ClusterProfile',
+      metadata: { namespace: 'fleet', name: 'bad' },
+    });
+    assert.ok(profile);
+    const status = {
+      ...Object(profile).status,
+      conditions: [{ type: 'ControlPlaneHealthy', status: { toString: 'x' } }],
+    };
+    hub.set({ ...profile, status });
+    const fleet = run();
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'one'));
+    assert.equal(stateOf(fleet, 'bad'), 'Backoff PROFILE_INVALID');
+    const { message } = fleet.list().find(({ name }) => name === 'fleet/bad') ?? { message: '' };
+    assert.match(message, /ControlPlaneHealthy has a status that is no text/);
+    // An engaged cluster stays so: a report that says nothing changes nothing.
+    const one = hub.get({ ...profile, metadata: { namespace: 'fleet', name: 'one' } });
+    hub.set({ ...one, status: { ...Object(one).status, conditions: status.conditions } } as never);
+    hub.set({ ...profile, status: { ...status, conditions: [] } } as never);
+    await until(t, () => isEngaged(fleet, 'bad'));
+    assert.ok(isEngaged(fleet, 'one'));
+  });
+
+  test('with PlacementDecisions that are odd: those that can be read count', async (t) => {
+    const { run, hub } = await startOne(t);
+    const decision = (name: string, decisions: unknown) => ({
+      apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+      kind: 'PlacementDecision',
+      metadata: { namespace: 'fleet', name, labels: { 'multicluster.x-k8s.io/placement-key': 'k' } },
+      decisions,
+    });
+    hub.add([
+      decision('null', null),
+      decision('odd', [null, 5, { clusterProfileRef: null }, { clusterProfileRef: { name: {} } }]),
+      decision('text', 'text'),
+      decision('good', [{ clusterProfileRef: { name: 'one', namespace: null } }]),
+    ] as never);
+    const fleet = run({ placement: { namespace: 'fleet', key: 'k' } });
+    await fleet.synced();
+    assert.ok(isEngaged(fleet, 'one'));
+  });
+});

@@ -12,3 +12,14 @@ export function accessOf(providers: CredentialProviders, profile: FleetProfile):
     return reasonOf(error);
   }
 }
+
+/** Ends the cooldown of a failed plugin: it runs at the next request. */
+export function forgetFailure(providers: CredentialProviders, profile: FleetProfile): void {
+  try {
+    const config = providers.getConfig(profile);
+    config.invalidate();
+    config.close().catch(() => undefined);
+  } catch {
+    // The profile no longer resolves: the next attempt reports that.
+  }
+}

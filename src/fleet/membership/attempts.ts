@@ -6,6 +6,7 @@ import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Failure } from './failure.ts';
+import { watchCommand } from './watch-command.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
 
@@ -25,6 +26,7 @@ export class Attempts {
   #failure: Failure | undefined;
   /** Something has changed since the last one began: retry without a pause. */
   #isWorthTrying = false;
+  #stopWatching = () => {};
 
   constructor(name: string, context: AttemptsContext) {
     this.#name = name;
@@ -39,11 +41,12 @@ export class Attempts {
 
   /** One begins. What changed before does not count. */
   begin(): void {
+    this.#stopWatching();
     this.#isWorthTrying = false;
   }
 
-  /** One has failed. */
-  failed(failure: Failure, error: unknown): void {
+  /** One has failed. Watches the file of its plugin, and calls `replaced` when the next attempt is worth while. */
+  failed(failure: Failure, error: unknown, command: string | undefined, replaced: () => void): void {
     const { clock, logger, warnings } = this.#context;
     this.#failures += 1;
     const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
@@ -55,6 +58,12 @@ export class Attempts {
     warnings.set({ name: this.#name, fields }, 'engagement', [{ key: failure.reason, message }]);
     if (this.#failure?.reason === failure.reason) logger.debug?.(fields, message);
     this.#failure = failure;
+    // Another plugin file may help against any failure: a 401 may be about the plugin's answer.
+    if (command === undefined) return;
+    this.#stopWatching = watchCommand(command, () => {
+      this.skipPause();
+      replaced();
+    });
   }
 
   /** Skips the pause of a failure, also of one that is about to happen. */
@@ -65,6 +74,7 @@ export class Attempts {
 
   /** Earlier failures no longer count. `message` says so, where one was warned about. */
   forget(message?: string): void {
+    this.#stopWatching();
     this.#failures = 0;
     this.#failure = undefined;
     const subject = { name: this.#name, fields: { cluster: this.#name } };

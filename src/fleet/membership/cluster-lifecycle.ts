@@ -9,7 +9,7 @@ import type { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
 import { Wait } from '../wait.ts';
-import { accessOf } from './access.ts';
+import { accessOf, forgetFailure } from './access.ts';
 import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
@@ -193,8 +193,10 @@ export class ClusterLifecycle {
     if (this.#gone) return { do: 'end' };
     if (!verdict) return { do: 'wait' };
     if (!verdict.engage) return { do: 'wait', status: verdict };
-    const { ready, reason, message } = this.#health.reported;
-    if (ready !== 'yes') return { do: 'wait', status: { state: 'NotReady', reason, message } };
+    const { ready, reason, message, isInvalid } = this.#health.reported;
+    if (ready !== 'yes') {
+      return { do: 'wait', status: { state: isInvalid ? 'Backoff' : 'NotReady', reason, message } };
+    }
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
     if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
     const { pause } = this.#attempts;
@@ -248,13 +250,16 @@ export class ClusterLifecycle {
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
       // An aborted attempt is no failure of the cluster.
-      if (!isGivenUp(error)) this.#fail(failure, error);
+      if (!isGivenUp(error)) this.#fail(failure, error, engagement);
       this.#context.release(key, this);
     }
   }
 
-  #fail(failure: Failure, error: unknown): void {
-    this.#attempts.failed(failure, error);
+  #fail(failure: Failure, error: unknown, { command }: Engagement): void {
+    this.#attempts.failed(failure, error, command, () => {
+      forgetFailure(this.#context.providers, this.#profile);
+      this.wake();
+    });
     this.#setStatus({ state: 'Backoff', ...failure });
   }
 
@@ -267,7 +272,7 @@ export class ClusterLifecycle {
     this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
-    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
+    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error, engagement);
     this.#context.release(engagement.basis.key, this);
   }
 

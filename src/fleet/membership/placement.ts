@@ -21,7 +21,10 @@ const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';
 /** The clusters (`namespace/name`) of each decision. */
 export type Placed = ReadonlyMap<string, readonly string[]>;
 
-/** A decision whose slices have several revisions, or gaps in their indexes, is being written: it stays as it was in `before`. */
+/**
+ * A decision whose slices have several revisions, or gaps in their indexes, is being written: it stays as it was in `before`. So does
+ * one that cannot be read.
+ */
 export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
   const decisions = Map.groupBy(
     slices,
@@ -29,7 +32,9 @@ export function placedClusters(slices: readonly PlacementDecision[], before: Pla
   );
   const placed = new Map<string, readonly string[]>();
   for (const [key, parts] of decisions) {
-    const clusters = isComplete(parts) ? parts.flatMap(clustersOf) : before.get(key);
+    const named = parts.map(clustersOf);
+    const isReadable = named.every((clusters) => clusters !== undefined);
+    const clusters = isReadable && isComplete(parts) ? named.flat() : before.get(key);
     if (clusters) placed.set(key, clusters);
   }
   return placed;
@@ -42,9 +47,13 @@ function isComplete(slices: readonly PlacementDecision[]): boolean {
   return new Set(label(decisionRevisionLabel)).size === 1;
 }
 
-/** A missing or null list is empty, as in Go. */
-function clustersOf({ metadata, decisions }: PlacementDecision): readonly string[] {
-  return (decisions ?? []).flatMap(({ clusterProfileRef: of }) =>
-    of?.name ? [`${of.namespace || metadata.namespace}/${of.name}`] : [],
-  );
+/** A missing or null list is empty, as in Go. `undefined` if it is not a list. */
+function clustersOf({ metadata, decisions }: PlacementDecision): readonly string[] | undefined {
+  const entries: unknown = decisions ?? [];
+  if (!Array.isArray(entries)) return undefined;
+  return entries.flatMap((entry: unknown) => {
+    const { name, namespace } = Object(Object(entry).clusterProfileRef);
+    if (typeof name !== 'string' || name === '') return [];
+    return [`${typeof namespace === 'string' && namespace !== '' ? namespace : metadata.namespace}/${name}`];
+  });
 }

@@ -9,14 +9,24 @@ export interface Readiness {
   readonly ready: 'yes' | 'no' | 'unknown';
   readonly reason: string;
   readonly message: string;
+  /** The report cannot be read. */
+  readonly isInvalid?: true;
 }
 
 /** Reads the condition `ControlPlaneHealthy` (KEP-4322). Without it a cluster counts as healthy. */
 export function controlPlaneReadiness({ status }: FleetProfile): Readiness {
-  const condition = status?.conditions?.find(({ type }) => type === 'ControlPlaneHealthy');
-  if (!condition) return { ready: 'yes', reason: 'NOT_REPORTED', message: 'ControlPlaneHealthy is not reported' };
-  const { status: value, reason, message } = condition;
-  const why = [reason, message].filter(Boolean).join(': ');
+  const conditions: unknown = status?.conditions;
+  const condition: unknown = Array.isArray(conditions)
+    ? conditions.find((entry: unknown) => Object(entry).type === 'ControlPlaneHealthy')
+    : undefined;
+  if (condition === undefined)
+    return { ready: 'yes', reason: 'NOT_REPORTED', message: 'ControlPlaneHealthy is not reported' };
+  const { status: value, reason, message } = Object(condition) as Record<string, unknown>; // each is looked at here
+  if (typeof value !== 'string') {
+    const said = 'its condition ControlPlaneHealthy has a status that is no text: the cluster manager has to mend it';
+    return { ready: 'unknown', reason: 'PROFILE_INVALID', message: said, isInvalid: true };
+  }
+  const why = [reason, message].filter((part) => typeof part === 'string' && part !== '').join(': ');
   const said = `ControlPlaneHealthy is ${value}${why === '' ? '' : ` (${why})`}`;
   if (value === 'True') return { ready: 'yes', reason: 'CONTROL_PLANE_HEALTHY', message: said };
   if (value === 'False') return { ready: 'no', reason: 'CONTROL_PLANE_UNHEALTHY', message: said };
