@@ -1,16 +1,16 @@
 /** Options of a leader election, and of its runs. */
-import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
 import { milliseconds, namespace, signal, text } from '../options/option-schemas.ts';
+import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, leaseName } from './option-schemas.ts';
 
 /** Options of `new LeaderElection`; each is validated at construction. */
 export interface LeaderElectionOptions {
-  /** The API server that has the Lease: `RestConfig.fromDefault()`. Another `KubeConfig` is converted, once. */
-  readonly hub: KubeConfig;
+  /** The API server that has the Lease: `RestConfig.fromDefault()`. */
+  readonly hub: RestConfig;
   readonly namespace: string;
   /** Of the Lease. All programs that name the same Lease contend for it, in any language. */
   readonly name: string;

@@ -8,7 +8,6 @@ import { ApiServer } from '../rest/api/api-server.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { guard } from './guard.ts';
-import { restConfigOf } from './hub-config.ts';
 import {
   type ElectionCallbacks,
   type ElectionSettings,
@@ -55,7 +54,7 @@ export class LeaderElection {
     this.#wait = new Wait(clock);
     this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
     this.#lock = new LeaseLock({
-      leases: new ApiLeases(new ApiServer(restConfigOf(hub, logger)), { namespace, verbs: 'get, create and update' }),
+      leases: new ApiLeases(new ApiServer(hub), { namespace, verbs: 'get, create and update' }),
       name,
       identity: this.identity,
       durationMs: leaseDurationMs,

@@ -1,13 +1,16 @@
 /** What is looked at of options, wherever they come in. */
-import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { isFunction } from '../errors/check-argument.ts';
 import { kindShape, nameOf, sharedOptions } from '../options/option-schemas.ts';
+import { RestConfig } from '../rest/rest-config.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';
 
-export const kubeConfigWords = 'a KubeConfig with a current cluster';
+/** What is asked for where a server is given. */
+export const restConfigWords = 'a RestConfig: RestConfig.fromDefault(), or RestConfig.fromKubeConfig({ path })';
+
+export const isRestConfig = (value: unknown): boolean => value instanceof RestConfig;
 
 export const leaseName = nameOf(
   'the name of a Lease',
@@ -25,7 +28,7 @@ export const clock = z
 
 /** What a fleet and a leader election have in common. */
 export const fleetShape = {
-  hub: z.custom<KubeConfig>(isKubeConfig, { error: `must be ${kubeConfigWords}` }),
+  hub: z.custom<RestConfig>(isRestConfig, { error: `must be ${restConfigWords}` }),
   logger: sharedOptions.logger,
   metrics: z.instanceof(FleetMetrics, { error: 'must be new FleetMetrics({ registry })' }).optional(),
   clock,
@@ -38,9 +41,3 @@ export const resourceShape = {
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
   metadataOnly: z.boolean({ error: 'must be true or false' }).optional(),
 };
-
-export function isKubeConfig(value: unknown): boolean {
-  const { getCurrentCluster, applySecurityAuthentication } = Object(value);
-  if (!isFunction(getCurrentCluster) || !isFunction(applySecurityAuthentication)) return false;
-  return typeof Object(Reflect.apply(getCurrentCluster, value, [])).server === 'string';
-}

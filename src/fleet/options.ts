@@ -1,11 +1,10 @@
 /** The options of a fleet. */
-import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { Logger } from '../observability/logger.ts';
 import { milliseconds, namespace, parseOptionsWith, text } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
+import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
-import { restConfigOf } from './hub-config.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
@@ -13,8 +12,8 @@ import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts
 
 /** Options of `new Fleet`; each is validated at construction. */
 export interface FleetOptions {
-  /** The API server that has the ClusterProfiles: `RestConfig.fromDefault()`. Another `KubeConfig` is converted once, or refused. */
-  readonly hub: KubeConfig;
+  /** The API server that has the ClusterProfiles: `RestConfig.fromDefault()`. The fleet does not close it. */
+  readonly hub: RestConfig;
   /** Get the credentials of the clusters. The fleet does not close them. */
   readonly providers: CredentialProviders;
   /**
@@ -103,10 +102,9 @@ const schema = z.strictObject({
 });
 
 /** @internal */
-export type FleetSettings = ReturnType<typeof parseFleetOptions>;
+export type FleetSettings = z.output<typeof schema>;
 
 /** @internal Every option with its default. @throws ConfigurationError that names each bad option */
-export function parseFleetOptions(options: FleetOptions) {
-  const settings = parseOptionsWith(schema, options);
-  return { ...settings, hub: restConfigOf(settings.hub, settings.logger) };
+export function parseFleetOptions(options: FleetOptions): FleetSettings {
+  return parseOptionsWith(schema, options);
 }

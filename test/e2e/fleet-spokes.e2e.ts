@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CoreV1Api, CustomObjectsApi } from '@kubernetes/client-node';
 import { Fleet, type KubernetesObject } from '../../src/fleet/index.ts';
-import { CredentialProviders } from '../../src/index.ts';
+import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { profiles, publish as publishProfile, registerCrd, setStatus } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { kinds, type Spoke, startSpoke } from './spoke.ts';
@@ -41,7 +41,9 @@ test('every object of every spoke is reconciled in the end, through restarts, ro
   );
   let engagements = 0;
   let reconciles = 0;
-  const fleet = new Fleet({ hub: hub.admin, providers, namespaces: ['default'], logger: { warn: () => {} } });
+  const hubConfig = RestConfig.fromKubeConfig({ text: hub.admin.exportConfig() });
+  life.after(() => hubConfig.close());
+  const fleet = new Fleet({ hub: hubConfig, providers, namespaces: ['default'], logger: { warn: () => {} } });
   fleet.onEngage(() => {
     engagements += 1;
   });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import {
   Fleet,
@@ -33,11 +32,11 @@ const make = (type: new (...given: never[]) => unknown, ...given: unknown[]) => 
 
 async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
   const { config, providers } = await startFleet(t);
-  const hub = new KubeConfig();
-  hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
+  const text = kubeconfig({ exec: null, user: { token: 't' } });
+  const hub = RestConfig.fromKubeConfig({ text });
+  t.after(() => hub.close());
   const fleet = new Fleet({ hub, providers });
   t.after(() => fleet.close());
-  const text = kubeconfig({ exec: null, user: { token: 't' } });
   const fromFlags = untyped(CredentialProviders, 'fromFlags');
   const flag = (name: string) => (value: unknown) => fromFlags({ [`clusterprofile-${name}`]: value });
   const fromKubeConfig = untyped(RestConfig, 'fromKubeConfig');
@@ -188,7 +187,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
     ),
     'reflect(value, {})': [
       (value) => Reflect.apply(reflect, undefined, [value, { apiVersion: 'v1', kind: 'Pod' }]).next(),
-      /reflect: config: must be a KubeConfig/,
+      /reflect: config: must be a RestConfig/,
     ],
     'reflect(config, value)': [(value) => Reflect.apply(reflect, undefined, [hub, value]).next(), /options/],
     'ImageCredentialProviders.fromConfigFile(value)': [
@@ -245,8 +244,8 @@ test('a signal of another realm, and a registry with a label for clusters, are t
     removeEventListener: () => undefined,
   });
   await config.ready({ signal: foreign });
-  const hub = new KubeConfig();
-  hub.loadFromClusterAndUser({ name: 'x', server: 'https://127.0.0.1:1', skipTLSVerify: false }, { name: 'x' });
+  const hub = RestConfig.fromKubeConfig({ text: kubeconfig({ exec: null, user: { token: 't' } }) });
+  t.after(() => hub.close());
   const run = untyped(new LeaderElection({ hub, namespace: 'x', name: 'x' }), 'run');
   await assert.rejects(
     async () => run({ signal: foreign, onStartedLeading: 1 }),

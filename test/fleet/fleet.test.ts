@@ -171,7 +171,7 @@ describe('a fleet', () => {
       () => fleet(wrong),
       (error: Error) => {
         for (const path of [
-          'hub: must be a KubeConfig',
+          'hub: must be a RestConfig',
           'providers: must be',
           'namespaces: is empty',
           'unhealthyGraceMs: must be',

@@ -1,5 +1,4 @@
 /** The public function `reflect`: a reflector without a cache. */
-import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -9,8 +8,7 @@ import { Discovery } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Clock } from '../clock.ts';
-import { restConfigOf } from '../hub-config.ts';
-import { clock, functionOf, isKubeConfig, kubeConfigWords, resourceShape } from '../option-schemas.ts';
+import { clock, functionOf, isRestConfig, resourceShape, restConfigWords } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
 import { type ReflectedResource, Reflector, type ReflectorRestart } from './reflector.ts';
 
@@ -47,12 +45,12 @@ const schema = z.strictObject({
  * for await (const event of reflect<Wire<V1Pod>>(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
  */
 export function reflect<T extends KubernetesObject = KubernetesObject>(
-  config: KubeConfig,
+  config: RestConfig,
   options: ReflectOptions,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
-  checkArgument('reflect', 'config', config, isKubeConfig, kubeConfigWords);
+  checkArgument('reflect', 'config', config, isRestConfig, restConfigWords);
   const settings = parseOptionsWith(schema, options);
-  return reflected<T>(restConfigOf(config, settings.logger), settings);
+  return reflected<T>(config, settings);
 }
 
 async function* reflected<T extends KubernetesObject>(

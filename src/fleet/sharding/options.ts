@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { namespace, text } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
-import type { RestConfig } from '../../rest/rest-config.ts';
 import { isLabel } from '../../util/kubernetes-names.ts';
 import { processName } from '../lease/identity.ts';
 import { type Ownership, ownsEverything } from '../membership/ownership.ts';
@@ -50,8 +49,7 @@ export const shardingSchema = z
   .optional();
 
 /** What it takes of a fleet's options. */
-interface ShardedSettings extends Omit<z.output<z.ZodObject<typeof fleetShape>>, 'hub'> {
-  readonly hub: RestConfig;
+interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
   readonly sharding?: z.output<typeof shardingSchema>;
 }
 
