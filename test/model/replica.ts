@@ -1,4 +1,7 @@
-/** A replica: the real sharding, and clusters that it engages and lets go of as a fleet does. */
+/**
+ * A replica: the real sharding, and clusters that it engages and lets go of as a fleet does. To sharding an object of the hub is a key
+ * like that of a cluster: a reconcile enters it, and leaves it when it has ended or its time is over.
+ */
 import type { Fence } from '../../src/fleet/membership/ownership.ts';
 import { Sharding } from '../../src/fleet/sharding/sharding.ts';
 import type { SimulatedHub } from './hub.ts';
