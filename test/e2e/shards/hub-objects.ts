@@ -13,14 +13,18 @@ interface Write {
   readonly at: number;
 }
 
+export interface LateWrite {
+  readonly term: string;
+  /** The terms of all writes to this object. */
+  readonly history: string;
+}
+
 export interface HubObjects {
   create(count: number): Promise<void>;
   /** Whether each of them was written by one of these replicas after a moment. */
   areServed(since: number, living: ReadonlySet<string>): boolean;
-  /** The first write of a term after another term had written: two replicas had the object, or one after it had lost it. */
-  overlap(): string | undefined;
-  /** Forgets what was written so far. */
-  forget(): void;
+  /** Writes of a term after another term had written: two replicas had the object, or one wrote after it had lost it. */
+  late(): readonly LateWrite[];
 }
 
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
@@ -55,18 +59,21 @@ export function startHubObjects(life: Lifetime, config: RestConfig): HubObjects 
       [...writes.values()].every((all) =>
         all.some(({ term, at }) => at > since && living.has(term.replace(/-\d+$/, ''))),
       ),
-    overlap: () => {
-      for (const [name, all] of writes) {
+    late: () =>
+      [...writes].flatMap(([name, all]) => {
         const over = new Set<string>();
-        for (const [index, { term }] of all.entries()) {
-          if (over.has(term)) return `${name} was written by ${all.map((write) => write.term).join(', ')}`;
-          if (all[index + 1]?.term !== term) over.add(term);
+        const history = `${name}: ${all.map(({ term }) => term).join(', ')}`;
+        let last: string | undefined;
+        const late: LateWrite[] = [];
+        for (const { term } of all) {
+          if (over.has(term)) {
+            late.push({ term, history });
+            continue;
+          }
+          if (last !== undefined && last !== term) over.add(last);
+          last = term;
         }
-      }
-      return undefined;
-    },
-    forget: () => {
-      for (const all of writes.values()) all.length = 0;
-    },
+        return late;
+      }),
   };
 }
