@@ -43,6 +43,26 @@ describe('replicas that share a fleet, where something fails', () => {
     );
   });
 
+  test('count the time from the start of the last renewal, however long that took', async (t) => {
+    const { hub, start } = await startReplicas(t, 1);
+    const { clock, fleet, run } = start('one');
+    run();
+    await shared(t, 1, { fleet });
+    const { signal } = fleet.get('fleet/c0');
+    let lists = 0;
+    hub.onRequest = ({ method, url }) => {
+      if (method === 'GET' && /\/leases\?labelSelector=[^&]*$/.test(url) && lists++ === 0) clock.advance(3_000);
+    };
+    clock.advance(7_500);
+    // It waits for the next one.
+    await until(t, () => lists === 1 && clock.waits.some((ms) => ms > 6_700 && ms <= 7_500));
+    hub.failNext('hang', 1_000_000, ({ url }) => url.includes('/leases'));
+    clock.advance(16_000);
+    assert.equal(signal.aborted, false);
+    clock.advance(1_000);
+    assert.equal(signal.aborted, true);
+  });
+
   test('send nothing after the deadline, also before any timer has run: a process may have been stopped', async (t) => {
     const { publish, spoke, start } = await startReplicas(t, 1);
     const one = start('one');
