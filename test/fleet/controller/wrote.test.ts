@@ -11,7 +11,7 @@ import { listen } from '../../fixtures/listen.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
-const count = 10;
+const count = 40;
 const byParent = ({ metadata: { labels = {} } }: KubernetesObject) => [labels.parent ?? ''];
 const secrets = { apiVersion: 'v1', kind: 'Secret', namespace: 'default', indexers: { byParent } } as const;
 
@@ -57,7 +57,7 @@ async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
 
 type Reconcile = (context: ReconcileContext, name: string, create: () => Promise<WrittenObject>) => Promise<void>;
 
-/** A controller that makes a child for each of some objects, and is asked for each of them again. Its watch of children is held. */
+/** A controller that makes a child for each of 40 objects, and is asked for each of them again. Its watch of children is held. */
 async function start(t: TestContext, reconcile: Reconcile) {
   const { spoke, publish, run, warnings } = await startHub(t);
   const cluster = await spoke();
