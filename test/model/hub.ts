@@ -86,14 +86,16 @@ export class SimulatedHub {
 
   /**
    * Deletes one of the Leases, as a person may. Not that of a shard in the first seconds of a fleet, when replicas create them without
-   * waiting: again a creation could arrive after it.
+   * waiting: again a creation could arrive after it. Nor that of a replica which has just begun, and which no shard names yet: another
+   * process of this identity that starts just then cannot know of it.
    */
   deleteByHand(which: number): void {
     const all = [...this.#leases.values()];
     const lease = all[which % all.length];
-    const isShard = lease?.metadata.name.includes('-shard-');
-    if (lease && !(isShard && this.#world.now - (this.#createdAt.get(lease.metadata.name) ?? 0) < 20_000))
-      this.#delete(lease);
+    if (!lease) return;
+    const { name } = lease.metadata;
+    const youngMs = name.includes('-shard-') ? 20_000 : 5_000;
+    if (this.#world.now - (this.#createdAt.get(name) ?? 0) >= youngMs) this.#delete(lease);
   }
 
   /** The hub, as one process reaches it. */
