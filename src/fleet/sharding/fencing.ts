@@ -26,7 +26,7 @@ export class Fencing {
   }
 
   /** Makes sure that a session is over, and can never be valid again. Resolves with `false` where it lives. */
-  fence(session: string): Promise<boolean> {
+  endSession(session: string): Promise<boolean> {
     const underWay = this.#underWay.get(session);
     if (underWay) return underWay;
     const { clock, timing } = this.#context;

@@ -69,12 +69,12 @@ export class ReplicaLease {
   }
 
   /** Something that it waits for may have changed. */
-  readonly look = (): void => this.#wait.wake();
+  readonly wake = (): void => this.#wait.wake();
 
   /** Another process has changed something that it has to look at: it renews at once. */
   renewNow(): void {
     this.#renewAt = Number.NEGATIVE_INFINITY;
-    this.look();
+    this.wake();
   }
 
   /** A watch shows its own Lease: deleted, without its labels, or taken. */

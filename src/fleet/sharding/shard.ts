@@ -1,6 +1,6 @@
 /**
  * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
- * request is under way at a time, and what should be is looked at again after each.
+ * request is under way at a time, and the desired state is evaluated again after each.
  */
 import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
@@ -29,7 +29,7 @@ export interface ShardContext {
   /** Nothing of this replica works on it. */
   isIdle(shard: number): boolean;
   /** Makes sure that a session is over, and can never be valid again. `false` where it lives. */
-  fence(session: string): Promise<boolean>;
+  endSession(session: string): Promise<boolean>;
   /** The owner may be another one. */
   changed(shard: Shard): void;
 }
@@ -101,7 +101,7 @@ export class Shard {
     return this.#term !== undefined;
   }
 
-  /** It was this replica's until now. `look` ends its term. */
+  /** It was this replica's until now. `reconcile` ends its term. */
   get isLost(): boolean {
     return this.#term?.isOver === true;
   }
@@ -127,8 +127,8 @@ export class Shard {
     return !this.#isAsking && this.#holder !== this.#context.own.session;
   }
 
-  /** Something that it looks at may have changed. A term that is over ends before this returns. */
-  readonly look = (): void => {
+  /** Compares the Lease with the desired state, and begins to take or release the shard. A term that is over ends before this returns. */
+  readonly reconcile = (): void => {
     if (this.#term?.isOver) this.#end('lost');
     this.#begin();
     this.#context.changed(this);
@@ -177,16 +177,16 @@ export class Shard {
     this.#cancelTimer();
     if (next === 'nothing') {
       // Its Lease is gone, and others may own it for a while.
-      if (!this.view.lease && this.view.isLive) this.#lookAt(this.view.expiresAt);
+      if (!this.view.lease && this.view.isLive) this.#wakeAt(this.view.expiresAt);
       return;
     }
-    if (this.#retryAt > this.#context.clock.uptime()) this.#lookAt(this.#retryAt);
+    if (this.#retryAt > this.#context.clock.uptime()) this.#wakeAt(this.#retryAt);
     else void this.#ask(next);
   }
 
-  #lookAt(time: number): void {
+  #wakeAt(time: number): void {
     const { clock } = this.#context;
-    this.#cancelTimer = clock.after(millisecondsTo(time, clock), this.look);
+    this.#cancelTimer = clock.after(millisecondsTo(time, clock), this.reconcile);
   }
 
   async #ask(what: 'release' | 'take'): Promise<void> {
@@ -204,11 +204,11 @@ export class Shard {
     }
     this.#retryAt = isDone ? Number.NEGATIVE_INFINITY : clock.uptime() + spread(timing.shardRetryMs, random);
     this.#isAsking = false;
-    this.look();
+    this.reconcile();
   }
 
   async #take(signal: AbortSignal): Promise<boolean> {
-    const { clock, timing, own, replicas, fence } = this.#context;
+    const { clock, timing, own, replicas, endSession } = this.#context;
     const { lease, seenAt: releasedAt } = this.view;
     const holder = this.#holder;
     // The one that is valid now: while others are fenced it may end, and what is written then gives the shard to nobody.
@@ -217,7 +217,7 @@ export class Shard {
       session: holder,
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
     };
-    if (holder !== undefined && holder !== session && !(await fence(holder))) return false;
+    if (holder !== undefined && holder !== session && !(await endSession(holder))) return false;
     if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }), signal)) {
       this.#taken = session;
       if (holder !== session) this.#from = from;

@@ -82,7 +82,7 @@ export class Sharding implements Ownership {
       labels: labelsOf(name, 'shard'),
       wants: (shard) => this.#wants(shard),
       isIdle: (shard) => !this.#inUse.get(shard)?.size,
-      fence: (session) => fencing.fence(session),
+      endSession: (session) => fencing.endSession(session),
       changed: (shard) => this.#shardChanged(shard),
     };
     this.#shards = Array.from({ length: shards }, (_, index) => new Shard(index, shardLeaseName(name, index), context));
@@ -119,8 +119,8 @@ export class Sharding implements Ownership {
     const index = shardOf(key, this.#options.shards);
     const works = this.#inUse.get(index);
     if (!works?.delete(work) || works.size > 0) return;
-    this.#shards[index]?.look();
-    this.#own.look();
+    this.#shards[index]?.reconcile();
+    this.#own.wake();
   }
 
   async run(listener: OwnershipListener, signal: AbortSignal): Promise<void> {
@@ -187,7 +187,7 @@ export class Sharding implements Ownership {
       return;
     }
     const shard = this.#shardOf(last);
-    if (shard?.view.observeDeleted(last)) shard.look();
+    if (shard?.view.observeDeleted(last)) shard.reconcile();
   }
 
   /** Returns whether that is news. */
@@ -195,7 +195,7 @@ export class Sharding implements Ownership {
     if (isReplica(lease)) return this.#replicas.applied(lease);
     const shard = this.#shardOf(lease);
     if (!shard?.view.observe(lease)) return false;
-    shard.look();
+    shard.reconcile();
     return true;
   }
 
@@ -214,7 +214,7 @@ export class Sharding implements Ownership {
     this.#isNewFleet = wasNewFleet && !this.#replicas.anyRenewed;
     for (const shard of this.#isNewFleet && !this.#own.isValid ? [] : missing) {
       // What was written since is not missing.
-      if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.look();
+      if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.reconcile();
     }
     try {
       await this.#deleteDead(signal);
@@ -237,7 +237,7 @@ export class Sharding implements Ownership {
     return new Set(this.#shards.flatMap(({ view: { holder } }) => holder ?? []));
   }
 
-  /** Computes who should own each shard, and lets every shard look again. */
+  /** Computes who should own each shard, and reconciles every shard. */
   #changed(): void {
     const { clock, identity, shards, weight } = this.#options;
     const { isValid, isLeaving } = this.#own;
@@ -253,12 +253,12 @@ export class Sharding implements Ownership {
       this.#wantedOf = of;
       this.#wanted = assignShards(candidates, shards);
     }
-    for (const shard of this.#shards) shard.look();
-    if (isLeaving) this.#own.look();
+    for (const shard of this.#shards) shard.reconcile();
+    if (isLeaving) this.#own.wake();
   }
 
   #shardChanged(shard: Shard): void {
-    if (this.#own?.isLeaving) this.#own.look();
+    if (this.#own?.isLeaving) this.#own.wake();
     this.#changes.report(shard.index, this.#ownerOf(shard));
   }
 
