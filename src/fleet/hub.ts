@@ -69,7 +69,7 @@ export class Hub {
     if (known) return known;
     const lost = () =>
       new FleetError('LEASE_LOST', `nothing is sent to the hub: ${shardLost.message}`, { reason: shardLost.reason });
-    const config = RestConfig.fenced(this.config, () => (fence.isOver ? lost() : undefined));
+    const config = RestConfig.withFence(this.config, () => (fence.isOver ? lost() : undefined));
     fence.signal.addEventListener('abort', () => config.dispatcher.destroy(lost()), { once: true });
     this.#fenced.set(fence, config);
     return config;

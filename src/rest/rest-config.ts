@@ -78,15 +78,15 @@ export class RestConfig extends KubeConfig {
   }
 
   /** @internal `check` is asked for each request at the moment in which it is written: with an error it is not sent. */
-  static fence(config: RestConfig, check: () => Error | undefined): void {
+  static setFence(config: RestConfig, check: () => Error | undefined): void {
     config.#dispatcher.fence = check;
   }
 
   /** @internal Another config with the same connections and credential, and with a fence. To be closed before `config`. */
-  static fenced(config: RestConfig, check: () => Error | undefined): RestConfig {
+  static withFence(config: RestConfig, check: () => Error | undefined): RestConfig {
     const { stop: _, ...shared } = config.#parts;
     const fenced = new RestConfig(shared);
-    RestConfig.fence(fenced, check);
+    RestConfig.setFence(fenced, check);
     return fenced;
   }
 

@@ -40,7 +40,7 @@ describe('a request that its fence has let pass is at the server before this pro
         t.after(() => config.close());
         let asked = 0;
         let outcome = '';
-        RestConfig.fence(config, () => {
+        RestConfig.setFence(config, () => {
           asked += 1;
           const before = Atomics.load(arrived, 0);
           // When it is dispatched, and when it is written: from then on this thread does nothing but wait for its arrival.
@@ -61,7 +61,7 @@ describe('a request that its fence has let pass is at the server before this pro
 
 test('fenced watches share a connection over HTTP/2 all the same', async (t) => {
   const { cluster, config } = await startFleet(t);
-  RestConfig.fence(config, () => undefined);
+  RestConfig.setFence(config, () => undefined);
   await config.fetch('/version');
   const watch = () => request(`${cluster.url}/api/v1/namespaces?watch=true`, { dispatcher: config.dispatcher });
   const watches = await Promise.all(Array.from({ length: 20 }, watch));

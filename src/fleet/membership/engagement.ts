@@ -113,7 +113,7 @@ export class Engagement {
       const config = providers.getConfig(this.#listener.profile());
       this.#config = config;
       const { fence } = this.basis;
-      if (fence) RestConfig.fence(config, () => (fence.isOver ? this.#shardLost() : undefined));
+      if (fence) RestConfig.setFence(config, () => (fence.isOver ? this.#shardLost() : undefined));
       this.#enter('CREDENTIAL', `provider ${config.access.provider} is asked for a credential`);
       // The plugin has a limit of its own. At the start of a large fleet most of this time is spent in the queue of plugin runs.
       await abortable(() => config.ready({ signal }), signal);
