@@ -7,7 +7,7 @@ import { sendRequest } from '../rest/answer.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import type { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import { passingStatuses } from '../rest/request/retry-policy.ts';
+import { transientStatuses } from '../rest/request/retry-policy.ts';
 import type { Destination } from '../rest/transport/destination.ts';
 
 export interface Answer {
@@ -68,7 +68,7 @@ export class ClusterClient {
     // Without a group, or a version of it, an API server answers as Go does.
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
     const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
-    const mayPass = passingStatuses.has(statusCode) && headers['retry-after'] === undefined;
+    const mayPass = transientStatuses.has(statusCode) && headers['retry-after'] === undefined;
     return { statusCode, isNotFound, text, body, message, mayPass };
   }
 

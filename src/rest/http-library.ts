@@ -48,7 +48,7 @@ async function send(
   const { statusCode, headers } = answer;
   const more = statusCode < 400 ? {} : { [explanation]: log.explain(statusCode, options) };
   const joined = joinHeaders(headers);
-  // client-node quotes one that it does not know in an error, and the server may have said the token back in it.
+  // client-node quotes one that it does not know in an error, and the server may have echoed the token in it.
   const type = joined['content-type'];
   if (type !== undefined && !knownType.test(type)) joined['content-type'] = 'application/octet-stream';
   const text = async () => answer.body.toString('utf8');

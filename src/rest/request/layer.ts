@@ -17,14 +17,14 @@ export interface OutgoingRequest {
   readonly options: Dispatcher.DispatchOptions;
   readonly body: ReplayableBody;
   readonly connection: Connection;
-  /** Kubernetes calls it so: it has no time limit. */
+  /** Long-running in the sense of kube-apiserver: exempt from `requestTimeoutMs`. */
   readonly longRunning: boolean;
   readonly retry: Retry;
   /** How often it has been sent, with the attempt under way. */
   sent: number;
   /** Its last attempt was on a connection that had carried a response before. */
   reused: boolean;
-  /** Since when it has waited for a connection, while no server has looked at it. */
+  /** Since when it has waited for a connection, while no server has processed it. */
   waitsSince: number | undefined;
 }
 

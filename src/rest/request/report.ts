@@ -49,7 +49,7 @@ class ReportedRequest extends Relay {
     if (this.done) return;
     // What the caller aborts with stays as it is.
     const own = error === this.reason ? error : toOwnError(error, this.#owner.cluster);
-    // A watch is cut off now and then.
+    // Dropped watches are routine: no warning.
     if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own);
     this.#events?.ended(own);
     super.fail(own);

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
-import { isLost, wasNotLookedAt } from '../transport/connection-errors.ts';
+import { isLost, isUnprocessed } from '../transport/connection-errors.ts';
 import type { OutgoingRequest } from './layer.ts';
 
 /** How often one request is sent again in all. */
@@ -20,7 +20,7 @@ const longestPauseMs = 8_000;
 const longestRetryAfter = 60;
 
 /** Statuses of a server that is overloaded, starting or going. */
-export const passingStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+export const transientStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** How an attempt ended, before its caller has seen anything of a response. */
@@ -39,12 +39,12 @@ export interface Retried {
 }
 
 /**
- * Whether a request without a response goes out again at once: the server has not looked at it; or it changes nothing, and its
+ * Whether a request without a response goes out again at once: the server has not processed it; or it changes nothing, and its
  * connection, which had carried a response before, may have been closed while it was idle.
  */
 export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
   if (sent > maxRetriesAtOnce) return false;
-  return wasNotLookedAt(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
+  return isUnprocessed(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
 }
 
 /** Milliseconds until the next attempt, or `undefined` where the outcome is the caller's. */
@@ -59,7 +59,7 @@ export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | u
 
 function afterError({ method }: Retried, error: Error): number | undefined {
   const lost = error instanceof ConnectionError && error.code === 'CONNECTION_LOST';
-  return wasNotLookedAt(error) || (lost && method === 'GET') ? lostPauseMs : undefined;
+  return isUnprocessed(error) || (lost && method === 'GET') ? lostPauseMs : undefined;
 }
 
 function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error }>): number | undefined {
@@ -70,7 +70,7 @@ function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error 
 
 /** Whether a watch may begin after this. A 401 here has outlived a refresh: the issuer may be away. */
 function isTransientForWatch(outcome: Outcome, resumed: boolean): boolean {
-  if ('statusCode' in outcome) return outcome.statusCode === 401 || passingStatuses.has(outcome.statusCode);
+  if ('statusCode' in outcome) return outcome.statusCode === 401 || transientStatuses.has(outcome.statusCode);
   const { error } = outcome;
   // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
   if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
-import { wasNotLookedAt } from '../transport/connection-errors.ts';
+import { isUnprocessed } from '../transport/connection-errors.ts';
 import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
 import { Relay } from './relay.ts';
 import { requestName } from './request-messages.ts';
@@ -37,8 +37,8 @@ class RequestRetriedAtOnce extends Relay {
     }
     this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
     request.sent += 1;
-    // A request that no server has looked at has waited for a connection since its first attempt.
-    if (!wasNotLookedAt(error)) request.waitsSince = undefined;
+    // A request that no server has processed has waited for a connection since its first attempt.
+    if (!isUnprocessed(error)) request.waitsSince = undefined;
     this.#next(request, this);
   }
 }

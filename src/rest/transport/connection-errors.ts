@@ -59,8 +59,8 @@ export function isLost(error: Error): boolean {
   return lostCodes.has(codeOf(error));
 }
 
-/** Whether the server has not looked at the request. The error may be Node's or undici's, or ours with theirs as its cause. */
-export function wasNotLookedAt(error: Error): boolean {
+/** Whether the server has not processed the request (RFC 9113, 8.7). The error may be Node's or undici's, or ours with theirs as its cause. */
+export function isUnprocessed(error: Error): boolean {
   // The first: a stream that Node is asked for after its session has ended.
   return [error, error.cause].some(
     (one) =>

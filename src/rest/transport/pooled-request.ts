@@ -49,7 +49,7 @@ export const poolDefaults: PoolOptions = {
   headersTimeoutMs: 300_000,
 };
 
-/** The connection ended before the server looked at the request: it may go out again, whatever its method. */
+/** The server has not processed the request (RFC 9113, 8.7): it may go out again, whatever its method. */
 export class UnsentError extends Error {
   static readonly code = 'ERR_REQUEST_UNSENT';
   readonly code = UnsentError.code;

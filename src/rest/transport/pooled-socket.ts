@@ -11,7 +11,7 @@ interface PooledSocketEvents {
   readonly changed: () => void;
   /** It takes no more requests; those under way may go on. */
   readonly ended: () => void;
-  /** All is over. */
+  /** The socket has closed. */
   readonly closed: () => void;
 }
 
@@ -183,7 +183,7 @@ export class PooledSocket implements Carrier {
   }
 
   /**
-   * A stream begins. Where the server has not looked at it (it refused it, or its GOAWAY came before the stream was written), undici
+   * A stream begins. Where the server has not processed it (it refused it, or its GOAWAY came before the stream was written), undici
    * would send the request again by itself: on this connection, for as long as that takes no more, or after its client was
    * destroyed, which ends the process.
    */
