@@ -92,7 +92,7 @@ export function toParts(parsed: KubeconfigAccess, settings: KubeconfigSettings):
           cluster: exec.provideClusterInfo ? toExecCluster(withLogin, exec.config) : undefined,
         },
       }
-    : { ...to, supply: new StaticCredentialSource(origin, staticUser, settings) };
+    : { ...to, source: new StaticCredentialSource(origin, staticUser, settings) };
   const stop = new AbortController();
   return {
     name: context,

@@ -49,7 +49,7 @@ async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
     if (error instanceof ConfigurationError) return { configError: error.message };
     throw error;
   }
-  const { call, supply, impersonation = {} } = parts.destination;
+  const { call, source, impersonation = {} } = parts.destination;
   assert.ok(parts.access.exec);
   const { apiVersion, command, args, env } = parts.access.exec;
   // Without https:// neither looks at the user.
@@ -57,7 +57,7 @@ async function ours({ kubeconfig: text, answer: stdout }: Case): Promise<Ours> {
     ? { command: undefined, args: [], env: {} }
     : { command, args, env: Object.fromEntries(env.map(({ name, value }) => [name, value])) };
   try {
-    if (supply) return { exec, impersonation, credential: await supply.get() };
+    if (source) return { exec, impersonation, credential: await source.get() };
     const info = JSON.parse(encodeExecCredential(apiVersion, { interactive: false, cluster: call.cluster }));
     return { exec, impersonation, info, credential: decodeExecCredential(stdout, call.acceptedVersions) };
   } catch (error) {

@@ -76,7 +76,7 @@ async function ours({ files, env, context }: Machine, folder: string): Promise<O
   try {
     const options = { logger: { warn: () => {} }, ...(context === '' ? {} : { context }) };
     const parts = readDefault(options, places);
-    return { parts, credential: await parts.destination.supply?.get() };
+    return { parts, credential: await parts.destination.source?.get() };
   } catch (error) {
     if (error instanceof ConfigurationError) return { error: `${error.code} ${error.message}` };
     throw error;

@@ -54,8 +54,8 @@ export class Connections implements CredentialCache {
 
   /** The connection for a destination, with a reference to it: `removeReference` gives it back. */
   acquire(destination: Destination, log: ClusterLog): Connection {
-    const { cluster, call, supply } = destination;
-    // A supply has these connections to itself.
+    const { cluster, call } = destination;
+    // A source of the destination's own is not shared, so it needs no key.
     const sourceId = call ? sourceKey(call) : '';
     const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, disableCompression } = cluster;
     const url = new URL(server);
@@ -76,7 +76,7 @@ export class Connections implements CredentialCache {
       return existing;
     }
     const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
-    const source = call ? this.#sourceOf(sourceId, call) : supply;
+    const source = call ? this.#sourceOf(sourceId, call) : destination.source;
     const connection: Connection = new Connection(destination, source, proxy, this.#options, log, () =>
       this.#end(key, connection),
     );

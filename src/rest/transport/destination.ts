@@ -5,18 +5,18 @@ import type { PluginCall } from '../../exec/plugin-call.ts';
 import type { AuthorityFile } from './authority-file.ts';
 
 /** What one connection needs to know: where to, and whose credential. */
-export type Destination = DestinationParts & (PluginCredential | SuppliedCredential);
+export type Destination = DestinationParts & (PluginCredential | OwnCredential);
 
 /** A plugin's credential, which configs with equal calls share. */
 interface PluginCredential {
   readonly call: PluginCall;
-  readonly supply?: undefined;
+  readonly source?: undefined;
 }
 
 /** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
-interface SuppliedCredential {
+interface OwnCredential {
   readonly call?: undefined;
-  readonly supply: CredentialSource;
+  readonly source: CredentialSource;
 }
 
 interface DestinationParts {
