@@ -30,7 +30,7 @@ export class Rejections {
   }
 
   /** The server accepted a replay with the refreshed credential, so the next rotation is followed at once. */
-  accepted(): void {
+  replayAccepted(): void {
     const beyond = Math.ceil(this.#recent.level(this.#lastAt)) - freeRefreshes;
     this.#cooldown.set(this.#lastAt, beyond > 0 ? backoffMs(beyond) : 0);
   }

@@ -43,7 +43,7 @@ describe('after a 401', () => {
     const connections = Array.from({ length: 100 }, () => new Rejections());
     const rejectAll = async () => {
       for (const rejections of connections) {
-        if (await source.afterRejection(await source.get(), rejections)) rejections.accepted();
+        if (await source.afterRejection(await source.get(), rejections)) rejections.replayAccepted();
       }
     };
     await rejectAll();

@@ -18,7 +18,7 @@ function refreshes(refuses: Pattern, seconds: number, clock = (now: number) => n
     rejections.add(now);
     times.push(time);
     request += 1;
-    if (!refuses(request)) rejections.accepted();
+    if (!refuses(request)) rejections.replayAccepted();
   }
   return times;
 }

@@ -7,7 +7,7 @@ import type { Credential } from '../../exec/credential.ts';
 import { cannotBeSent } from '../transport/connection-errors.ts';
 import { hasHeader, withHeaders } from '../transport/headers.ts';
 import { Attempt } from './attempt.ts';
-import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
+import type { OutgoingRequest, RequestOwner, Send } from './layer.ts';
 import { Relay } from './relay.ts';
 import { refusalMessage, requestName } from './request-messages.ts';
 
@@ -25,10 +25,12 @@ interface BufferedResponse {
   trailers: IncomingHttpHeaders | undefined;
 }
 
-/** The last layer: below it is the pool of the credential's identity. */
-export const authorize: Layer = (owner) => (request, handler) => {
-  new AuthorizedRequest(owner, request, handler).send();
-};
+/** The innermost layer: it sends each attempt to the pool of the credential's identity. */
+export function authorize(owner: RequestOwner): Send {
+  return (request, handler) => {
+    new AuthorizedRequest(owner, request, handler).send();
+  };
+}
 
 class AuthorizedRequest extends Relay {
   readonly #owner: RequestOwner;
@@ -94,7 +96,7 @@ class AuthorizedRequest extends Relay {
         return;
       }
       if (!rejected) this.#accepted();
-      else if (this.#replayed) this.#refused(statusCode, 'and the refreshed one too');
+      else if (this.#replayed) this.#rejected(statusCode, 'and the refreshed one too');
     }
     super.respond(statusCode, headers, message);
   }
@@ -108,7 +110,7 @@ class AuthorizedRequest extends Relay {
     // undici may use the memory again.
     buffered.chunks.push(Buffer.from(chunk));
     buffered.size += chunk.length;
-    if (buffered.size > bufferLimit) this.below?.pause();
+    if (buffered.size > bufferLimit) this.inner?.pause();
   }
 
   protected override complete(trailers: IncomingHttpHeaders): void {
@@ -134,7 +136,7 @@ class AuthorizedRequest extends Relay {
     if (this.done) return;
     this.#buffered = undefined;
     if (!refreshed || !body.replayable) {
-      if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
+      if (!refreshed) this.#rejected(statusCode, 'and there is no better one now');
       else log.debug(`${name} cannot be sent again: its caller gets the ${statusCode}`);
       this.#forward(buffered);
       return;
@@ -156,7 +158,7 @@ class AuthorizedRequest extends Relay {
     super.respond(statusCode, headers, message);
     for (const chunk of chunks) super.data(chunk);
     if (trailers) super.complete(trailers);
-    else if (!this.paused) this.below?.resume();
+    else if (!this.paused) this.inner?.resume();
   }
 
   protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
@@ -166,7 +168,7 @@ class AuthorizedRequest extends Relay {
     if (!connection.isRejection(statusCode)) this.#accepted();
     else if (this.#credential) {
       connection.refresh(this.#credential, statusCode, headers, this.#owner.log).then((refreshed) => {
-        if (!refreshed) this.#refused(statusCode, 'and there is no better one now');
+        if (!refreshed) this.#rejected(statusCode, 'and there is no better one now');
       });
     }
     super.upgrade(statusCode, headers, socket);
@@ -175,11 +177,11 @@ class AuthorizedRequest extends Relay {
   /** The server has accepted the credential. */
   #accepted(): void {
     if (this.#credential) this.#owner.log.accepted();
-    if (this.#replayed) this.#request.connection.accepted();
+    if (this.#replayed) this.#request.connection.replayAccepted();
   }
 
-  /** The server still refuses the credential. */
-  #refused(statusCode: number, consequence: string): void {
+  /** The server still rejects the credential. */
+  #rejected(statusCode: number, consequence: string): void {
     const message = refusalMessage(this.#credential, statusCode, consequence);
     if (message !== undefined) this.#owner.log.rejected(message);
   }

@@ -12,7 +12,7 @@ import type { Destination } from '../transport/destination.ts';
 import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
 import { ConnectionRef } from './connection-ref.ts';
-import { compose, type Layer, type OutgoingRequest, type RequestOwner, type Retry, type Send } from './layer.ts';
+import type { Layer, OutgoingRequest, RequestOwner, Retry, Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
@@ -21,10 +21,10 @@ import { retryAfterPause, retryAtOnce } from './retry.ts';
 import { SafeHandler } from './safe-handler.ts';
 
 /**
- * The way of a request, from the caller to the pool. The response takes it back, from the last to the first. Below `authorize` is
- * the pool of sockets of one cluster and one identity: `transport/request-pool.ts`. A 401 is handled in `authorize.ts`.
+ * The way of a request, from the caller inwards. The response takes it back, from the last to the first. Innermost is `authorize`,
+ * which handles a 401. It sends to the pool of sockets of one cluster and one identity: `transport/request-pool.ts`.
  */
-const layers: readonly Layer[] = [retryAfterPause, bounds, report, retryAtOnce, authorize];
+const layers: readonly Layer[] = [retryAfterPause, bounds, report, retryAtOnce];
 
 /** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
 const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
@@ -57,7 +57,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#ref = new ConnectionRef(connections, destination, this.cluster);
     this.log = this.#ref.log;
     this.pathBounds = destination.pathBounds;
-    this.#send = compose(this, layers);
+    this.#send = layers.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
     const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, 'never');
     this.withoutRetries = Object.assign(new Dispatcher(), { dispatch });
   }

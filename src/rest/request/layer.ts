@@ -46,15 +46,5 @@ export interface RequestOwner {
 /** Sends a request. Calls `onRequestStart` before it returns, and later the other callbacks of the handler. */
 export type Send = (request: OutgoingRequest, handler: Dispatcher.DispatchHandler) => void;
 
-/** One concern of every request of a config. The last layer calls no other. */
+/** One concern of every request of a config. */
 export type Layer = (owner: RequestOwner, next: Send) => Send;
-
-/** Joins layers: a request passes them from the first to the last, the response from the last to the first. */
-export function compose(owner: RequestOwner, layers: readonly Layer[]): Send {
-  return layers.reduceRight<Send>(
-    (next, layer) => layer(owner, next),
-    () => {
-      throw new Error('the last layer sends the request');
-    },
-  );
-}

@@ -7,25 +7,26 @@ export type Controller = Dispatcher.DispatchController;
 type RawHeaders = NonNullable<Controller['rawHeaders']> | null;
 
 /**
- * The base of every layer: undici's handler for the layer below, and the controller of the layer above. It passes everything on; a layer
- * overrides what it changes. It outlives the layers below, so that a request can be sent again: what was paused or aborted stays so.
+ * The base of every layer: undici's handler for the inner layer, nearer the socket, and the controller of the outer one, nearer the caller. It
+ * passes everything on; a layer overrides what it changes. It outlives the inner layers, so that a request can be sent again: what was
+ * paused or aborted stays so.
  */
 export class Relay implements Dispatcher.DispatchHandler, Controller {
-  readonly #above: Dispatcher.DispatchHandler;
-  #below: Controller | undefined;
+  readonly #outer: Dispatcher.DispatchHandler;
+  #inner: Controller | undefined;
   #started = false;
   #answered = false;
   #done = false;
   #paused = false;
   #reason: Error | null = null;
 
-  constructor(above: Dispatcher.DispatchHandler) {
-    this.#above = above;
+  constructor(outer: Dispatcher.DispatchHandler) {
+    this.#outer = outer;
   }
 
   /** Refuses a request before anything is sent. */
-  static refuse(above: Dispatcher.DispatchHandler, error: Error): void {
-    const relay = new Relay(above);
+  static refuse(outer: Dispatcher.DispatchHandler, error: Error): void {
+    const relay = new Relay(outer);
     relay.start();
     relay.fail(error);
   }
@@ -33,26 +34,26 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
   /** Must come before anything is awaited: a caller that gives up meanwhile needs something to abort. */
   protected start(): void {
     this.#started = true;
-    this.#above.onRequestStart?.(this, {});
+    this.#outer.onRequestStart?.(this, {});
   }
 
   /** The attempt under way is another one from now on: later events of this one are dropped. */
   protected detach(): Controller | undefined {
-    const below = this.#below;
-    this.#below = undefined;
-    return below;
+    const inner = this.#inner;
+    this.#inner = undefined;
+    return inner;
   }
 
-  protected get below(): Controller | undefined {
-    return this.#below;
+  protected get inner(): Controller | undefined {
+    return this.#inner;
   }
 
-  /** The layer above has seen the beginning of a response. */
+  /** The outer layer has seen the beginning of a response. */
   protected get answered(): boolean {
     return this.#answered;
   }
 
-  /** Whether the request may be sent again: the layer above has seen nothing of a response, and goes on waiting. */
+  /** Whether the request may be sent again: the outer layer has seen nothing of a response, and goes on waiting. */
   protected get undecided(): boolean {
     return !this.#answered && !this.#done && !this.aborted;
   }
@@ -61,14 +62,14 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     return this.#done;
   }
 
-  // From the layer below. What comes from an earlier attempt is dropped.
+  // From the inner layer. What comes from an earlier attempt is dropped.
 
   #isCurrent(controller: Controller): boolean {
-    return controller === this.#below && !this.#done;
+    return controller === this.#inner && !this.#done;
   }
 
   onRequestStart(controller: Controller): void {
-    this.#below = controller;
+    this.#inner = controller;
     if (this.#paused) controller.pause();
     if (!this.#started) this.start();
   }
@@ -94,55 +95,55 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
     if (this.#isCurrent(controller)) this.fail(error);
   }
 
-  // To the layer above.
+  // To the outer layer.
 
   protected upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#done = true;
-    this.#above.onRequestUpgrade?.(this, statusCode, headers, socket);
+    this.#outer.onRequestUpgrade?.(this, statusCode, headers, socket);
   }
 
   protected respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
     // Early hints and the like come before the response.
     this.#answered ||= statusCode >= 200;
-    this.#above.onResponseStart?.(this, statusCode, headers, message);
+    this.#outer.onResponseStart?.(this, statusCode, headers, message);
   }
 
   protected data(chunk: Buffer): void {
-    if (!this.#done) this.#above.onResponseData?.(this, chunk);
+    if (!this.#done) this.#outer.onResponseData?.(this, chunk);
   }
 
   protected complete(trailers: IncomingHttpHeaders): void {
     if (this.#done) return;
     this.#done = true;
-    this.#above.onResponseEnd?.(this, trailers);
+    this.#outer.onResponseEnd?.(this, trailers);
   }
 
   protected fail(error: Error): void {
     if (this.#done) return;
     this.#done = true;
-    this.#above.onResponseError?.(this, error);
+    this.#outer.onResponseError?.(this, error);
   }
 
-  // Called by the layer above, as its controller.
+  // Called by the outer layer, as its controller.
 
-  /** Takes effect at once, also while nothing is under way below. */
+  /** Takes effect at once, also while nothing is under way inside. */
   abort(given?: Error): void {
     if (this.#done) return;
     // undici gives none where its caller destroys a body.
     const reason = given ?? new RequestError('REQUEST_ABORTED', 'the request was aborted');
     this.#reason ??= reason;
-    this.#below?.abort(reason);
+    this.#inner?.abort(reason);
     this.fail(reason);
   }
 
   pause(): void {
     this.#paused = true;
-    this.#below?.pause();
+    this.#inner?.pause();
   }
 
   resume(): void {
     this.#paused = false;
-    this.#below?.resume();
+    this.#inner?.resume();
   }
 
   get aborted(): boolean {
@@ -158,10 +159,10 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
   }
 
   get rawHeaders(): RawHeaders {
-    return this.#below?.rawHeaders ?? null;
+    return this.#inner?.rawHeaders ?? null;
   }
 
   get rawTrailers(): RawHeaders {
-    return this.#below?.rawTrailers ?? null;
+    return this.#inner?.rawTrailers ?? null;
   }
 }

@@ -192,8 +192,8 @@ export class Connection {
   }
 
   /** A replay was accepted: the refresh was of use. */
-  accepted(): void {
-    this.#rejections.accepted();
+  replayAccepted(): void {
+    this.#rejections.replayAccepted();
   }
 
   /** Lets every request end by itself, and every socket after it; those that still wait for a credential too. */
