@@ -1,6 +1,7 @@
 /**
- * Decides how many plugins run at once, and which of the waiting ones runs next. It never shortens a run: each has the whole timeout
- * that the operator set. It must not know what a plugin is.
+ * Decides how many plugins run at once, and which of the waiting ones runs next; those that get the terminal do not come here, since
+ * they run one after the other. It never shortens a run: each has the whole timeout that the operator set. It must not know what a
+ * plugin is.
  */
 import { availableParallelism } from 'node:os';
 

@@ -1,6 +1,7 @@
 /**
- * The one place that calls functions of the caller: loggers, `onChange`, metrics. Such a function may throw, or return a promise
- * that rejects; neither may end the process, or break what this package is doing.
+ * Guards callbacks that must not fail this package: loggers, `onChange`, metrics. Such a function may throw, or return a promise that
+ * rejects; neither may end the process, or break what this package is doing. Where a failure has consequences, as that of `reconcile`
+ * has, the function is called there.
  */
 
 import { redact } from '../redaction/redact.ts';

@@ -35,7 +35,8 @@ export interface CredentialProvidersOptions {
    */
   readonly idleTimeoutMs?: number;
   /**
-   * The most plugins that run at once. Of several limits in one process, the largest counts.
+   * The most plugins that run at once. Of several limits in one process, the largest counts. Plugins that get the terminal run one
+   * after the other, and do not count.
    * @default four for each core
    */
   readonly maxConcurrentRuns?: number;

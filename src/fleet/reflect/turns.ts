@@ -1,6 +1,6 @@
 /**
- * Shares the parsing time among clusters, since one thread works for all of them. Parsing takes a few milliseconds of each turn of
- * the event loop, however much arrives, and clusters that have sent less go first. One per process, like the event loop.
+ * Shares the event loop among clusters, since one thread works for all of them: parsing, and loops over many objects, take a few
+ * milliseconds of each turn, however much there is. Clusters that have sent less go first. One per process, like the event loop.
  */
 
 /** Milliseconds in one turn of the event loop, for light senders and for the rest. Work that has begun is finished. */
@@ -32,7 +32,7 @@ let scheduled = false;
 
 /**
  * Runs short, synchronous work now if this turn has time left, else in a later turn. `owner` is any object that identifies the
- * cluster; `bytes` is how much of its data the work handles.
+ * cluster, or what else the work is for; `bytes` is how much of its data the work parses, 0 where it parses none.
  */
 export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Promise<T> {
   const usage = usageOf(owner);
