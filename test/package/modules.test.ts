@@ -8,8 +8,8 @@ test('the root of src holds index.ts, and folders', () => {
   assert.deepEqual(globSync('src/*.*', { cwd: root }), ['src/index.ts']);
 });
 
-test('the layers of docs/architecture.md are there, and each imports itself and those above it only', () => {
-  const [, chapter = ''] = read('docs/architecture.md').split('## Layers');
+test('the modules of docs/architecture.md are there, and each imports itself and those above it only', () => {
+  const [, chapter = ''] = read('docs/architecture.md').split('## Modules');
   const rows = [...chapter.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
   );
@@ -20,17 +20,17 @@ test('the layers of docs/architecture.md are there, and each imports itself and 
       path,
     );
 
-  const layerOf = (file: string) => {
+  const moduleOf = (file: string) => {
     const paths = rows.flat().filter((path) => file.startsWith(path));
     const longest = paths.toSorted((a, b) => b.length - a.length)[0];
     return rows.findIndex((row) => longest !== undefined && row.includes(longest));
   };
   const upwards = files.flatMap((file) => {
-    const layer = layerOf(file);
+    const module = moduleOf(file);
     const imports = [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, path = '']) =>
       normalize(join(file, '..', path)),
     );
-    return layer < 0 ? [] : imports.filter((path) => layerOf(path) > layer).map((path) => `${file} -> ${path}`);
+    return module < 0 ? [] : imports.filter((path) => moduleOf(path) > module).map((path) => `${file} -> ${path}`);
   });
   assert.deepEqual(upwards, []);
 });
