@@ -1,4 +1,5 @@
 /** Reads where a profile's cluster is, and checks that a credential may go there. */
+import { isLoopback } from '../util/loopback.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { ParsedCluster } from './cluster-profile.ts';
 import { notPublished } from './match-provider.ts';
@@ -79,8 +80,4 @@ function howToAllow(provider: ConfiguredProvider): string {
     `without verification anybody on the way can collect the token; if this access type must be allowed to do it, ` +
     `set allowInsecureTLS: true on provider ${provider.name}`
   );
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

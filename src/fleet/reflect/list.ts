@@ -6,7 +6,14 @@ import { FleetError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
-import { checkEncoding, longestObject, MalformedResponse, parseJson, TooLarge } from '../../rest/api/malformed.ts';
+import {
+  checkEncoding,
+  longestObject,
+  MalformedResponse,
+  parseJson,
+  TooLarge,
+  unpackError,
+} from '../../rest/api/malformed.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readObject } from './events.ts';
 import { inTurn } from './turns.ts';
@@ -87,7 +94,7 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
     if (response.statusCode !== 200)
       throw withSelectors(await server.refusalOf(response, what), next === '' ? query : {});
     const encoding = server.contentEncodingOf(response.headers);
-    checkEncoding(encoding, 'gzip');
+    checkEncoding(encoding);
     const body: Buffer[] = [];
     let size = 0;
     for (let pieces = await response.body.next(); pieces; pieces = await response.body.next()) {
@@ -100,9 +107,7 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
     const bytes = encoding === '' ? sent : await unpack(sent, { maxOutputLength: limit });
     return await inTurn(server, bytes.length, () => parsePage(bytes, reading));
   } catch (error) {
-    if (!isZlibError(error)) throw error;
-    if (error.code === 'ERR_BUFFER_TOO_LARGE') throw new TooLarge();
-    throw new MalformedResponse(`it cannot be unpacked (gzip): ${error.message}`);
+    throw unpackError(error);
   } finally {
     deadline.end();
   }
@@ -117,10 +122,6 @@ function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetE
     statusCode,
     reason,
   });
-}
-
-function isZlibError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && 'code' in error && /^(Z_|ERR_BUFFER_TOO_LARGE$)/.test(String(error.code));
 }
 
 function parsePage(bytes: Buffer, reading: Reading): ReadPage {

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { FleetError } from '../../errors/index.ts';
+import { isLoopback } from '../../util/loopback.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { contentEncodingOf } from '../content-encoding.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
@@ -44,9 +45,13 @@ export class ApiServer {
     this.url = (config.getCurrentCluster()?.server ?? '').replace(/\/+$/, '');
   }
 
-  /** Gets `path`, which begins with a slash. `gzip` accepts a compressed answer. */
+  /** Gets `path`, which begins with a slash. `gzip` accepts a compressed answer, unless the server is on this machine. */
   get(path: string, { signal, gzip = false, accept = json }: GetOptions) {
-    return this.#request('GET', path, { signal, headers: { accept, ...(gzip ? { 'accept-encoding': 'gzip' } : {}) } });
+    const packed = gzip && !isLoopback(new URL(this.url).hostname);
+    return this.#request('GET', path, {
+      signal,
+      headers: { accept, ...(packed ? { 'accept-encoding': 'gzip' } : {}) },
+    });
   }
 
   /** Sends an object as JSON. */

@@ -15,12 +15,21 @@ export class TooLarge extends MalformedResponse {
   }
 }
 
-/** Refuses a body in another encoding than this. API servers compress on request only, and never a watch. */
-export function checkEncoding(encoding: string, asked = ''): void {
-  if (encoding !== '' && encoding !== asked)
+/** Refuses a body that is neither plain nor gzip. */
+export function checkEncoding(encoding: string): void {
+  if (encoding !== '' && encoding !== 'gzip')
     throw new MalformedResponse(
       `it is compressed (${encoding}), which this client did not request: check the proxies and gateways in between`,
     );
+}
+
+/** What an error of zlib says about the response. Any other error is returned as it is. */
+export function unpackError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error;
+  if (error.code === 'ERR_BUFFER_TOO_LARGE') return new TooLarge();
+  return String(error.code).startsWith('Z_')
+    ? new MalformedResponse(`it cannot be unpacked (gzip): ${error.message}`)
+    : error;
 }
 
 /** @throws {MalformedResponse} with `message` if the text is not JSON */

@@ -72,13 +72,18 @@ export class StreamedBody implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** The pieces one by one. A loop that is left ends the request. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void> {
+  /** What `next` gives. A loop that is left ends the request. */
+  async *groups(): AsyncGenerator<readonly Buffer[], void> {
     try {
-      for (let pieces = await this.next(); pieces; pieces = await this.next()) yield* pieces;
+      for (let pieces = await this.next(); pieces; pieces = await this.next()) yield pieces;
     } finally {
       this.destroy();
     }
+  }
+
+  /** The pieces one by one. A loop that is left ends the request. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void> {
+    for await (const pieces of this.groups()) yield* pieces;
   }
 
   /** Reads the rest, so that the connection can be used again. */

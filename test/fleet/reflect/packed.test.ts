@@ -24,9 +24,9 @@ const table: Readonly<Record<string, Packed>> = {
   'a watch': {
     streamingList: true,
     code: 200,
-    encoding: 'gzip',
-    body: gzipSync(event),
-    said: unasked('watch', 'gzip'),
+    encoding: 'br',
+    body: brotliCompressSync(event),
+    said: unasked('watch', 'br'),
   },
   'a list': {
     streamingList: false,
