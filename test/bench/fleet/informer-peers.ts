@@ -34,6 +34,8 @@ export interface Target {
   readonly command: string;
   readonly token: string;
   readonly namespace: string;
+  /** More fields of the profile's cluster. */
+  readonly cluster?: { readonly 'proxy-url'?: string; readonly 'disable-compression'?: boolean };
 }
 
 /** An informer that runs. */

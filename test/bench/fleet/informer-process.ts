@@ -26,6 +26,7 @@ interface Told {
   readonly command: string;
   readonly token: string;
   readonly namespace: string;
+  readonly cluster?: object;
 }
 
 interface Peer {
@@ -37,10 +38,10 @@ interface Peer {
 
 const told: Told = JSON.parse(process.argv[2] ?? '');
 
-function ours({ peer, server, certificateAuthorityData, command, namespace }: Told): Peer {
+function ours({ peer, server, certificateAuthorityData, command, namespace, cluster: more }: Told): Peer {
   const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command } as const;
   const providers = new CredentialProviders([{ name: 'x', execConfig }]);
-  const cluster = { server, 'certificate-authority-data': certificateAuthorityData };
+  const cluster = { server, 'certificate-authority-data': certificateAuthorityData, ...more };
   const config = providers.getConfig({ status: { accessProviders: [{ name: 'x', cluster }] } });
   const api = new ApiServer(config);
   let informer: Informer | undefined;

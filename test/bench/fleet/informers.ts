@@ -1,4 +1,5 @@
 // List, cache and watch ConfigMaps of a real API server: ours beside client-node's informer and client-go's, each in a process of its own.
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { startControlPlane } from '../../e2e/control-plane.ts';
 import { kubeconfigText, serviceAccount } from '../../e2e/fixture.ts';
 import { findPrograms, goBuild } from '../../e2e/go-programs.ts';
 import { heading, median, report } from '../report.ts';
+import { startCompressingServer } from './compressing-server.ts';
 import {
   type RunningInformer,
   type Synced,
@@ -23,6 +25,21 @@ const updates = 5_000;
 const rounds = 3;
 const writers = 16;
 const namespace = 'bench';
+
+interface Compressed extends Synced {
+  readonly bytes: number;
+  /** Seconds of CPU of the server that compresses. */
+  readonly sender: number;
+}
+
+/** 1,024 characters that are a third of that when they are compressed, like the objects of a cluster. */
+function text(seed: string): string {
+  const hash = createHash('sha512').update(seed).digest('hex');
+  return Array.from({ length: 32 }, (_, line) => `setting.number.${line}: ${hash.slice(line * 4, line * 4 + 12)}\n`)
+    .join('')
+    .padEnd(1_024, '# nothing more')
+    .slice(0, 1_024);
+}
 
 /** Throws `CannotBuild` where Go is missing. */
 export async function benchInformers(): Promise<void> {
@@ -60,7 +77,7 @@ export async function benchInformers(): Promise<void> {
     });
     await send('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
-    await each(objects, (index) => send('POST', path, mapOf(index, 'x'.repeat(1_024))));
+    await each(objects, (index) => send('POST', path, mapOf(index, text(`${index}`))));
 
     // A token lives for ten minutes, and a busy machine takes some of them for the objects.
     const token = await account.mint();
@@ -116,11 +133,46 @@ export async function benchInformers(): Promise<void> {
       }
     }
 
+    heading(`the same list by way of a server that compresses it, as Kubernetes 1.37 does`);
+    const compressing = await startCompressingServer(
+      server,
+      Buffer.from(certificateAuthorityData, 'base64').toString(),
+    );
+    const compressed = new Map<string, Compressed[]>();
+    for (let round = 0; round < rounds; round++) {
+      for (const name of ['plain', 'gzip']) {
+        const { proxyUrl, ...there } = compressing;
+        const cluster = { 'proxy-url': proxyUrl, 'disable-compression': name === 'plain' };
+        compressing.sent();
+        const used = process.cpuUsage();
+        const informer = startNodeInformer('ours', { ...target, ...there, cluster });
+        const synced = await informer.synced;
+        const { user, system } = process.cpuUsage(used);
+        const list = { ...synced, bytes: compressing.sent(), sender: (user + system) / 1e6 };
+        compressed.set(name, [...(compressed.get(name) ?? []), list]);
+        await informer.close();
+      }
+    }
+    compressing.close();
+    for (const [what, unit, of] of [
+      ['bytes', 'MB', ({ bytes }) => bytes / 1e6],
+      ['time', 's', ({ seconds }) => seconds],
+      ['CPU', 's', ({ cpu }) => cpu],
+      ['CPU of the sender', 's', ({ sender }) => sender],
+      ['peak memory', 'MB', ({ peak }) => peak],
+    ] as const satisfies readonly (readonly [string, string, (list: Compressed) => number])[]) {
+      const plain = median((compressed.get('plain') ?? []).map(of));
+      for (const [name, list] of compressed) {
+        const value = median(list.map(of));
+        report(`${name}: ${what}`, value, unit, { ratio: value / plain, peer: 'plain' });
+      }
+    }
+
     heading(`${updates} updates as fast as the server takes them`);
     const running = Object.entries(start).map(([name, begin]) => ({ name, informer: begin() }));
     for (const { informer } of running) await informer.synced;
     for (const { informer } of running) await informer.reset();
-    await each(updates, (index) => send('PUT', `${path}/map-${index}`, mapOf(index, 'y'.repeat(1_024))));
+    await each(updates, (index) => send('PUT', `${path}/map-${index}`, mapOf(index, text(`changed ${index}`))));
     let floor = Number.NaN;
     for (const { name, informer } of running) {
       let counted = await informer.count();
