@@ -42,13 +42,21 @@ export async function startCompressingServer(url: string, ca: string): Promise<C
       ...(listing ? { 'content-encoding': 'gzip' } : {}),
     });
     const pack = listing;
-    let waiting: Uint8Array = Buffer.of();
+    let waiting: Uint8Array[] = [];
+    let size = 0;
+    let tail = '';
     for await (const piece of body) {
-      waiting = Buffer.concat([waiting, piece]);
-      if (listing) listing = !Buffer.from(waiting).includes('initial-events-end');
-      if (listing && waiting.length < memberBytes) continue;
-      const out = pack ? gzipSync(waiting, { level: 1 }) : waiting;
-      waiting = Buffer.of();
+      waiting.push(piece);
+      size += piece.length;
+      if (listing) {
+        tail = `${tail.slice(-32)}${Buffer.from(piece).toString('latin1')}`;
+        listing = !tail.includes('initial-events-end');
+        if (listing && size < memberBytes) continue;
+      }
+      const text = Buffer.concat(waiting);
+      const out = pack ? gzipSync(text, { level: 1 }) : text;
+      waiting = [];
+      size = 0;
       bytes += out.length;
       if (!response.stream.write(out)) await new Promise((resolve) => response.stream.once('drain', resolve));
     }

@@ -28,11 +28,9 @@ const namespace = 'bench';
 
 interface Compressed extends Synced {
   readonly bytes: number;
-  /** Seconds of CPU of the server that compresses. */
-  readonly sender: number;
 }
 
-/** 1,024 characters that are a third of that when they are compressed, like the objects of a cluster. */
+/** 1,024 characters that gzip makes a quarter of. */
 function text(seed: string): string {
   const hash = createHash('sha512').update(seed).digest('hex');
   return Array.from({ length: 32 }, (_, line) => `setting.number.${line}: ${hash.slice(line * 4, line * 4 + 12)}\n`)
@@ -144,12 +142,9 @@ export async function benchInformers(): Promise<void> {
         const { proxyUrl, ...there } = compressing;
         const cluster = { 'proxy-url': proxyUrl, 'disable-compression': name === 'plain' };
         compressing.sent();
-        const used = process.cpuUsage();
         const informer = startNodeInformer('ours', { ...target, ...there, cluster });
         const synced = await informer.synced;
-        const { user, system } = process.cpuUsage(used);
-        const list = { ...synced, bytes: compressing.sent(), sender: (user + system) / 1e6 };
-        compressed.set(name, [...(compressed.get(name) ?? []), list]);
+        compressed.set(name, [...(compressed.get(name) ?? []), { ...synced, bytes: compressing.sent() }]);
         await informer.close();
       }
     }
@@ -158,7 +153,6 @@ export async function benchInformers(): Promise<void> {
       ['bytes', 'MB', ({ bytes }) => bytes / 1e6],
       ['time', 's', ({ seconds }) => seconds],
       ['CPU', 's', ({ cpu }) => cpu],
-      ['CPU of the sender', 's', ({ sender }) => sender],
       ['peak memory', 'MB', ({ peak }) => peak],
     ] as const satisfies readonly (readonly [string, string, (list: Compressed) => number])[]) {
       const plain = median((compressed.get('plain') ?? []).map(of));
