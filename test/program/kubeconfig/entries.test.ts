@@ -1,29 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ResolvedAccess } from '../../../src/access/resolve.ts';
 import { ProfileError } from '../../../src/errors/index.ts';
 import { profileOfUser, sourceOf, toEntry, tryToEnter } from '../../../src/program/kubeconfig/entries.ts';
 import type { Profile } from '../../../src/program/profiles.ts';
-
-const access: ResolvedAccess = {
-  provider: 'google',
-  cluster: { server: 'https://spoke.example', insecureSkipTlsVerify: false, disableCompression: false },
-  exec: {
-    apiVersion: 'client.authentication.k8s.io/v1',
-    command: '/plugin',
-    args: [],
-    env: [],
-    provideClusterInfo: false,
-    interactiveMode: 'Never',
-  },
-  ignored: [],
-};
-const command = { command: 'clusterprofile', before: [], after: ['--context', 'hub'], env: [] };
+import { accessTo, command } from '../../fixtures/kubeconfig-entry.ts';
 
 describe('the name of a ClusterProfile in the command of a kubeconfig', () => {
   test('is its argument', () => {
     for (const name of ['fleet/spoke-1', 'fleet/spoke.1', 'spoke', '1/2', 'Fleet/spoke_1', 'fleet/-x', 'spöke']) {
-      assert.equal(profileOfUser(toEntry(name, name, access, command).user), name);
+      assert.equal(profileOfUser(toEntry(name, name, accessTo('https://spoke.example'), command).user), name);
     }
   });
 
