@@ -80,10 +80,10 @@ export class Controller {
     if (this.#settings.for.on === 'hub' && !hubPlace.signal.aborted) this.#attach(hubPlace, hubPlace);
   }
 
-  /** Queues the objects of the hub that have become this process's. */
+  /** Queues what has become this process's on the hub. */
   ownersChanged(affects: (key: string) => boolean): void {
     const attachment = this.#attachments.get(this.#context.hubPlace);
-    if (attachment) void queueExisting(attachment, affects);
+    if (attachment) queueExisting(attachment, affects);
   }
 
   /** @internal See `ControllerHandle`. */
@@ -119,6 +119,7 @@ export class Controller {
       own: informerOf(place.informers, this.#settings.for),
       queue,
       written: new Written(() => this.#cachesOf(place), this.#context.clock),
+      sources: new Set(),
       running: new Set(),
       problem: undefined,
     };
@@ -140,11 +141,13 @@ export class Controller {
   #followCluster(cluster: Cluster): void {
     const attachment = this.#attachments.get(this.#context.hubPlace);
     if (!attachment) return;
-    const context = this.#followContext({ cluster: cluster.name }, []);
+    const subscriptions: (() => void)[] = [];
+    const context = this.#followContext({ cluster: cluster.name }, subscriptions);
     for (const watch of this.#settings.watches) {
       if (watch.on === 'clusters')
         void followWatch(attachment, watch, informerOf(cluster.informers, watch), cluster, context);
     }
+    cluster.signal.addEventListener('abort', () => endAll(subscriptions), { once: true });
   }
 
   #followContext(fields: LogFields, subscriptions: (() => void)[]): FollowContext {
@@ -158,9 +161,7 @@ export class Controller {
     const { clock, changed } = this.#context;
     for (let failures = 1; !signal.aborted; failures++) {
       const subscriptions: (() => void)[] = [];
-      const unsubscribe = () => {
-        for (const end of subscriptions) end();
-      };
+      const unsubscribe = () => endAll(subscriptions);
       try {
         await follow(attachment, this.#settings, this.#followContext(fields, subscriptions));
         signal.throwIfAborted();
@@ -218,4 +219,8 @@ export class Controller {
     });
     attachment.running.add(running);
   }
+}
+
+function endAll(subscriptions: readonly (() => void)[]): void {
+  for (const end of subscriptions) end();
 }

@@ -44,17 +44,12 @@ export async function follow(
       ? []
       : { watch, informer: informerOf((watch.on === 'hub' ? context.hub : place).informers, watch) },
   );
-  const queued = listen(own, main, context, ({ before, after, gone, initial }) => {
-    const object = after ?? gone ?? before;
-    if (object) queueAll(attachment, [requestOf(object)], initial);
-  });
+  const queued = listen(attachment, own, main, context, (object) => [requestOf(object)]);
   await Promise.all([queued, own.synced({ signal })]);
   const namespaced = owned.length > 0 && (await place.informers.isNamespaced(main));
   await Promise.all([
     ...owned.map(({ source, informer }) =>
-      listen(informer, source, context, (change) => {
-        for (const object of sidesOf(change)) queueAll(attachment, ownersOf(object, main, namespaced), change.initial);
-      }),
+      listen(attachment, informer, source, context, (object) => ownersOf(object, main, namespaced)),
     ),
     ...watched.map(({ watch, informer }) => followWatch(attachment, watch, informer, cluster, context)),
     ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
@@ -69,16 +64,12 @@ export function followWatch(
   cluster: Cluster | undefined,
   context: FollowContext,
 ): Promise<void> {
-  return listen(informer, watch, context, (change) => {
-    for (const object of sidesOf(change)) queueAll(attachment, mapped(watch, object, cluster, context), change.initial);
-  });
+  return listen(attachment, informer, watch, context, (object) => mapped(watch, object, cluster, context));
 }
 
-/** Queues those of the existing objects that `affects` names. */
-export function queueExisting(attachment: Attachment, affects: (key: string) => boolean): Promise<void> {
-  return inPieces(attachment.own, (object) => {
-    if (affects(keyOf(object))) queueAll(attachment, [requestOf(object)], true);
-  });
+/** Queues what all sources have for the keys that `affects` names: a watch may name an object that is to be made. */
+export function queueExisting(attachment: Attachment, affects: (key: string) => boolean): void {
+  for (const { queueExisting } of attachment.sources) void queueExisting(affects);
 }
 
 /** The object before a change and after it, as far as there is one. */
@@ -104,26 +95,32 @@ function mapped(
   return ask(logger, { ...fields, object: key }, what, () => watch.map(object, { cluster }), readRequests) ?? [];
 }
 
-/** Delivers what changes from now on and counts, and what is there. Resolves when all of the latter is delivered. */
+/** Queues requests for what changes from now on and counts, and for what is there. Resolves when all of the latter is queued. */
 function listen(
+  attachment: Attachment,
   informer: Informer,
   source: ControllerSource,
   context: FollowContext,
-  listener: (change: Change<KubernetesObject>) => void,
+  requestsOf: (object: KubernetesObject) => readonly ReconcileRequest[],
 ): Promise<void> {
   const { logger, fields, subscriptions } = context;
-  subscriptions.push(
-    informer.subscribe((change) => {
-      if (passes(source, change, context)) listener(change);
-    }),
-  );
-  return inPieces(informer, (after) => {
-    const key = keyOf(after);
-    // An error for one object does not keep the others from being queued.
-    guard(logger, { ...fields, object: key }, `a listener for ${after.kind} ${key}`, () =>
-      listener({ key, before: undefined, after, initial: true }),
-    );
+  const queueExisting = (affects: (key: string) => boolean) =>
+    inPieces(informer, (object) => {
+      const key = keyOf(object);
+      // An error for one object does not keep the others from being queued.
+      guard(logger, { ...fields, object: key }, `a listener for ${object.kind} ${key}`, () => {
+        const affected = requestsOf(object).filter((request) => affects(keyOfRequest(request)));
+        queueAll(attachment, affected, true);
+      });
+    });
+  const existing = { queueExisting };
+  attachment.sources.add(existing);
+  const unsubscribe = informer.subscribe((change) => {
+    if (!passes(source, change, context)) return;
+    for (const object of sidesOf(change)) queueAll(attachment, requestsOf(object), change.initial);
   });
+  subscriptions.push(unsubscribe, () => attachment.sources.delete(existing));
+  return queueExisting(() => true);
 }
 
 /** Goes through the objects that are there now, a little in each turn of the event loop. */

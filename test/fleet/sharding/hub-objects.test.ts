@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { FleetError, type HubReconcileContext } from '../../../src/fleet/index.ts';
+import { FleetError, type HubReconcileContext, type KubernetesObject } from '../../../src/fleet/index.ts';
 import type { RestConfig } from '../../../src/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, gate, map } from '../../fixtures/controllers.ts';
-import { startReplicas } from '../../fixtures/replicas.ts';
+import { engagedIn, shared, startReplicas } from '../../fixtures/replicas.ts';
 import { until } from '../../fixtures/until.ts';
 
 const names = Array.from({ length: 24 }, (_, index) => `m-${index}`);
@@ -70,6 +70,42 @@ describe('replicas that share the objects of a hub', () => {
       names.filter((name) => !two.seen.includes(name)),
       [],
     );
+  });
+
+  test('reconcile what a watch names and nobody has made yet, in the replica that has it', async (t) => {
+    const { hub, spoke, start } = await startReplicas(t, 1);
+    const reports = { ...configMaps, namespace: 'reports' };
+    const toReport = ({ metadata: { name } }: KubernetesObject) => [{ namespace: 'reports', name }];
+    hub.add(names.map((name) => map(name, { namespace: 'templates' })));
+    spoke.add(names.map((name) => map(`spoke-${name}`)));
+    const startMaking = (identity: string) => {
+      const replica = start(identity);
+      const seen: string[] = [];
+      replica.fleet.controller({
+        name: 'reports',
+        for: { ...reports, on: 'hub' },
+        watches: [
+          { ...configMaps, namespace: 'templates', on: 'hub', map: toReport },
+          { ...configMaps, on: 'clusters', map: toReport },
+        ],
+        reconcile: ({ name }) => void seen.push(name),
+      });
+      return { ...replica, seen };
+    };
+    const [one, two] = [startMaking('one'), startMaking('two')];
+    one.run();
+    await until(t, () => new Set(one.seen).size === 2 * names.length);
+    two.run();
+    await until(t, () => two.seen.some((name) => names.includes(name)));
+    await until(t, () => holdersOf(hub).filter((holder) => holder === 'two').length === 32);
+    await shared(t, 1, one, two);
+    const [stays, leaves] = engagedIn(one.fleet).length === 1 ? [one, two] : [two, one];
+    const before = stays.seen.length;
+    await leaves.leave();
+    await until(t, () => {
+      const taken = stays.seen.slice(before);
+      return names.some((name) => taken.includes(name)) && names.some((name) => taken.includes(`spoke-${name}`));
+    });
   });
 
   test('hand an object over when its reconcile has ended, not before', async (t) => {
