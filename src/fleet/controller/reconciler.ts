@@ -1,6 +1,6 @@
 /** Calls the reconcile function for one object, with a timeout, and returns the slot. */
 import { CredentialsError, FleetError } from '../../errors/index.ts';
-import { reasonOf } from '../../observability/callbacks.ts';
+import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/errno.ts';
@@ -81,7 +81,8 @@ export class Reconciler {
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
       queue.slow(false);
       this.#log.succeeded(place, job.value);
-    } catch (error) {
+    } catch (thrown) {
+      const error = withoutTraps(thrown);
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
       outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
       result = ends.aborted ? 'cancelled' : timedOut ? 'timeout' : 'error';

@@ -1,5 +1,6 @@
 /** The `onEngage` and `onDisengage` functions of a fleet. */
 import { FleetError } from '../../errors/index.ts';
+import { withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
@@ -37,7 +38,7 @@ export class EngageHandlers {
         try {
           await abortable(async () => handler(cluster), ended.signal);
         } catch (error) {
-          if (!ended.signal.aborted) throw error;
+          if (!ended.signal.aborted) throw withoutTraps(error);
         }
       },
       end: () => {
@@ -66,7 +67,7 @@ export class EngageHandlers {
       });
       await abortable(() => Promise.race([late, (async () => handler(cluster))()]), cluster.signal);
     } catch (error) {
-      if (!cluster.signal.aborted) throw error;
+      if (!cluster.signal.aborted) throw withoutTraps(error);
     } finally {
       cancel();
     }
