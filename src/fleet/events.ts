@@ -104,8 +104,8 @@ export class Events {
     const known = this.#series.get(key);
     if (known && now - known.last < seriesMs) {
       Object.assign(known, { count: known.count + 1, lastObservedTime: time, last: now });
-      // The first one says that it is a series; then the timer writes the count.
-      if (known.written === 1) this.#write(known);
+      // The second one says that it is a series; then the timer writes the count. One that the queue had no room for comes now.
+      if (known.written <= 1) this.#write(known);
       return;
     }
     if (known && known.count !== known.written) this.#write(known);

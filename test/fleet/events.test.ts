@@ -119,6 +119,18 @@ describe('an event', () => {
     assert.deepEqual(warnings, ['too many events wait to be written: one was dropped']);
   });
 
+  test('that was dropped is written with the next equal one', async (t) => {
+    const { events, warnings, writes } = await startEvents(t);
+    // The first one is being written while 1,000 wait.
+    const record = (index: number) => events.record(settings, { ...failed, reason: `R${index}` });
+    for (let index = 0; index < 1_002; index += 1) record(index);
+    assert.equal(warnings.length, 1);
+    await until(t, () => writes.length === 1_001);
+    record(1_001);
+    await until(t, () => writes.length === 1_002);
+    assert.equal(writes.at(-1), 'POST');
+  });
+
   test('is not written for a cluster that has left', async (t) => {
     const { events, end, clock, writes } = await startEvents(t);
     end.abort();
