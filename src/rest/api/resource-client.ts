@@ -81,7 +81,9 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   async list(options: ListOptions = {}): Promise<ResourceList<T>> {
     const { signal, ...query } = parseOptionsWith(callSchemas.list, options);
     const list = await this.#send({ method: 'GET', query, signal });
-    const { metadata, items } = Object(list);
+    const { metadata, items: listed } = Object(list);
+    // Go writes an empty list as null.
+    const items: unknown = listed === null ? [] : listed;
     if (!isObject(metadata) || !Array.isArray(items)) throw this.#unreadable('the answer is no list');
     const { apiVersion, kind } = this.#options;
     // Items of a list do not say what they are, unless their kind has a CRD.

@@ -227,6 +227,14 @@ describe('config.resource', () => {
     await assert.rejects(other.resource(maps).list(), { code: 'RESPONSE_INVALID' });
   });
 
+  test('an empty list may be null, as Go writes it', async (t) => {
+    const list = { metadata: { resourceVersion: '1' }, items: null };
+    const { config } = await startAnswering(t, { body: JSON.stringify(list) });
+    assert.deepEqual(await config.resource(maps).list(), { ...list, items: [] });
+    const { config: other } = await startAnswering(t, { body: JSON.stringify({ metadata: list.metadata }) });
+    await assert.rejects(other.resource(maps).list(), { code: 'RESPONSE_INVALID' });
+  });
+
   test('sends a request again as the server asks, and replays it after a 401', async (t) => {
     const { config, cluster, seen } = await start(t);
     const client = config.resource(maps);
