@@ -28,7 +28,8 @@ export function setCondition<C extends ConditionLike = Condition>(
   const given = condition as object as ConditionLike; // the compiler does not see what Omit leaves of a type parameter
   const before = conditions?.find(({ type }) => type === given.type);
   const since = before?.status === given.status ? before?.lastTransitionTime : given.lastTransitionTime;
-  const after = { message: '', ...given, lastTransitionTime: since ?? timestamp(new Date()) } as ConditionLike as C; // as above
+  const { message = '' } = given;
+  const after = { ...given, message, lastTransitionTime: since ?? timestamp(new Date()) } as ConditionLike as C; // as above
   if (!conditions || !before) return [...(conditions ?? []), after];
   if (isSame(before, after)) return conditions;
   return conditions.map((one) => (one === before ? after : one));

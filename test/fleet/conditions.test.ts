@@ -26,6 +26,9 @@ describe('setCondition', () => {
       assert.match(lastTransitionTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       assert.ok(secondsOf(lastTransitionTime) >= before);
     }
+    // Compiles without exactOptionalPropertyTypes.
+    const message = undefined as unknown as string;
+    assert.equal(setCondition([other], { ...ready, message })[1]?.message, '');
     const later = setCondition([other], ready);
     assert.deepEqual(later, [other, ready]);
   });
