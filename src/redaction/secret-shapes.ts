@@ -54,7 +54,7 @@ const isSwitch = (value: string) => /^(?:true|false|yes|no|on|off|[01])$/i.test(
 /** `--token $(TOKEN)`, and the name of an object, as Kubernetes' own logs have it: `--secret fleet/spoke-1`. */
 function isReference(name: string, value: string): boolean {
   if (/^\$\(\w+\)$/.test(value)) return true;
-  return /^-{0,2}secrets?$/i.test(name) && value.includes('/') && isWordy(value);
+  return /^-{0,2}secrets?$/i.test(name) && /^[\da-z._-]+(?:\/[\da-z._-]+)+$/.test(value) && isWordy(value);
 }
 
 const isPath = (text: string) => /^(?:~|\.{1,2})?\/[\w./-]*$/.test(text) && isWordy(text);

@@ -119,9 +119,11 @@ describe('the secrets that are known', () => {
       '--secret',
       'fleet/spoke-1',
       '--secret=fleet/spoke-1',
+      '--secret=projects/fleet/secrets/spoke-1',
+      '--secret=TSqg/qwk',
       '--use-token=true',
     ];
-    assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three']);
+    assert.deepEqual(secretsOfArguments(args), ['one', 'two', 'three', 'TSqg/qwk']);
   });
 
   for (const [what, argument, ...secrets] of [
