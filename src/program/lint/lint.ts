@@ -12,7 +12,7 @@ import { at, listAt, textAt } from '../fields.ts';
 import { isWorkload } from '../pod-specs.ts';
 import { lintClusterProfile } from './cluster-profile.ts';
 import { type Finding, inOrder, toFindings } from './finding.ts';
-import { type KnownProvider, type LintedProviders, lintProviders } from './providers.ts';
+import { type LintedProviders, lintProviders } from './providers.ts';
 import { scalarPlaces } from './scalar-places.ts';
 import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
 
@@ -33,19 +33,24 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
   const generated = manifests
     .filter(({ kind }) => kind === 'Kustomization')
     .flatMap((file) => generatedMaps(file, read));
+  const inMaps = new Set(maps.flatMap((map) => map.recognised));
   const findProviders: FindProviders = (name, namespace, key) => {
     const isMeant = (map: ProviderMap) =>
       map.name === name && (map.namespace === namespace || !map.namespace || !namespace);
     const map = [...maps, ...generated].find(isMeant);
-    return map && (map.keys.get(key) ?? (map.isWhole ? 'no such key' : undefined));
+    const linted = map?.keys.get(key)?.();
+    if (!linted) return map?.isWhole ? 'no such key' : undefined;
+    // A controller reads it, so it is a provider file, also if it does not look like one.
+    inMaps.add(linted);
+    return linted.providers;
   };
-  findings.push(...maps.flatMap((map) => map.findings));
 
   const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
   findings.push(...workloads.flatMap((workload) => workload.findings));
+  findings.push(...maps.flatMap((map) => map.findings), ...[...inMaps].flatMap((linted) => linted.findings));
 
   const inManifests = [
-    ...maps.flatMap((map) => [...map.keys.values()].flat()),
+    ...[...inMaps].flatMap((linted) => linted.providers),
     ...workloads.flatMap((workload) => workload.providers),
   ];
   const known = [...configured, ...[...providers, ...inManifests].map(({ provider }) => provider)];
@@ -150,19 +155,22 @@ function lintImageConfig(
   }
 }
 
-/** Provider files by their keys in a ConfigMap. */
+/** Texts by their keys in a ConfigMap, which are linted as provider files when they are asked for. */
 interface ProviderMap {
   readonly name: string | undefined;
   readonly namespace: string | undefined;
-  readonly keys: ReadonlyMap<string, readonly KnownProvider[]>;
+  readonly keys: ReadonlyMap<string, () => LintedProviders>;
   /** Whether all its keys are known. */
   readonly isWhole: boolean;
 }
 
-function lintConfigMap(manifest: Manifest): ProviderMap & { readonly findings: readonly Finding[] } {
+function lintConfigMap(
+  manifest: Manifest,
+): ProviderMap & { readonly findings: readonly Finding[]; readonly recognised: readonly LintedProviders[] } {
   const { content, file } = manifest;
   const findings: Finding[] = [];
-  const keys = new Map<string, readonly KnownProvider[]>();
+  const recognised: LintedProviders[] = [];
+  const keys = new Map<string, () => LintedProviders>();
   for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
     if (typeof text !== 'string') continue;
     const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
@@ -172,14 +180,20 @@ function lintConfigMap(manifest: Manifest): ProviderMap & { readonly findings: r
     const isProviders =
       textAt(document, 'kind') === undefined &&
       listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
-    const linted = isProviders ? lintProviders(text, file, toFile) : undefined;
-    findings.push(...(linted?.findings ?? []));
-    keys.set(key, linted?.providers ?? []);
+    let linted: LintedProviders | undefined;
+    const lintOnce = () => {
+      linted ??= lintProviders(text, file, toFile);
+      return linted;
+    };
+    if (isProviders) recognised.push(lintOnce());
+    keys.set(key, lintOnce);
   }
-  for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, []);
+  for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, () => unread);
   const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
-  return { name, namespace, keys, findings, isWhole: true };
+  return { name, namespace, keys, findings, recognised, isWhole: true };
 }
+
+const unread: LintedProviders = { findings: [], providers: [] };
 
 function contentOf(text: string): unknown {
   try {
@@ -196,7 +210,8 @@ function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]):
       if (typeof entry !== 'string') return [];
       const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
       const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
-      return found ? [[key, found.providers] as const] : [];
+      // The findings of a file are told with the file.
+      return found ? [[key, () => ({ findings: [], providers: found.providers })] as const] : [];
     });
     const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];
     return { name, namespace, keys: new Map(keys), isWhole: false };

@@ -51,6 +51,18 @@ describe('a controller in a manifest', () => {
       linesFor(deployment(args, mounts), map('other.yaml')).join('\n'),
       /^0\.yaml:10:11: error: .*no such key \(PROVIDER_FILE_KEY_MISSING\)$/m,
     );
+    for (const [right, wrong, said] of [
+      ['execConfig:', 'exec:', /^1\.yaml:6:7: error: providers\[0\]\.execConfig: /],
+      ['providers:\n', 'accessProviders:\n', /^1\.yaml:5:5: error: providers: must be a list/],
+      ['providers:\n', 'providers: [\n', /^1\.yaml:.*error: is neither JSON nor YAML/],
+    ] as const) {
+      const mistaken = map('providers.yaml').replace(`    ${right}`, `    ${wrong}`);
+      const told = linesFor(deployment(args, mounts), mistaken, deployment(args, mounts));
+      const ofMap = told.filter((line) => line.startsWith('1.yaml'));
+      assert.match(ofMap[0] ?? '', said);
+      assert.equal(new Set(ofMap).size, ofMap.length);
+      assert.deepEqual(linesFor(mistaken), []);
+    }
     const binary =
       'kind: ConfigMap\nmetadata: { name: providers, namespace: fleet }\nbinaryData: { providers.yaml: eA== }\n';
     assert.doesNotMatch(linesFor(deployment(args, mounts), binary).join('\n'), /KEY_MISSING/);
