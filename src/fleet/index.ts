@@ -36,6 +36,7 @@ export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
 export type { Condition, FleetProfile } from './profile.ts';
+export { type ListProfilesOptions, listProfiles, type WatchProfilesOptions, watchProfiles } from './profiles.ts';
 export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectorRestart } from './reflect/reflector.ts';

@@ -1,7 +1,7 @@
 /** What is looked at of options, wherever they come in. */
 import { z } from 'zod';
 import { isFunction } from '../errors/check-argument.ts';
-import { kindShape, nameOf, sharedOptions } from '../options/option-schemas.ts';
+import { kindShape, nameOf, namespace, sharedOptions } from '../options/option-schemas.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -40,4 +40,15 @@ export const resourceShape = {
   labelSelector: z.string({ error: 'must be a label selector' }).optional(),
   fieldSelector: z.string({ error: 'must be a field selector' }).optional(),
   metadataOnly: z.boolean({ error: 'must be true or false' }).optional(),
+};
+
+/** Which ClusterProfiles of a hub. */
+export const profilesShape = {
+  namespaces: z
+    .array(namespace, { error: 'must be a list of namespaces' })
+    .min(1, { error: 'is empty: name a namespace, or leave it out for all' })
+    // Twice the same would be watched twice.
+    .transform((names) => [...new Set(names)])
+    .optional(),
+  labelSelector: z.string({ error: 'must be a label selector' }).optional(),
 };

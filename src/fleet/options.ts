@@ -6,7 +6,7 @@ import { CredentialProviders } from '../providers/credential-providers.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
 import type { FleetMetrics } from './metrics.ts';
-import { fleetShape, functionOf } from './option-schemas.ts';
+import { fleetShape, functionOf, profilesShape } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
 import { type FleetShardingOptions, shardingSchema } from './sharding/options.ts';
 
@@ -77,13 +77,7 @@ export interface FleetOptions {
 const schema = z.strictObject({
   ...fleetShape,
   providers: z.instanceof(CredentialProviders, { error: 'must be a CredentialProviders' }),
-  namespaces: z
-    .array(namespace, { error: 'must be a list of namespaces' })
-    .min(1, { error: 'is empty: name a namespace, or leave it out for all' })
-    // Twice the same would be watched twice.
-    .transform((names) => [...new Set(names)])
-    .optional(),
-  labelSelector: z.string({ error: 'must be a label selector' }).optional(),
+  ...profilesShape,
   placement: z
     .strictObject({ namespace, key: text('a placement key') }, { error: 'must be an object with namespace and key' })
     .optional(),

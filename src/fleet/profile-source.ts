@@ -147,7 +147,7 @@ function followPlacement(informer: Informer<PlacementDecision>, listener: Profil
 
 function profileAdvice({ reason }: Restart): string {
   if (reason === 'not_found') {
-    return 'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the fleet goes on by itself';
+    return 'apply crds/multicluster.x-k8s.io_clusterprofiles.yaml of clusterprofile-credentials to the hub; the watch goes on by itself';
   }
   return permissionAdvice(reason, 'clusterprofiles');
 }

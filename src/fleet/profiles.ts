@@ -1,0 +1,133 @@
+/** The public functions `listProfiles` and `watchProfiles`: the ClusterProfiles of a hub, without a fleet. */
+import { z } from 'zod';
+import { checkArgument } from '../errors/check-argument.ts';
+import type { Logger } from '../observability/logger.ts';
+import { parseOptionsWith, sharedOptions, signal } from '../options/option-schemas.ts';
+import { keyOf } from '../rest/api/kubernetes-object.ts';
+import type { RestConfig } from '../rest/rest-config.ts';
+import type { Clock } from './clock.ts';
+import { clock, isRestConfig, profilesShape, restConfigWords } from './option-schemas.ts';
+import { clusterProfileKind, type FleetProfile } from './profile.ts';
+import { ProfileSource } from './profile-source.ts';
+import { Wait } from './wait.ts';
+
+/** Options of `listProfiles`. */
+export interface ListProfilesOptions {
+  /** @default all */
+  readonly namespaces?: readonly string[];
+  /** @default all */
+  readonly labelSelector?: string;
+  /** Gives up. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of `watchProfiles`, as of `listProfiles`. */
+export interface WatchProfilesOptions extends ListProfilesOptions {
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** @default warnings go to stderr, each of them once */
+  readonly logger?: Logger;
+  /** @internal For tests. */
+  readonly clock?: Clock;
+}
+
+const listSchema = z.strictObject({ ...profilesShape, signal });
+const watchSchema = z.strictObject({ ...profilesShape, signal, logger: sharedOptions.logger, clock });
+
+const pageSize = 500;
+
+/**
+ * Lists the ClusterProfiles of a hub, sorted by `namespace/name`. They are as the hub has them: `providers.getConfig` looks at each, and
+ * one that it refuses says nothing about the others.
+ *
+ * @throws ConfigurationError that names every bad option
+ * @throws FleetError `API_STATUS` where the hub refuses, `KIND_NOT_SERVED` where it has no ClusterProfiles
+ */
+export async function listProfiles(
+  hub: RestConfig,
+  options: ListProfilesOptions = {},
+): Promise<readonly FleetProfile[]> {
+  checkArgument('listProfiles', 'hub', hub, isRestConfig, restConfigWords);
+  const { namespaces, labelSelector, signal } = parseOptionsWith(listSchema, options);
+  const query = {
+    limit: pageSize,
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(signal ? { signal } : {}),
+  };
+  const lists = (namespaces ?? [undefined]).map(async (namespace) => {
+    const resource = hub.resource<FleetProfile>({ ...clusterProfileKind, ...(namespace ? { namespace } : {}) });
+    const profiles: FleetProfile[] = [];
+    for (let next: string | undefined = ''; next !== undefined; ) {
+      const page = await resource.list(next === '' ? query : { ...query, continue: next });
+      profiles.push(...page.items);
+      next = page.metadata.continue || undefined;
+    }
+    return profiles;
+  });
+  return byName((await Promise.all(lists)).flat());
+}
+
+/**
+ * Yields all ClusterProfiles of a hub as a list, as `listProfiles` does: first when they have been read, and again after changes. A slow
+ * loop gets several changes as one list. While the hub is unreachable nothing comes, and every failure is retried, with a warning. A
+ * namespace that may not be read is left out until it may. Ends when `signal` aborts or you leave the loop.
+ *
+ * @throws ConfigurationError that names every bad option
+ * @example
+ * for await (const profiles of watchProfiles(hub, { namespaces: ['fleet-system'], signal })) show(profiles);
+ */
+export function watchProfiles(
+  hub: RestConfig,
+  options: WatchProfilesOptions = {},
+): AsyncGenerator<readonly FleetProfile[], void> {
+  checkArgument('watchProfiles', 'hub', hub, isRestConfig, restConfigWords);
+  return watched(hub, parseOptionsWith(watchSchema, options));
+}
+
+async function* watched(
+  hub: RestConfig,
+  { signal, namespaces, labelSelector, clock, logger }: z.output<typeof watchSchema>,
+): AsyncGenerator<readonly FleetProfile[], void> {
+  const left = new AbortController();
+  const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
+  const change = new Wait(clock);
+  stop.addEventListener('abort', change.wake, { once: true });
+  const source = new ProfileSource({
+    hub,
+    namespaces,
+    labelSelector,
+    placement: undefined,
+    clock,
+    logger,
+    observer: undefined,
+    signal: stop,
+  });
+  const profiles = new Map<string, FleetProfile>();
+  let isKnown = false;
+  const running = source.run({
+    profile: (name, profile) => {
+      if (profile) profiles.set(name, profile);
+      else profiles.delete(name);
+      if (isKnown) change.wake();
+    },
+    placed: () => {},
+    known: () => {
+      isKnown = true;
+      change.wake();
+    },
+  });
+  try {
+    for (;;) {
+      await change.for();
+      if (stop.aborted) return;
+      yield byName([...profiles.values()]);
+    }
+  } finally {
+    left.abort();
+    await running;
+  }
+}
+
+function byName(profiles: readonly FleetProfile[]): readonly FleetProfile[] {
+  return profiles.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type FleetProfile, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
+import type { RestConfig } from '../../src/index.ts';
+import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
+import { ManualClock } from '../fixtures/manual-clock.ts';
+import { until } from '../fixtures/until.ts';
+
+const namesOf = (profiles: readonly FleetProfile[]) =>
+  profiles.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
+const broken = {
+  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+  kind: 'ClusterProfile',
+  metadata: { namespace: 'fleet', name: 'broken' },
+  spec: 'none',
+  status: { accessProviders: [null, 7, { name: 'fake', cluster: 'none' }], conditions: 'none' },
+};
+
+describe('listProfiles', () => {
+  test('lists the profiles of all namespaces, or of some, sorted by name', async (t) => {
+    const { hub, publish } = await startHub(t);
+    for (const name of ['b/two', 'a/one', 'c/three', 'b/one']) publish(name, 'https://x', { labels: { name: 'x' } });
+    publish('b/zero', 'https://x');
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    assert.deepEqual(namesOf(await listProfiles(config)), ['a/one', 'b/one', 'b/two', 'b/zero', 'c/three']);
+    const options = { namespaces: ['c', 'b', 'c'], labelSelector: 'name=x' };
+    assert.deepEqual(namesOf(await listProfiles(config, options)), ['b/one', 'b/two', 'c/three']);
+  });
+
+  test('reads a long list in pages', async (t) => {
+    const { hub, publish } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    for (let i = 0; i < 501; i++) publish(`one-${i}`, 'https://x');
+    assert.equal(new Set(namesOf(await listProfiles(config))).size, 501);
+  });
+
+  test('loses nothing by a broken profile among the others', async (t) => {
+    const { hub, publish, providers, spoke } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    publish('one', await spoke());
+    hub.set(broken);
+    const [first, second] = await listProfiles(config);
+    assert.ok(first && second);
+    assert.deepEqual(namesOf([first, second]), ['fleet/broken', 'fleet/one']);
+    assert.throws(() => providers.getConfig(first), { name: 'ProfileError' });
+    await providers.getConfig(second).ready();
+  });
+
+  test('rejects where the hub refuses, and where it has no ClusterProfiles', async (t) => {
+    const { hub } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    hub.failNext(403, 1, ({ url }) => url.includes('/namespaces/b/clusterprofiles'));
+    await assert.rejects(listProfiles(config, { namespaces: ['a', 'b'] }), { code: 'API_STATUS', statusCode: 403 });
+    hub.failNext(404, 1, ({ url }) => url.startsWith('/apis/multicluster'));
+    const missing = restConfigFor(hub, 'hub');
+    t.after(() => missing.close());
+    await assert.rejects(listProfiles(missing), { code: 'KIND_NOT_SERVED' });
+    await assert.rejects(listProfiles(config, { signal: AbortSignal.abort(new Error('enough')) }), /enough/);
+  });
+});
+
+describe('watchProfiles', () => {
+  test('yields the whole list when it has been read, and after each change', async (t) => {
+    const { hub, publish, withdraw, logger } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    publish('two', 'https://x');
+    publish('one', 'https://x');
+    publish('other/one', 'https://x');
+    hub.set(broken);
+    const lists = watchProfiles(config, { namespaces: ['fleet'], logger });
+    const next = async () => namesOf((await lists.next()).value ?? []);
+    assert.deepEqual(await next(), ['fleet/broken', 'fleet/one', 'fleet/two']);
+    withdraw('two');
+    assert.deepEqual(await next(), ['fleet/broken', 'fleet/one']);
+    publish('one', 'https://changed');
+    const { value: changed } = await lists.next();
+    assert.equal(changed?.[1]?.status?.accessProviders?.[0]?.cluster?.server, 'https://changed');
+    await lists.return();
+    assert.ok((await lists.next()).done);
+  });
+
+  test('yields an empty list for a hub without profiles, and ends when its signal aborts', async (t) => {
+    const { hub, logger } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    const stop = new AbortController();
+    const lists = watchProfiles(config, { signal: stop.signal, logger });
+    assert.deepEqual((await lists.next()).value, []);
+    const ended = lists.next();
+    stop.abort();
+    assert.ok((await ended).done);
+  });
+
+  test('leaves out a namespace that it may not read, and has its profiles when it may', async (t) => {
+    const { hub, publish, warnings, logger } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    publish('good/one', 'https://x');
+    publish('bad/one', 'https://x');
+    let isForbidden = true;
+    hub.failNext(403, 1_000, ({ url }) => isForbidden && url.includes('/namespaces/bad/'));
+    const clock = new ManualClock();
+    const lists = watchProfiles(config, { namespaces: ['bad', 'good'], logger, clock });
+    t.after(() => lists.return());
+    assert.deepEqual(namesOf((await lists.next()).value ?? []), ['good/one']);
+    assert.match(warnings.join('\n'), /allow the verbs get, list and watch on clusterprofiles/);
+    isForbidden = false;
+    const both = lists.next();
+    clock.advance(await clock.waiting((ms) => ms >= 800 && ms < 30_000));
+    assert.deepEqual(namesOf((await both).value ?? []), ['bad/one', 'good/one']);
+  });
+
+  test('waits for a hub that is away, with a warning, and has one list for all that changed meanwhile', async (t) => {
+    const { hub, publish, warnings, logger } = await startHub(t);
+    const config = restConfigFor(hub, 'hub');
+    t.after(() => config.close());
+    publish('one', 'https://x');
+    await hub.close();
+    const lists = watchProfiles(config, { logger });
+    t.after(() => lists.return());
+    const first = lists.next();
+    await until(t, () => warnings.length > 0);
+    publish('two', 'https://x');
+    await hub.restart();
+    assert.deepEqual(namesOf((await first).value ?? []), ['fleet/one', 'fleet/two']);
+  });
+});
+
+test('a wrong hub is named', async () => {
+  const hub = {} as RestConfig; // as from JavaScript
+  assert.throws(() => watchProfiles(hub), /watchProfiles: hub: must be a RestConfig/);
+  await assert.rejects(listProfiles(hub), /listProfiles: hub: must be a RestConfig/);
+});
