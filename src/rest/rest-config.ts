@@ -93,8 +93,8 @@ export class RestConfig extends KubeConfig {
   /**
    * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
    * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
-   * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs,
-   * and `close()` ends what this one uses.
+   * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs:
+   * after `close()` connections and plugin runs end with the last open stream.
    *
    * @throws {ConfigurationError} `KUBECONFIG_*`, or `OPTION_INVALID`
    * @example

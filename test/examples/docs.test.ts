@@ -9,9 +9,18 @@ import { dangerousEnvVars } from '../../src/access/env-rules.ts';
 import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
-import { CredentialProviders, RestConfig } from '../../src/index.ts';
+import {
+  ConnectionError,
+  CredentialProviders,
+  type CredentialsError,
+  FleetError,
+  PluginError,
+  RequestError,
+  RestConfig,
+} from '../../src/index.ts';
 import { parseOptions } from '../../src/options/options.ts';
 import { verbs } from '../../src/program/verbs.ts';
+import { backoffMs } from '../../src/util/backoff.ts';
 import { anchors, blocks, localLinks, pages, prose, read, root } from '../fixtures/docs.ts';
 
 const docs = pages.filter((page) => page.startsWith('docs/'));
@@ -176,6 +185,16 @@ describe('the docs', () => {
     }
   });
 
+  test('say how long a failing plugin has a cooldown', () => {
+    const [shortest, longest] = [backoffMs(1, undefined, () => 0) / 1_000, backoffMs(99, undefined, () => 1) / 1_000];
+    for (const page of ['README.md', 'docs/errors.md', 'docs/image-credentials.md'])
+      assert.match(
+        read(page).replace(/\s+/g, ' '),
+        new RegExp(`has a cooldown [^.|]*of ${shortest} to ${longest} s`),
+        page,
+      );
+  });
+
   test('say under each figure which command makes it', () => {
     const [, ...chapters] = read('docs/benchmarks.md').split(/^## /m);
     const { scripts } = JSON.parse(read('package.json'));
@@ -203,6 +222,36 @@ describe('docs/errors.md', () => {
   test('says of each what it means, why it happens and what to do', () => {
     for (const section of sections) {
       assert.match(section, /^### \w+\n\n- \*\*Means:\*\* \S[\s\S]+?\n- \*\*Why:\*\* \S[\s\S]+?\n- \*\*Do:\*\* \S/);
+    }
+  });
+
+  test('says of each whether it is retryable, as the code has it', () => {
+    const failure = { provider: '', origin: '', command: '' };
+    const cluster = { name: '', server: '' };
+    // Errors of the other classes never are.
+    const makers: Readonly<Record<string, (code: never, statusCode?: number) => CredentialsError>> = {
+      PluginErrorCode: (code) => new PluginError(code, '', failure),
+      RequestErrorCode: (code, statusCode) => new RequestError(code, '', { statusCode }),
+      ConnectionErrorCode: (code) => new ConnectionError(code, cluster, ''),
+      FleetErrorCode: (code, statusCode) => new FleetError(code, '', { statusCode }),
+    };
+    const unions = read('src/errors/codes.ts').split(/^export type /m);
+    const isRetryable = (code: string, statusCode?: number) =>
+      Object.entries(makers).some(([name, make]) => {
+        const isOfClass = unions.some((union) => union.startsWith(`${name} `) && union.includes(`'${code}'`));
+        return isOfClass && make(code as never, statusCode).retryable; // its union has it
+      });
+    for (const section of sections) {
+      const [, code = '', said] =
+        /^### (\w+)\n[\s\S]*\n- \*\*Retryable:\*\* (yes|no|after a 429 or 5xx)\./.exec(section) ?? [];
+      const byStatus = said === 'after a 429 or 5xx';
+      if (byStatus)
+        assert.deepEqual(
+          [404, 429, 503].map((status) => isRetryable(code, status)),
+          [false, true, true],
+          code,
+        );
+      else assert.equal(said, isRetryable(code) ? 'yes' : 'no', code);
     }
   });
 });

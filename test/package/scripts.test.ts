@@ -11,6 +11,7 @@ test('.ci/run runs every check, demo and benchmark but those that CONTRIBUTING e
   const plain = names.filter((name) => /^(test|check)/.test(name) && name !== 'test:file' && !(name in kinds));
   const run = read('.ci/run');
   const [exceptions = ''] = /^`\.ci\/run` leaves out .*/m.exec(read('CONTRIBUTING.md')) ?? [];
+  assert.equal(/npm run docs/.test(run), !exceptions.includes(' the site,'));
   for (const name of plain) assert.match(run, new RegExp(`^step npm (run )?${name}( |$)`, 'm'));
   for (const [script, files] of Object.entries(kinds).filter(([name]) => name !== 'bench')) {
     for (const [index, kind] of Object.keys(files).entries()) {
