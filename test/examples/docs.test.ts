@@ -8,6 +8,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { dangerousEnvVars } from '../../src/access/env-rules.ts';
 import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
 import {
   ConnectionError,
@@ -19,6 +20,8 @@ import {
   RestConfig,
 } from '../../src/index.ts';
 import { parseOptions } from '../../src/options/options.ts';
+import { loadExecCredential } from '../../src/plugin/index.ts';
+import { secretreader } from '../../src/plugins/read-secret.ts';
 import { verbs } from '../../src/program/verbs.ts';
 import { backoffMs } from '../../src/util/backoff.ts';
 import { anchors, blocks, localLinks, pages, prose, read, root } from '../fixtures/docs.ts';
@@ -67,6 +70,24 @@ describe('the docs', () => {
 
   test('show a provider file that is valid', () => {
     assert.equal(parseProviderFile(providerFile, 'docs/operating.md')[0]?.name, 'google');
+  });
+
+  test('show the input of a plugin as a plugin reads it, and an answer that is taken', () => {
+    const [input = '', answer = ''] = blocks('docs/plugins.md', 'json');
+    assert.equal(loadExecCredential(input).credential.spec.cluster?.server, 'https://eu-west-1.fleet.example.dev');
+    const { expiresAt } = decodeExecCredential(answer, ['client.authentication.k8s.io/v1']);
+    assert.equal(expiresAt, Date.parse('2026-11-23T10:15:00Z'));
+  });
+
+  test('show a provider and a profile for secretreader that fit each other', () => {
+    const [provider = '', profile = ''] = blocks('docs/plugins.md', 'yaml');
+    const providers = new CredentialProviders(parse(provider).providers);
+    const { exec, ignored } = providers.resolve({
+      metadata: { name: 'eu-west-1', namespace: 'fleet' },
+      ...parse(profile),
+    });
+    assert.deepEqual([exec.config, ignored], [{ clusterName: 'eu-west-1' }, []]);
+    assert.doesNotThrow(() => secretreader(exec.args));
   });
 
   test('show a Deployment whose flags are valid', () => {
