@@ -59,5 +59,6 @@ export type {
   UntypedObject,
   WriteOptions,
 } from './rest/api/resource-options.ts';
+export type { ConfigCredential } from './rest/config-credential.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';

@@ -55,7 +55,10 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: [
       { text: 'Start', link: '/' },
-      { text: 'For authors of controllers', items: pages('controllers', 'fleet', 'testing', 'migration') },
+      {
+        text: 'For authors of controllers',
+        items: pages('controllers', 'fleet', 'other-programs', 'testing', 'migration'),
+      },
       {
         text: 'For operators',
         items: pages('operating', 'security', 'observability', 'troubleshooting', 'errors', 'command-line'),

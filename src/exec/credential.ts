@@ -12,7 +12,9 @@ export const maxAnswerBytes = 1024 * 1024;
 /** What a plugin returned. Prints as `[credential]`: nothing of it belongs in a log. */
 export class Credential {
   readonly #authorization: string | undefined;
+  /** Or the user name and password, in base64. */
   readonly #token: string | undefined;
+  readonly #scheme: 'Bearer' | 'Basic';
   readonly #keyPair: KeyPair | undefined;
   /** Milliseconds since 1970; `undefined` means until the server refuses it. */
   readonly expiresAt: number | undefined;
@@ -25,14 +27,19 @@ export class Credential {
     scheme: 'Bearer' | 'Basic' = 'Bearer',
   ) {
     this.#token = token;
+    this.#scheme = scheme;
     this.#authorization = token === undefined ? undefined : headerValue(`${scheme} ${token}`);
     this.#keyPair = keyPair;
     this.expiresAt = expiresAt;
   }
 
-  /** The value of the `Authorization` header, where there is a token. */
+  /** The value of the `Authorization` header, where there is a token or password. */
   get authorization(): string | undefined {
     return this.#authorization;
+  }
+
+  get token(): string | undefined {
+    return this.#scheme === 'Bearer' ? this.#token : undefined;
   }
 
   /** The client certificate chain and its key, PEM. */

@@ -24,6 +24,7 @@ import { Discovery } from './api/discovery.ts';
 import type { KubernetesObject } from './api/kubernetes-object.ts';
 import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
 import type { ResourceOptions, UntypedObject } from './api/resource-options.ts';
+import { ConfigCredential } from './config-credential.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
@@ -182,6 +183,23 @@ export class RestConfig extends KubeConfig {
    */
   async ready(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     await this.#credential(signalOf('config.ready', options));
+  }
+
+  /**
+   * The credential of every request, for a program with an HTTP client of its own: ask for it before each request, and call its
+   * `reject()` after a 401. That program has to do what requests of this config do by themselves: verify `access.cluster`'s authority
+   * and TLS name, use its proxy, and stay below the paths of `allowedServers`.
+   *
+   * @throws {PluginError} of the run; or the signal's reason
+   * @example
+   * const { token } = await config.credential();
+   */
+  async credential(options: { readonly signal?: AbortSignal } = {}): Promise<ConfigCredential> {
+    const signal = signalOf('config.credential', options);
+    const fenced = this.#dispatcher.fence?.();
+    if (fenced) throw fenced;
+    const credential = await this.#credential(signal);
+    return new ConfigCredential(credential, () => this.#dispatcher.reject(credential));
   }
 
   /** Forgets the credential, for every config that shares it; the next request runs the plugin. */

@@ -2,6 +2,7 @@
 import { Dispatcher } from 'undici';
 import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
+import type { Credential } from '../../exec/credential.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 import { pause } from '../../util/abortable.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
@@ -17,6 +18,7 @@ import { isLongRunning } from './long-running.ts';
 import { Relay } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
+import { refusalMessage } from './request-messages.ts';
 import { retryAfterPause, retryAtOnce } from './retry.ts';
 import { SafeHandler } from './safe-handler.ts';
 
@@ -120,6 +122,14 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     } catch (error) {
       throw this.toOwnError(error);
     }
+  }
+
+  /** A server has refused a credential that was handed out. Never rejects. */
+  async reject(credential: Credential): Promise<void> {
+    const connection = this.#ref.ended ? undefined : this.#ref.taken;
+    if (!connection || (await connection.refresh(credential, 401, {}, this.log))) return;
+    const message = refusalMessage(credential, 401, 'and there is no better one now');
+    if (message !== undefined) this.log.rejected(message);
   }
 
   /** Its state in words. */
