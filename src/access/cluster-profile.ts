@@ -12,7 +12,7 @@ export interface ClusterProfile {
 }
 
 export interface ClusterProfileStatus {
-  /** KEP-5339: the ways to reach the cluster. */
+  /** KEP-4322: the ways to reach the cluster. */
   readonly accessProviders?: readonly AccessProvider[];
   /** The earlier name of `accessProviders`. It is read as well; `accessProviders` wins if both list a name. */
   readonly credentialProviders?: readonly AccessProvider[];

@@ -4,7 +4,7 @@ import { copyJson, type Json } from './json.ts';
 import { type ConfiguredProvider, type EnvVar, envNameProblem, lastOfEachName } from './provider.ts';
 import type { Ignored, Refuse } from './refusal.ts';
 
-/** The three extensions that KEP-5339 and KEP-541 reserve. Others are ignored. */
+/** The three extensions that KEP-4322 and KEP-541 reserve. Others are ignored. */
 export const extensionNames = {
   config: 'client.authentication.k8s.io/exec',
   args: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args',

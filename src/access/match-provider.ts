@@ -13,7 +13,7 @@ export interface Match {
   readonly path: string;
 }
 
-/** KEP-5339: providers are tried in the operator's order; the first that the profile lists wins. */
+/** KEP-4322: providers are tried in the operator's order; the first that the profile lists wins. */
 export function matchProvider(
   profile: ClusterProfile,
   providers: readonly ConfiguredProvider[],

@@ -6,11 +6,11 @@ import type { UrlPattern } from './url-pattern.ts';
 export const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof interactiveModes)[number];
 
-/** KEP-5339: how the profile's additional-args are handled. */
+/** KEP-4322: how the profile's additional-args are handled. */
 export const cliArgsPolicies = ['Append', 'Ignore'] as const;
 export type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
 
-/** KEP-5339: how the profile's additional-envs are handled. */
+/** KEP-4322: how the profile's additional-envs are handled. */
 export const envVarsPolicies = ['AppendIfNotExists', 'Replace', 'Ignore'] as const;
 export type EnvVarsPolicy = (typeof envVarsPolicies)[number];
 

@@ -37,7 +37,7 @@ export interface ProviderFileChange {
 }
 
 /**
- * Gives a multicluster controller its credentials (KEP-5339).
+ * Gives a multicluster controller its credentials (KEP-4322, formerly KEP-5339).
  *
  * @example
  * const providers = CredentialProviders.fromArgs(process.argv);

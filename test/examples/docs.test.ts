@@ -106,6 +106,13 @@ describe('the docs', () => {
     }
   });
 
+  test('have a section for each alert, and for no other', () => {
+    const alerts = [...read('examples/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+    const sections = [...read('docs/operating.md').matchAll(/^### (ClusterProfile\w+)$/gm)].map(([, name]) => name);
+    assert.ok(alerts.length > 5);
+    assert.deepEqual(sections, alerts);
+  });
+
   test('name every option but those for tests', () => {
     const controllers = read('docs/controllers.md');
     const { clock, drainTimeoutMs, ...options } = parseOptions({});
