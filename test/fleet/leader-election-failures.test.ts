@@ -16,6 +16,16 @@ describe('a leader election, where something goes wrong,', () => {
     assert.equal(spec().holderIdentity, '');
   });
 
+  test('gives the Lease away after a conflict too, as client-go 1.37 does', async (t) => {
+    const { hub, lead, spec } = await startElection(t);
+    const one = await lead('one');
+    hub.failNext(409, 1, ({ method }) => method === 'PUT');
+    one.stop.abort();
+    await one.running;
+    assert.equal(spec().holderIdentity, '');
+    assert.deepEqual(one.warnings, []);
+  });
+
   test('says that the Lease could not be given away where others write it each time', async (t) => {
     const { hub, lead } = await startElection(t);
     const one = await lead('one');

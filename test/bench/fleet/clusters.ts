@@ -1,4 +1,4 @@
-// 1,000 clusters engaged with one informer each, from fake clusters in other processes.
+// Many clusters engaged with one informer each, from fake clusters in other processes, and what they take when nothing changes.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +8,18 @@ import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
 import { restConfigFor } from '../../fixtures/fleet-hub.ts';
 import { heading, median, report } from '../report.ts';
 
-const clusters = 1_000;
 const processes = 4;
 const objects = 10;
 const changes = 20;
+const idleSeconds = 120;
 
 interface Address {
   readonly url: string;
   readonly certificateAuthorityData: string;
 }
 
-export async function benchClusters(): Promise<void> {
+/** `clusters`: how many. */
+export async function benchClusters({ clusters }: { readonly clusters: number }): Promise<void> {
   const program = new URL('./clusters-process.ts', import.meta.url);
   const children: ChildProcess[] = [];
   const hub = await FakeCluster.start({ tokens: { hub: 'bench' } });
@@ -53,11 +54,14 @@ export async function benchClusters(): Promise<void> {
     globalThis.gc?.();
     const { heapUsed, rss } = process.memoryUsage();
     const fleet = new Fleet({ hub: restConfigFor(hub, 'hub'), providers, engageTimeoutMs: 600_000 });
+    let changed = '';
     let told = () => {};
     fleet.controller({
       name: 'bench',
       for: { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' },
-      reconcile: () => told(),
+      reconcile: (_request, { cluster }) => {
+        if (cluster.name === changed) told();
+      },
     });
     const used = process.cpuUsage();
     const began = performance.now();
@@ -80,17 +84,27 @@ export async function benchClusters(): Promise<void> {
       connections += answer.connections;
     }
     report('sockets for each cluster', connections / clusters, '');
+    // What follows the lists is over. Each watch has its bookmark every minute.
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    const idle = process.cpuUsage();
+    await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000));
+    const { user: idleUser, system: idleSystem } = process.cpuUsage(idle);
+    report('CPU of an idle minute', ((idleUser + idleSystem) / 1e6 / idleSeconds) * 60, 's');
+    globalThis.gc?.();
+    report('memory for each cluster, idle', (process.memoryUsage.rss() - rss) / 1_024 / clusters, 'KB');
     const latencies: number[] = [];
     for (let i = 0; i < changes; i++) {
-      const address = addresses[i * 37];
+      const index = (i * 37) % clusters;
+      const address = addresses[index];
       if (!address) continue;
+      changed = `fleet/cluster-${index}`;
       const reconciled = new Promise<void>((resolve) => {
         told = resolve;
       });
       const sent = performance.now();
       // Another address for the same cluster: it is disengaged, and engaged again.
-      addresses[i * 37] = { ...address, url: address.url.replace('127.0.0.1', 'localhost') };
-      publish(i * 37, String(i));
+      addresses[index] = { ...address, url: address.url.replace('127.0.0.1', 'localhost') };
+      publish(index, String(i));
       await reconciled;
       latencies.push(performance.now() - sent);
     }
