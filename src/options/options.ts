@@ -61,7 +61,7 @@ export interface CredentialProvidersOptions {
    */
   readonly strictPluginFiles?: boolean;
   /**
-   * The strictest settings: sets `strictPluginFiles` and `cleanEnvironment`, requires a `pluginPolicy` of `Allowlist`, and requires
+   * The strictest settings: sets `strictPluginFiles` and `cleanEnvironment`, requires a `pluginPolicy` other than `AllowAll`, and
    * rules on every provider: `allowedServers`, and `allowedArgs` and `allowedEnvVars` where profiles may add some.
    * `allowInsecureTLS` is refused.
    * @default false

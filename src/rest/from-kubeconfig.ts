@@ -28,7 +28,7 @@ export type KubeconfigSource =
 /** Options that are for providers, which a kubeconfig has none of, and for what several configs share. */
 const unusable = {
   watchProviderFile: 'is for provider files: a kubeconfig is read once',
-  idleTimeoutMs: 'is for what configs share: what this one uses ends with its close()',
+  idleTimeoutMs: 'is for what configs share: the connections of this one end after its close()',
 } as const;
 
 /** Options of `RestConfig.fromKubeConfig` and `RestConfig.fromDefault`: a context, and those of `CredentialProviders` that apply. */
