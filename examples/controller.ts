@@ -1,16 +1,20 @@
-// A small multicluster controller: labels the namespaces of every cluster with the name of the cluster.
+// A small multicluster controller: labels the namespaces of every cluster with the name of the cluster. It serves /metrics, /healthz
+// and /readyz on port 9464, which the Deployments of examples/deploy probe and scrape.
 //
-//   node controller.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
+//   node controller.ts --clusterprofile-provider-file=/etc/clusterprofile/providers.yaml
+import { createServer } from 'node:http';
 import { CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
-import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet } from 'clusterprofile-credentials/fleet';
+import { CredentialMetrics, CredentialProviders, RestConfig } from 'clusterprofile-credentials';
+import { Fleet, FleetMetrics } from 'clusterprofile-credentials/fleet';
+import { Registry } from 'prom-client';
 
+const registry = new Registry();
 const hub = RestConfig.fromDefault();
-const providers = CredentialProviders.fromArgs(process.argv.slice(2));
+const providers = CredentialProviders.fromArgs(process.argv.slice(2), { metrics: new CredentialMetrics({ registry }) });
 // In a Deployment, several replicas share the clusters.
 const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'namespace-labels' } } : {};
-const fleet = new Fleet({ hub, providers, ...sharding });
+const fleet = new Fleet({ hub, providers, metrics: new FleetMetrics({ registry }), ...sharding });
 const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 fleet.onEngage(({ name, config, signal }) => {
@@ -32,6 +36,29 @@ fleet.controller({
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
+
+// Ready when the hub has been read and every cluster tried, until the signal to stop. A cluster that is down changes nothing.
+let isSynced = false;
+fleet.synced({ signal: stop.signal }).then(
+  () => {
+    isSynced = true;
+  },
+  () => {},
+);
+const server = createServer(async ({ url }, response) => {
+  if (url === '/metrics') {
+    response.setHeader('content-type', registry.contentType).end(await registry.metrics());
+    return;
+  }
+  const isReady = isSynced && !stop.signal.aborted;
+  const isOk = url === '/healthz' || (url === '/readyz' && isReady);
+  response.writeHead(isOk ? 200 : url === '/readyz' ? 503 : 404).end();
+});
+server.listen(Number(process.env.PORT ?? 9464), () => {
+  console.log(`metrics and probes on port ${Object(server.address()).port}`);
+});
+
 await fleet.run({ signal: stop.signal });
+server.close();
 await providers.close();
 await hub.close();

@@ -20,7 +20,7 @@ test('the example controller labels the namespaces of every cluster, says why on
   await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
   const flags = ['--clusterprofile-access-provider', `fake=${plugin.command}`];
   const child = execa(process.execPath, [program, ...flags], {
-    env: { KUBECONFIG: kubeconfig },
+    env: { KUBECONFIG: kubeconfig, PORT: '0' },
     all: true,
     reject: false,
   });
@@ -46,7 +46,7 @@ test('the example controller hands its shards over on SIGTERM while a plugin run
   const kubeconfig = join(plugin.folder, 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
   const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${plugin.command}`], {
-    env: { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'default' },
+    env: { KUBECONFIG: kubeconfig, PORT: '0', POD_NAMESPACE: 'default' },
     all: true,
     reject: false,
   });
@@ -59,4 +59,43 @@ test('the example controller hands its shards over on SIGTERM while a plugin run
   const { exitCode, all } = await child;
   assert.equal(exitCode, 0, all);
   assert.deepEqual(held(), []);
+});
+
+test('the example controller serves its metrics and probes: ready when it has read the hub and tried every cluster', async (t) => {
+  const { hub, publish, spoke, plugin } = await startHub(t);
+  publish('one', await spoke());
+  publish('dead', 'https://127.0.0.1:1');
+  let isAway = true;
+  hub.failNext(503, 1_000, ({ url }) => isAway && url.includes('/clusterprofiles'));
+  const kubeconfig = join(plugin.directory, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigFor(hub, 'hub'));
+  const child = execa(process.execPath, [program, '--clusterprofile-access-provider', `fake=${plugin.command}`], {
+    env: { KUBECONFIG: kubeconfig, PORT: '0' },
+    all: true,
+    reject: false,
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.all.on('data', (data) => {
+    said += data;
+  });
+  await until(t, () => said.includes('metrics and probes on port') && said.includes('ClusterProfile'));
+  const port = /on port (\d+)/.exec(said)?.[1];
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+  const statusOf = async (path: string) => (await get(path)).status;
+  assert.deepEqual([await statusOf('/healthz'), await statusOf('/readyz'), await statusOf('/')], [200, 503, 404]);
+  isAway = false;
+  await until(t, async () => (await statusOf('/readyz')) === 200);
+  const metrics = await get('/metrics');
+  assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);
+  const text = await metrics.text();
+  for (const line of [
+    /^clusterprofile_fleet_clusters\{state="Engaged"\} 1$/m,
+    /^clusterprofile_credential_requests_total\{.*state="ok".*\} [12]$/m,
+  ]) {
+    assert.match(text, line);
+  }
+  child.kill('SIGTERM');
+  const { exitCode, all } = await child;
+  assert.equal(exitCode, 0, all);
 });

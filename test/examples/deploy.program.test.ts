@@ -1,10 +1,12 @@
 // Each folder of examples/deploy as its reader would go through it: is it valid, does the controller start with it, may it go where
 // its plugin has to go, and is it as narrow as it says. The e2e run applies them to a real API server.
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { parse, parseAllDocuments } from 'yaml';
 import { CredentialProviders } from '../../src/index.ts';
@@ -80,7 +82,7 @@ const platforms = {
   },
   spiffe: {
     provider: 'spire-agent',
-    plugin: '/plugins/spire-agent-jwt',
+    plugin: '/app/src/spire-agent-jwt.ts',
     servers: ['https://spoke-1.clusters.example.dev:6443'],
     foreign: ['https://a.spoke-1.clusters.example.dev:6443', 'https://evil.example:6443'],
     reaches: [],
@@ -195,7 +197,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
     test('runs as nobody, on a root and with plugins that it cannot write', () => {
       const { runAsNonRoot, seccompProfile } = spec.securityContext;
       assert.deepEqual([runAsNonRoot, seccompProfile.type], [true, 'RuntimeDefault']);
-      for (const { name, securityContext } of [container, ...(spec.initContainers ?? [])]) {
+      for (const { name, securityContext } of [container]) {
         const restricted = {
           readOnlyRootFilesystem: true,
           allowPrivilegeEscalation: false,
@@ -208,7 +210,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
         writable.map((mount: Manifest) => mount.mountPath),
         ['/tmp'],
       );
-      for (const { name, volumeMounts } of [container, ...(spec.initContainers ?? [])]) {
+      for (const { name, volumeMounts } of [container]) {
         for (const mount of volumeMounts) {
           assert.ok(
             spec.volumes.some((volume: Manifest) => volume.name === mount.name),
@@ -224,8 +226,11 @@ for (const [platform, expected] of Object.entries(platforms)) {
       const rules = all('Role').flatMap((role) =>
         role.rules.map((rule: Manifest) => `${role.metadata.namespace} ${rule.resources} ${rule.verbs}`),
       );
-      assert.ok(rules.includes(`${expected.inventory} clusterprofiles get,list,watch`), rules.join('; '));
-      const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles get,list,watch'));
+      assert.ok(
+        rules.includes(`${expected.inventory} clusterprofiles,placementdecisions get,list,watch`),
+        rules.join('; '),
+      );
+      const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles,placementdecisions get,list,watch'));
       const leases = 'fleet-system leases get,list,watch,create,update,delete';
       assert.deepEqual(others.toSorted(), [...('reads' in expected ? expected.reads : []), leases].toSorted());
       for (const { metadata, roleRef, subjects } of all('RoleBinding')) {
@@ -235,6 +240,33 @@ for (const [platform, expected] of Object.entries(platforms)) {
         assert.deepEqual(subjects, [{ kind: 'ServiceAccount', name: 'fleet-controller', namespace: 'fleet-system' }]);
       }
       assert.deepEqual(all('ClusterRole'), []);
+    });
+
+    test('is what clusterprofile lint finds nothing wrong with', async () => {
+      const files = ['base', platform]
+        .map((name) => `${name}/*.yaml`)
+        .flatMap((glob) => globSync(glob, { cwd: folder }));
+      const program = fileURLToPath(new URL('../../dist/program/clusterprofile.js', import.meta.url));
+      const { stderr } = await execa(process.execPath, [program, 'lint', ...files], { cwd: folder });
+      assert.equal(stderr, `no problems in ${files.length} files`);
+    });
+
+    test('has one container, with its plugin in the image, that is probed where the example serves', () => {
+      assert.equal(spec.initContainers, undefined);
+      assert.equal(spec.containers.length, 1);
+      const isAVolume = (path: string) =>
+        container.volumeMounts.some(({ mountPath }: Manifest) => path.startsWith(mountPath));
+      assert.ok(!isAVolume(expected.plugin));
+      const served = readFileSync(join(folder, '../controller.ts'), 'utf8');
+      const [port] = container.ports;
+      assert.ok(served.includes(`?? ${port.containerPort})`));
+      for (const [probe, path] of [
+        [container.livenessProbe, '/healthz'],
+        [container.readinessProbe, '/readyz'],
+      ]) {
+        assert.deepEqual([probe.httpGet.path, probe.httpGet.port], [path, port.name]);
+        assert.ok(served.includes(`url === '${path}'`));
+      }
     });
 
     test('is what kubectl makes of it, where kubectl is installed', async (t) => {

@@ -1,8 +1,10 @@
 // examples/deploy/Dockerfile beside the Deployments that run it. npm run test:release -- deployment has hadolint look at it, too.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { producerPrograms } from '../e2e/producers/programs.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const lines = read('examples/deploy/Dockerfile')
@@ -36,28 +38,63 @@ test('the image starts without a shell, with what has been copied into it, and w
   assert.match(command[0] ?? '', /tini$/);
 });
 
-test('the image has the plugins that the provider files name, what starts those of this package, and no writable copy', () => {
-  const commands = ['plain', 'eks'].flatMap((name) =>
-    parse(read(`examples/deploy/${name}/providers.yaml`)).providers.map(
-      (provider: { execConfig: { command: string } }) => provider.execConfig.command,
-    ),
-  );
-  assert.equal(commands.length, 2);
-  for (const command of commands)
-    assert.ok(
-      copied.some((path) => command.startsWith(`${path}/`)),
-      command,
+/** The lines of a stage, and of the stage that it begins with. */
+function stage(name: string): readonly string[] {
+  const at = lines.findIndex((line) => line.startsWith('FROM ') && line.endsWith(` AS ${name}`));
+  assert.notEqual(at, -1, `there is no stage ${name}`);
+  const end = firstOfStages.find((index) => index > at);
+  const base = /^FROM (plugins-\S+) AS/.exec(lines[at] ?? '')?.[1];
+  return [...(base === undefined ? [] : stage(base)), ...lines.slice(at, end)];
+}
+const platforms = readdirSync(new URL('../../examples/deploy/', import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'base')
+  .map(({ name }) => name);
+
+for (const platform of platforms) {
+  test(`the image for ${platform} has every program that its provider file names`, () => {
+    const text = stage(`plugins-${platform}`).join('\n');
+    const built = [...text.matchAll(/GOBIN=\/plugins\s+go install -trimpath (\S+)@/g)].map(([, source = '']) =>
+      basename(source),
     );
+    const copied = [...text.matchAll(/(?:cp|COPY --from=\S+) (\S+) \/plugins\//g)].map(([, source = '']) =>
+      basename(source),
+    );
+    const [{ execConfig }] = parse(read(`examples/deploy/${platform}/providers.yaml`)).providers;
+    const { command, env = [] }: { command: string; env?: { value: string }[] } = execConfig;
+    const programs = [command, ...env.map(({ value }) => value)].filter((value) => /^\/(?:plugins|app)\//.test(value));
+    assert.ok(programs.includes(command), command);
+    const inPlugins = programs.filter((path) => dirname(path) === '/plugins').map((path) => basename(path));
+    // A plugin that is there is named, and nothing else is.
+    assert.deepEqual([...built, ...copied], inPlugins);
+    const { bin } = JSON.parse(read('package.json'));
+    for (const path of programs.filter((program) => program.startsWith('/app/'))) {
+      const isThere = dirname(path) === '/app/node_modules/.bin' ? basename(path) in bin : path.startsWith('/app/src/');
+      assert.ok(isThere, path);
+      if (path.startsWith('/app/src/'))
+        assert.match(read(`examples/plugins/${basename(path)}`), /^#!\/usr\/bin\/env node\n/);
+    }
+  });
+}
+
+test('the image builds the versions that the e2e run runs, and has what starts plugins, without a writable copy', () => {
+  for (const { name, source, version } of producerPrograms) {
+    const line = lines.find((text) => text.includes(`${source}@`));
+    if (line !== undefined) assert.ok(line.includes(`${source}@${version}`), name);
+  }
+  assert.equal(lines.filter((line) => line.includes('go install')).length, 3);
+  assert.ok(copied.includes('/plugins'));
   // #!/usr/bin/env node
   assert.ok(copied.includes('/usr/bin/env'));
   assert.ok(copied.includes('/usr/local/bin/node'));
-  assert.doesNotMatch(final.join('\n'), /--chown|--chmod|chmod/);
+  assert.doesNotMatch(lines.join('\n'), /--chown|--chmod|chmod/);
 });
 
 test('the image has the Node that is tested, and every base image and plugin has a version', () => {
   assert.ok(
     lines.includes(`FROM node:${JSON.parse(read('package.json')).devDependencies.node}-bookworm-slim AS controller`),
   );
-  for (const index of firstOfStages) assert.match(lines[index] ?? '', /^FROM [\w./-]+:[\w.-]+( AS \w+)?$/);
+  const stages = firstOfStages.map((index) => lines[index] ?? '').filter((line) => !/^FROM plugins-\S+ AS/.test(line));
+  assert.ok(stages.length > 5);
+  for (const line of stages) assert.match(line, /^FROM [\w./-]+:[\w.-]+( AS [\w-]+)?$/);
   assert.doesNotMatch(lines.join('\n'), /:latest|@latest/);
 });

@@ -66,7 +66,8 @@ describe('the docs', () => {
     }
   });
 
-  const [providerFile = '', deployment = ''] = blocks('docs/operating.md', 'yaml');
+  const operating = read('docs/operating.md');
+  const [providerFile = '', deployment = '', imageVolume = ''] = blocks('docs/operating.md', 'yaml');
 
   test('show a provider file that is valid', () => {
     assert.equal(parseProviderFile(providerFile, 'docs/operating.md')[0]?.name, 'google');
@@ -90,14 +91,24 @@ describe('the docs', () => {
     assert.doesNotThrow(() => secretreader(exec.args));
   });
 
-  test('show a Deployment whose flags are valid', () => {
-    const [container] = parse(deployment).spec.template.spec.containers;
-    const args: string[] = container.args.filter((argument: string) => !argument.includes('provider-file'));
-    assert.deepEqual(CredentialProviders.fromArgs(args).accessTypes, ['google']);
+  test('show Deployments whose flags are valid, and whose plugin is where its image has it', () => {
+    for (const manifest of [deployment, imageVolume]) {
+      const { containers, volumes } = parse(manifest).spec.template.spec;
+      const { args, volumeMounts }: { args: string[]; volumeMounts?: { mountPath: string }[] } = containers[0];
+      const flags = args.filter((argument) => !argument.includes('provider-file'));
+      const provider = `google=${/=(\/.*)/.exec(args.at(-1) ?? '')?.[1]}`;
+      const servers = 'google=allowedServers=[https://spoke-1.example.dev]';
+      const given = ['--clusterprofile-access-provider', provider, '--clusterprofile-access-provider-option', servers];
+      assert.deepEqual(CredentialProviders.fromArgs([...flags, ...given]).accessTypes, ['google']);
+      if (!volumes) continue;
+      const [image = '', program = ''] =
+        /^\| `(\S+kubeconfig-secretreader:\S+)` \| `(\S+)` \|$/m.exec(operating)?.slice(1) ?? [];
+      assert.equal(volumes[0].image.reference, image);
+      assert.ok(provider.endsWith(`=${volumeMounts?.[0]?.mountPath}${program}`));
+    }
   });
 
   test('name every flag, and no other', () => {
-    const operating = read('docs/operating.md');
     for (const flag of Object.keys(flagOptions)) assert.ok(operating.includes(`| \`--${flag}\``), flag);
     for (const page of pages) {
       for (const [, flag = ''] of read(page).matchAll(/--(clusterprofile-[a-z-]*[a-z])\b(?!-?\*)/g)) {
