@@ -19,7 +19,6 @@ interface Manifest {
 interface Package extends Manifest {
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<'./image-plugin' | './plugin', { readonly default: string }>>;
-  readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
 /** The fields of npm's SBOM that are changed here. */
@@ -31,7 +30,7 @@ interface Sbom {
 
 const root = import.meta.dirname;
 const readManifest = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-const { name, bin, exports, peerDependencies }: Package = readManifest(root);
+const { name, bin, exports }: Package = readManifest(root);
 
 /** What is used of undici. Its own index also has fetch, agents, caches, cookies, mocks and WebSockets, which take twice as long to load. */
 const undiciParts = `
@@ -70,7 +69,7 @@ async function bundle(file: string): Promise<readonly string[]> {
   const build = await rolldown({
     platform: 'node',
     input: { [path]: join(root, `src/${path}.ts`) },
-    external: Object.keys(peerDependencies).map((peer) => new RegExp(`^${peer}(?:/|$)`)),
+    external: [/^@kubernetes\/client-node(?:\/|$)/],
     // client-node takes longer to load than all of it: it is not loaded for something that is not used.
     treeshake: { moduleSideEffects: 'no-external' },
     // `/plugin` itself exports what only the shipped plugins load later.

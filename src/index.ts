@@ -62,3 +62,4 @@ export type {
 export type { ConfigCredential } from './rest/config-credential.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';
+export { type AnyKubeConfig, toKubeConfig } from './rest/to-kube-config.ts';

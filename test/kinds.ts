@@ -19,6 +19,7 @@ export const kinds = {
   },
   'test:release': {
     package: 'test/package/check-package.ts',
+    'client-node': 'test/package/client-node-versions.ts',
     compatibility: 'test/package/compatibility.ts',
     dependencies: 'test/package/dependencies.ts',
     deployment: 'test/package/lint-deployment.ts',

@@ -2,11 +2,11 @@
  * A resolved access and its connections come in, a client-node KubeConfig goes out whose requests are authenticated.
  * It must not know how a credential is got.
  */
+import type { Agent } from 'node:http';
 import { type InspectOptions, inspect } from 'node:util';
 import {
   type ApiConstructor,
   type ApiType,
-  type Cluster,
   createConfiguration,
   KubeConfig,
   type RequestContext,
@@ -29,9 +29,10 @@ import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
+import { createHttpAgent } from './http-agent.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import type { RestConfigParts } from './rest-config-parts.ts';
+import { howToMake, noUser, type RestConfigParts, toCluster } from './rest-config-parts.ts';
 import { Connections } from './transport/connections.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
@@ -51,6 +52,7 @@ export class RestConfig extends KubeConfig {
   readonly #watchDispatcher: Dispatcher;
   readonly #parts: RestConfigParts;
   #resourceServer: ResourceServer | undefined;
+  #agent: Agent | undefined;
 
   private constructor(parts: RestConfigParts) {
     super();
@@ -123,6 +125,15 @@ export class RestConfig extends KubeConfig {
   /** An authenticated undici dispatcher, for direct use: `request(url, { dispatcher: config.dispatcher })`. */
   get dispatcher(): Dispatcher {
     return this.#dispatcher;
+  }
+
+  /**
+   * An agent for clients of others on `node:http` (axios, got, node-fetch, request): `{ agent: config.agent }`. Their requests pass
+   * through this config's dispatcher. It refuses requests to other servers, and knows no WebSockets.
+   */
+  get agent(): Agent {
+    this.#agent ??= createHttpAgent(this.#dispatcher, this.#watchDispatcher);
+    return this.#agent;
   }
 
   /**
@@ -248,6 +259,16 @@ export class RestConfig extends KubeConfig {
     Object.assign(options, webSocketOptions(handshake, options.headers));
   }
 
+  /** @throws {ConfigurationError} always: a user without its credentials would be `system:anonymous`. */
+  override getCurrentUser(): never {
+    throw new ConfigurationError('OPTION_INVALID', 'config.getCurrentUser', [{ path: '', message: noUser }]);
+  }
+
+  /** @throws {ConfigurationError} as `getCurrentUser` does */
+  override getUser(_name: string): never {
+    return this.getCurrentUser();
+  }
+
   /**
    * A kubeconfig, as JSON, that kubectl can use: the exec config, the exec extension and the paths of credentials are in it.
    * It holds no credential: a token, a password, a key and the login of a proxy are left out.
@@ -271,18 +292,4 @@ export class RestConfig extends KubeConfig {
       }
     }, signal);
   }
-}
-
-const howToMake =
-  'cannot be made like this: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
-
-function toCluster(name: string, { cluster }: ConfigAccess): Cluster {
-  return Object.freeze({
-    name,
-    server: cluster.server,
-    skipTLSVerify: cluster.insecureSkipTlsVerify,
-    ...(cluster.certificateAuthorityData ? { caData: cluster.certificateAuthorityData } : {}),
-    ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
-    ...(cluster.proxyUrl ? { proxyUrl: cluster.proxyUrl } : {}),
-  });
 }

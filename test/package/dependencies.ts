@@ -38,7 +38,7 @@ async function leastTimes(names: readonly string[]): Promise<ReadonlyMap<string,
   return least;
 }
 
-const installed = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
+const installed = Object.keys(manifest.dependencies);
 const times = await leastTimes(['', ...installed, manifest.name]);
 const bare = times.get('') ?? 0;
 const kib = (bytes: number) => (bytes / 1024).toFixed(0).padStart(8);

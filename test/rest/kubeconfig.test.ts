@@ -21,7 +21,7 @@ describe('a kubeconfig with user.exec', () => {
     assert.equal(await plugin.runs(), 1);
     assert.equal(cluster.stats.connections, 1);
     assert.equal(config.currentContext, 'c');
-    assert.equal(config.getCurrentUser()?.exec, undefined);
+    assert.throws(() => config.getCurrentUser(), /config.credential/);
   });
 
   test('hands the plugin what client-go hands it: cluster, extension, arguments, variables', async (t) => {

@@ -1,0 +1,80 @@
+/**
+ * An agent of `node:http` for clients of others: it takes their requests inside this process, as a server would, and sends them through
+ * the dispatcher. So they have all that its requests have, whatever the client knows of credentials, certificates and proxies.
+ */
+import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Dispatcher } from 'undici';
+import { originRefusal } from './request/bounds.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { PairedSocket } from './socket-pair.ts';
+import { isWatch } from './watch-dispatcher.ts';
+
+/** An import of them would load Node's own `fetch` and WebSocket with them. */
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
+
+/** The length of headers, the URL included, that a request may have. */
+const maxHeaderSize = 1024 * 1024;
+
+type Connected = (error: Error | null, socket?: Duplex) => void;
+
+/** `watches` is for requests that ask for a watch. */
+export function createHttpAgent(dispatcher: AuthenticatedDispatcher, watches: Dispatcher): Agent {
+  const { origin } = dispatcher;
+  const server = http.createServer({ maxHeaderSize }, (request, response) => {
+    forward(isWatch(`${origin}${request.url}`) ? watches : dispatcher, origin, request, response);
+  });
+  const isTls = origin.startsWith('https:');
+  const createConnection: Agent['createConnection'] = ({ host, port }, done: Connected) => {
+    const hostname = host ?? '';
+    const wanted = `${isTls ? 'https' : 'http'}://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port}`;
+    if (URL.parse(wanted)?.origin !== origin) {
+      done(originRefusal(dispatcher, wanted));
+      return undefined;
+    }
+    const [client, served] = PairedSocket.pair();
+    server.emit('connection', served);
+    return client;
+  };
+  // One connection for each request: it costs nothing, and none is left over.
+  return Object.assign(new (isTls ? https : http).Agent({ keepAlive: false }), { createConnection });
+}
+
+async function forward(
+  dispatcher: Dispatcher,
+  origin: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  const { method, url: path = '/', rawHeaders, headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+  try {
+    const answer = await dispatcher.request({
+      origin,
+      path,
+      method: method as Dispatcher.HttpMethod, // undici refuses what it does not know
+      headers: rawHeaders,
+      body: hasBody ? request : null,
+      signal: left.signal,
+    });
+    response.sendDate = false;
+    response.writeHead(answer.statusCode, endToEnd(answer.headers));
+    // A watch may be quiet for long.
+    response.flushHeaders();
+    await pipeline(answer.body, response);
+  } catch (error) {
+    const { socket }: { readonly socket: unknown } = request;
+    if (socket instanceof PairedSocket) socket.failOther(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** Without those of the connection to the server: Node writes its own. */
+function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, 'proxy-connection': ____, ...others } = headers;
+  return others;
+}
