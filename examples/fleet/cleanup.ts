@@ -34,7 +34,7 @@ fleet.controller({
 
 const allTemplates = () => fleet.hub.informer(templates).list();
 
-// A cluster that has left the hub needs nothing any more.
+// A cluster that has left the hub needs no template.
 fleet.controller({
   name: 'departed',
   for: { ...templates, on: 'hub' },

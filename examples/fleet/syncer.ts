@@ -17,7 +17,7 @@ const labels = { 'example.dev/copied': 'true' };
 
 fleet.controller<Wire<V1ConfigMap>>({
   name: 'syncer',
-  // The copies: one that somebody changes or deletes is put right.
+  // The copies: a copy that is changed or deleted is restored.
   for: { ...configMaps, namespace: 'default', labelSelector: 'example.dev/copied=true' },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
   async reconcile({ name }, { cluster, object, hubInformer, signal }) {
