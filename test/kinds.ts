@@ -4,6 +4,7 @@ export const kinds = {
     clusters: 'examples/demo/demo.ts',
     fleet: 'examples/demo/fleet.ts',
     images: 'examples/image-credentials/demo.ts',
+    real: 'test/e2e/demo.ts',
   },
   bench: {
     requests: 'test/bench/bench.ts',

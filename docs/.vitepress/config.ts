@@ -55,6 +55,7 @@ export default defineConfig({
     outline: [2, 3],
     sidebar: [
       { text: 'Start', link: '/' },
+      item('walk-through'),
       {
         text: 'For authors of controllers',
         items: pages('controllers', 'fleet', 'other-programs', 'testing', 'migration'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
+import { temporaryFolder } from '../fixtures/script.ts';
 
 test('the demo calls four clusters through two rotations, and explains what it shows', async () => {
   const { stdout } = await execa(process.execPath, [
@@ -29,4 +30,15 @@ test('the demo calls four clusters through two rotations, and explains what it s
   ] as const) {
     assert.match(stdout, pattern, what);
   }
+});
+
+test('the demo on real API servers says what it needs where neither Go nor KUBEBUILDER_ASSETS is there', async (t) => {
+  const { exitCode, stdout, stderr } = await execa(
+    process.execPath,
+    [fileURLToPath(new URL('../run-kind.ts', import.meta.url)), 'demo', 'real'],
+    { env: { PATH: '/nowhere', XDG_CACHE_HOME: await temporaryFolder(t) }, extendEnv: false, reject: false },
+  );
+  assert.equal(exitCode, 1, stdout);
+  assert.match(stderr, /needs kube-apiserver, etcd and kubectl\. Go is not installed/);
+  for (const way of ['KUBEBUILDER_ASSETS', 'Go 1.26', 'docs/walk-through.md']) assert.ok(stderr.includes(way), way);
 });
