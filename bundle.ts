@@ -50,15 +50,26 @@ const nodeParts: Readonly<Record<string, string>> = {
     'const { process } = globalThis; export default process; export const { execArgv, execPath, hrtime, platform } = process;',
 };
 
-const parts = new Map(
-  Object.entries({ undici: undiciParts, ...nodeParts }).map(([id, text]) => [
-    join(root, `${id.replace(':', '-')}-parts.js`),
-    text,
-  ]),
-);
+/** zod would generate a function for each schema, which only pays where a schema parses again and again. */
+const zodParts = (id: string) => `export * from '${id}'; import { config } from '${id}'; config({ jitless: true });`;
+
+const partsFile = (id: string) => join(root, `${id.replace(/[:/]/g, '-')}-parts.js`);
+const texts = { undici: undiciParts, ...nodeParts, zod: zodParts('zod'), 'zod/mini': zodParts('zod/mini') };
+const parts = new Map(Object.entries(texts).map(([id, text]) => [partsFile(id), text]));
 
 /** Of two plugins: what only KUBECONFIG needs. In their own bundles it would share modules with what is loaded at every start. */
 const apart = 'kubeconfig-hub';
+
+/**
+ * Chunks of the program, each with what its module needs and those before do not: rolldown's own would be 40 files for one verb. What
+ * loads the hub's, which is most of it, is every verb that talks to a server.
+ */
+const chunksOfProgram = [
+  { name: 'start', test: /\/program\/credential-cache\.ts$/ },
+  { name: 'frame', test: /\/program\/main\.ts$/ },
+  { name: 'access', test: /\/program\/verbs\/resolve\.ts$/ },
+  { name: 'hub', test: /\/program\/(?:verbs\/credential|hub)\.ts$/ },
+];
 
 /** The same code as for Node, as ES modules: they load faster in one file than CommonJS. */
 const yamlModules = join(root, 'node_modules/yaml/browser/index.js');
@@ -80,8 +91,8 @@ async function bundle(file: string): Promise<readonly string[]> {
         resolveId: (id, importer = '') => {
           if (id === 'yaml') return yamlModules;
           if (id === `./${apart}.ts`) return { id: `./${apart}.js`, external: true };
-          const isPart = id === 'undici' || (id in nodeParts && importer.includes('/node_modules/'));
-          return isPart ? join(root, `${id.replace(':', '-')}-parts.js`) : null;
+          const isPart = id in nodeParts ? importer.includes('/node_modules/') : parts.has(partsFile(id));
+          return isPart && !parts.has(importer) ? partsFile(id) : null;
         },
         load: (id) => parts.get(id) ?? null,
       },
@@ -92,6 +103,9 @@ async function bundle(file: string): Promise<readonly string[]> {
     dir: join(root, 'dist'),
     format: 'esm',
     chunkFileNames: `chunks/${chunks}/[name].js`,
+    codeSplitting: path === 'program/clusterprofile' ? { groups: chunksOfProgram } : true,
+    // A smaller source takes less memory.
+    minify: path === 'program/clusterprofile' && { mangle: { keepNames: true } },
   });
   await build.close();
   const modules = output.flatMap((part) => (part.type === 'chunk' ? Object.entries(part.modules) : []));

@@ -4,11 +4,11 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { fstatSync, readdirSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { errnoOf } from '../util/errno.ts';
 import { homeKubeconfig } from '../util/home.ts';
 import { makeFolder } from '../util/make-folder.ts';
+import { cacheFolder } from './cache-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 
@@ -122,8 +122,7 @@ function statsOf(path: string): Stats | undefined {
 
 /** What is wrong with the folder is this machine's matter. */
 function inCache<T>(work: (folder: string) => T): T {
-  const { XDG_CACHE_HOME: given = '' } = process.env;
-  const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'clusterprofile');
+  const folder = cacheFolder();
   try {
     return work(folder);
   } catch (error) {

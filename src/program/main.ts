@@ -66,7 +66,10 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const { own, command } = splitArguments(argv);
   let parsed: Parsed | undefined;
   let printed = '';
-  const line = createCommandLine(program, terminal, {
+  const { rest: given, flags } = await withoutProviderFlags(own);
+  const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
+  const asked = verbs.filter(({ name }) => name === rest[0]);
+  const line = createCommandLine(program, terminal, asked.length > 0 ? asked : verbs, {
     called: (call) => {
       parsed = call;
     },
@@ -74,13 +77,11 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
       printed += text;
     },
   });
-  const { rest: given, flags } = await withoutProviderFlags(own);
   if (given.length === 0) {
     line.outputHelp();
     await terminal.write(printed);
     return exitCodes.ok;
   }
-  const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
   try {
     line.parse([...rest], { from: 'user' });
   } catch (error) {

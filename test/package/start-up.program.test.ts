@@ -108,11 +108,11 @@ test('clusterprofile takes less than 5 times as long as Node where it talks to n
   assertRatio(t, 'clusterprofile resolve', starts.resolve, starts.bare, 5);
   const chunks = fileURLToPath(dist('chunks/program-clusterprofile/'));
   for (const file of readdirSync(chunks).filter((name) => name.endsWith('.js'))) {
-    assert.doesNotMatch(readFileSync(join(chunks, file), 'utf8'), /^import .*"@kubernetes\/client-node"/m, file);
+    assert.doesNotMatch(readFileSync(join(chunks, file), 'utf8'), /\bfrom *["'`]@kubernetes\/client-node/, file);
   }
 });
 
-test('clusterprofile credential takes less than 12 times as long as Node with a hub and a plugin, and 1.8 times from its cache', {
+test('clusterprofile credential takes less than 9.5 times as long as Node with a hub and a plugin, and 1.8 times from its cache', {
   timeout: 300_000,
 }, async (t) => {
   const fleet = await startOperatedFleet(t);
@@ -124,15 +124,16 @@ test('clusterprofile credential takes less than 12 times as long as Node with a 
   const credential = [fileURLToPath(dist('program/clusterprofile.js')), 'credential', 'fleet/spoke-0', ...flags];
   const programs = {
     bare: { args: [bare] },
-    credential: { args: credential },
+    // From its second start on with compiled code.
+    credential: { args: credential, env: { XDG_CACHE_HOME: folder } },
     cached: { args: [...credential, '--cache'], env: { XDG_CACHE_HOME: folder } },
   };
   const starts = await cheapestStarts(t, programs, 14);
   for (const { stdout } of [starts.credential, starts.cached]) {
     assert.equal(JSON.parse(stdout).status.token, 'token-1');
   }
-  assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 12);
-  assert.ok(starts.credential.megabytes < 95, `${starts.credential.megabytes} MB`);
+  assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 9.5);
+  assert.ok(starts.credential.megabytes < 88, `${starts.credential.megabytes} MB`);
   // 1.3 to 1.4 on a quiet machine.
   assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.8);
 });

@@ -1,0 +1,37 @@
+/**
+ * Keeps what V8 compiles of this program for the next start: clients start `credential` for every command. Node's own folder for it is
+ * in /tmp, where another user could put code that this one would run. So it is in the user's cache folder, and only where nobody
+ * else can write. Where that is not so, or the disk is read-only, the program does without.
+ */
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { cacheFolder } from './cache-folder.ts';
+
+export function useCompileCache(): void {
+  const { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE } = process.env;
+  if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return;
+  try {
+    const folder = cacheFolder();
+    const compiled = join(folder, 'compiled');
+    // An import would load it for kept credentials too.
+    const { enableCompileCache } = process.getBuiltinModule('node:module');
+    const isUsable = isAbsolute(folder) && [dirname(folder), folder, compiled].every(makeOwn);
+    if (isUsable) enableCompileCache(compiled);
+  } catch {
+    // It only saves time.
+  }
+}
+
+/** Makes the folder where it is missing, but no home, and nothing in another user's: that is where `sudo` may run. */
+function makeOwn(path: string): boolean {
+  if (!existsSync(path)) {
+    if (!isOwn(dirname(path))) return false;
+    mkdirSync(path, { mode: 0o700 });
+  }
+  return isOwn(path);
+}
+
+function isOwn(path: string): boolean {
+  const { uid, mode } = statSync(path);
+  return uid === process.getuid?.() && (mode & 0o022) === 0;
+}

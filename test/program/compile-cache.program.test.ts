@@ -1,0 +1,57 @@
+// What V8 has compiled of the program is kept for its next start, where nobody else can write.
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { execa } from 'execa';
+import { programFile } from '../fixtures/program.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+
+/** Its lines on stderr say what Node does with the cache. */
+async function start(env: Readonly<Record<string, string>>, cwd = '/'): Promise<string> {
+  const settings = { env: { NODE_DEBUG_NATIVE: 'COMPILE_CACHE', ...env }, extendEnv: false, cwd };
+  const { stdout, stderr } = await execa(process.execPath, [programFile, 'version', '-o', 'json'], settings);
+  assert.match(stdout, /"clusterprofile"/);
+  return stderr;
+}
+
+describe('the compile cache', () => {
+  test("is written by one start and read by the next, in folders that are the user's alone", async (t) => {
+    const HOME = await temporaryFolder(t);
+    assert.doesNotMatch(await start({ HOME }), /was accepted/);
+    const folder = join(HOME, '.cache/clusterprofile');
+    for (const path of [folder, join(folder, 'compiled')]) {
+      assert.equal(((await stat(path)).mode & 0o777).toString(8), '700', path);
+    }
+    assert.match(await start({ HOME }), /frame\.js was accepted/);
+  });
+
+  for (const [what, open] of [
+    ['the cache folder itself', ''],
+    ['the folder of the program', 'clusterprofile'],
+    ['the folder of the cache', 'clusterprofile/compiled'],
+  ] as const) {
+    test(`is not used where others may write to ${what}`, async (t) => {
+      const XDG_CACHE_HOME = await temporaryFolder(t);
+      const compiled = join(XDG_CACHE_HOME, 'clusterprofile/compiled');
+      await mkdir(compiled, { recursive: true, mode: 0o700 });
+      await chmod(join(XDG_CACHE_HOME, open), 0o770);
+      assert.equal(await start({ XDG_CACHE_HOME }), '');
+      assert.deepEqual(await readdir(compiled), []);
+    });
+  }
+
+  test('is no matter where there is no home, or none that can be written to', async (t) => {
+    const cwd = await temporaryFolder(t);
+    for (const HOME of [join(cwd, 'none'), '/proc', '/dev/null', ''])
+      assert.equal(await start({ HOME }, cwd), '', HOME);
+    assert.deepEqual(await readdir(cwd), []);
+  });
+
+  test("is not made in another user's folder, as sudo would", async (t) => {
+    const HOME = await temporaryFolder(t);
+    await chmod(HOME, 0o777);
+    await start({ HOME });
+    assert.deepEqual(await readdir(HOME), []);
+  });
+});
