@@ -8,8 +8,7 @@ export interface Synced {
   /** Seconds. */
   readonly cpu: number;
   readonly objects: number;
-  /** MB, before the list and after it. */
-  readonly start: number;
+  /** MB. */
   readonly peak: number;
   /** Bytes of heap for each object. */
   readonly heap: number;

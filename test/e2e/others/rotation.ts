@@ -1,0 +1,69 @@
+// A spoke whose tokens are exchanged as an issuer does it: the next one is given out, then the server refuses the last one.
+import { AuthenticationV1Api, CoreV1Api } from '@kubernetes/client-node';
+import { type TestPlugin, writePlugin } from '../../../src/testing/index.ts';
+import { until } from '../../fixtures/until.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { allow, type Lifetime, serviceAccount, startPlane } from '../fixture.ts';
+import { startSpoke } from '../spoke.ts';
+
+export interface RotatingSpoke {
+  readonly plane: ControlPlane;
+  readonly plugin: TestPlugin;
+  /** The plugin gives out another token; the last one has expired, and the server takes it no longer. */
+  rotate(t: Parameters<typeof until>[0]): Promise<void>;
+}
+
+/** A spoke with a plugin that says of each token that it expires after `seconds`, or nothing. */
+export async function startRotatingSpoke(life: Lifetime, name: string, seconds?: number): Promise<RotatingSpoke> {
+  const plane = await startPlane(life, name);
+  const core = plane.admin.makeApiClient(CoreV1Api);
+  const reviews = plane.admin.makeApiClient(AuthenticationV1Api);
+  await serviceAccount(plane, 'controller');
+  const namespace = 'default';
+  /** A token ends with the Secret that it is bound to. */
+  const mint = async (secret: string): Promise<string> => {
+    const { metadata } = await core.createNamespacedSecret({ namespace, body: { metadata: { name: secret } } });
+    const boundObjectRef = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      name: secret,
+      ...(metadata?.uid ? { uid: metadata.uid } : {}),
+    };
+    const body = { spec: { audiences: ['https://kubernetes.default.svc'], boundObjectRef } };
+    const { status } = await core.createNamespacedServiceAccountToken({ name: 'controller', namespace, body });
+    return status?.token ?? '';
+  };
+  let generation = 0;
+  const next = async (): Promise<{ token: string; expirationTimestamp?: string }> => {
+    generation += 1;
+    const token = await mint(`generation-${generation}`);
+    if (seconds === undefined) return { token };
+    return { token, expirationTimestamp: new Date(Date.now() + seconds * 1_000).toISOString() };
+  };
+  let current = await next();
+  const plugin = await writePlugin(current);
+  life.after(() => plugin.remove());
+  return {
+    plane,
+    plugin,
+    rotate: async (t) => {
+      const last = { ...current, secret: `generation-${generation}` };
+      current = await next();
+      await plugin.answer(current);
+      await core.deleteNamespacedSecret({ namespace, name: last.secret });
+      // The server keeps what it has found out about a token for ten seconds.
+      const review = { body: { spec: { token: last.token } } };
+      await until(t, async () => (await reviews.createTokenReview(review)).status?.authenticated !== true);
+      await until(t, () => !(Date.now() <= Date.parse(last.expirationTimestamp ?? '')));
+    },
+  };
+}
+
+/** A spoke with a plugin that gives a client certificate. */
+export function startCertifiedSpoke(life: Lifetime, name: string) {
+  return startSpoke(life, name, async (plane) => {
+    await allow(plane, { kind: 'User', name: 'controller' });
+    const { certificate, key } = plane.certificateAuthority.issue({ commonName: 'controller', client: true });
+    return { next: async () => ({ clientCertificateData: certificate, clientKeyData: key }) };
+  });
+}
