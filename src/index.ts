@@ -15,6 +15,7 @@ export type {
   NamedExtension,
 } from './access/cluster-profile.ts';
 export { type FlagValues, flagOptions } from './access/flags.ts';
+export type { ImpersonationConfig } from './access/impersonation.ts';
 export type { Json } from './access/json.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
 export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
@@ -38,6 +39,7 @@ export { CredentialMetrics } from './observability/metrics.ts';
 export type { MetricsRegistry } from './observability/metrics-registry.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
+export type { GetConfigOptions } from './providers/impersonate.ts';
 export type {
   KubernetesObject,
   MergePatch,

@@ -1,6 +1,6 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
-import { headerValue } from './header-value.ts';
+import { impersonationHeaders } from './impersonation.ts';
 import { lastOfEachName } from './provider.ts';
 import { envVarSchema, execConfigSchema } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
@@ -141,34 +141,12 @@ export function checkSent(
 }
 
 export function readImpersonation(user: User, at: string, report: Report): Readonly<Record<string, readonly string[]>> {
-  const { as, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
-  const headers: Record<string, readonly string[]> = {};
-  const set = (name: string, field: string, values: readonly string[]) => {
-    if (values.length === 0) return;
-    const written = values.map(headerValue).filter((value) => value !== undefined);
-    if (written.length < values.length) report(`${at}.${field}`, 'holds a character that cannot stand in a header');
-    headers[name] = written;
-  };
-  if (!as && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
+  const { as = '', 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
+  if (as === '' && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
     report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');
   }
-  set('impersonate-user', 'as', as ? [as] : []);
-  set('impersonate-uid', 'as-uid', uid ? [uid] : []);
-  set('impersonate-group', 'as-groups', groups);
-  for (const [name, values] of Object.entries(extra)) {
-    set(`impersonate-extra-${escapeHeaderKey(name.toLowerCase())}`, `as-user-extra.${name}`, values);
-  }
-  return headers;
-}
-
-/** Percent-encodes characters that a header's name cannot have. The API server decodes them. */
-function escapeHeaderKey(name: string): string {
-  return [...Buffer.from(name)]
-    .map((byte) => {
-      const character = String.fromCharCode(byte);
-      return /[a-z0-9!#$&'*+.^_`|~-]/.test(character)
-        ? character
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
+  const fields = { user: 'as', uid: 'as-uid', groups: 'as-groups', extra: 'as-user-extra' };
+  return impersonationHeaders({ user: as, groups, extra, uid }, (field, name, message) =>
+    report(`${at}.${fields[field]}${name === undefined ? '' : `.${name}`}`, message),
+  );
 }

@@ -27,6 +27,7 @@ import {
   type ProviderFile,
   unreadableProviderFile,
 } from './configured-providers.ts';
+import { type GetConfigOptions, readImpersonate } from './impersonate.ts';
 import { toDestination } from './profile-destination.ts';
 
 /** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
@@ -130,15 +131,17 @@ export class CredentialProviders {
 
   /**
    * Returns a config for the profile's cluster. Synchronous and cheap: the plugin runs with the first request, and equal inputs share
-   * one connection pool and one credential.
+   * one connection pool and one credential, whomever they impersonate.
    *
    * @throws {ProfileError}
+   * @throws {ConfigurationError} `OPTION_INVALID`
    * @throws {RequestError} `CONFIG_CLOSED` after `close`
    */
-  getConfig(profile: ClusterProfile): RestConfig {
+  getConfig(profile: ClusterProfile, options: GetConfigOptions = {}): RestConfig {
     if (this.#connections.closed) {
       throw new RequestError('CONFIG_CLOSED', `ClusterProfile ${profileName(profile)}: ${providersClosed}`);
     }
+    const impersonation = readImpersonate(options);
     const access = this.#resolveAudited(profile);
     this.#warnIgnored(profileName(profile), access);
     return RestConfig.create({
@@ -148,6 +151,7 @@ export class CredentialProviders {
       destination: {
         ...toDestination(profileName(profile), access, this.#find(access)),
         isCurrent: this.#isCurrent(access),
+        impersonation,
       },
       connections: this.#connections,
     });

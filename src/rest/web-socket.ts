@@ -18,7 +18,7 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
   const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
   let foreign: RequestError | undefined;
   return {
-    headers: { ...headers, ...connection.impersonation, ...(authorization ? { Authorization: authorization } : {}) },
+    headers: { ...headers, ...dispatcher.impersonation, ...(authorization ? { Authorization: authorization } : {}) },
     createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
       const wanted = `${protocol}//${isIPv6(asked.host) ? `[${asked.host}]` : asked.host}:${asked.port}`;
       if (URL.parse(wanted)?.host !== host) {

@@ -45,7 +45,7 @@ try {
     await writeFile(join(project, 'consumer.ts'), consumer);
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }));
     const options = ['--no-audit', '--no-fund', '--prefer-offline'];
-    await execa('npm', ['install', ...options, tarball], { cwd: project, stdio: ['ignore', 'ignore', 'inherit'] });
+    await execa('npm', ['install', ...options, tarball], { cwd: project });
     const manifest = await readFile(join(project, 'node_modules/@kubernetes/client-node/package.json'), 'utf8');
     assert.equal(JSON.parse(manifest).version, version);
     // This package has a copy of its own only where the project's does not do.

@@ -46,6 +46,6 @@ test('a stream that is quiet after a GOAWAY goes on, though it cannot be pinged'
     setTimeout(() => socket.write(frames.lastData(stream, '{}')), 1_800);
   });
   const port = Number(new URL(profile.status?.accessProviders?.[0]?.cluster?.server ?? '').port);
-  const { pool, url } = startPool(t, port, { allowH2: true, pingIntervalMs: 200, silenceMs: 600 });
+  const { pool, url } = startPool(t, port, { pingIntervalMs: 200, silenceMs: 600 });
   assert.equal(await sendThrough(pool, url, '/watch', {}), 200);
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import { CoreV1Api, setHeaderOptions } from '@kubernetes/client-node';
 import { request } from 'undici';
 import type { SeenRequest } from '../../src/testing/index.ts';
-import { startCluster, startPlugin } from '../fixtures/fleet.ts';
+import { startCluster, startFleet, startPlugin } from '../fixtures/fleet.ts';
 import { clusterOf, headersOf, load, namespaces } from '../fixtures/kubeconfigs.ts';
 
 /** A config whose kubeconfig impersonates somebody, and its cluster. */
@@ -66,4 +68,67 @@ describe('impersonation', () => {
     assert.deepEqual([headers.authorization, headers['impersonate-user']], ['Bearer own', 'jane']);
     assert.equal(await plugin.runs(), 0);
   });
+});
+
+describe('getConfig with impersonate', () => {
+  const jane = { user: 'jane', uid: 'u-1', groups: ['dev', 'ops'], extra: { 'Acme.com/Project': ['p1', 'p2'] } };
+
+  test('sends what a kubeconfig with as sends, and exports it', async (t) => {
+    const { cluster, providers, profile } = await startFleet(t);
+    const config = providers.getConfig(profile, { impersonate: jane });
+    const headers = await headersOf(cluster, config);
+    assert.equal(headers['impersonate-user'], 'jane');
+    assert.equal(headers['impersonate-uid'], 'u-1');
+    assert.equal(headers['impersonate-group'], 'dev, ops');
+    assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
+    const [{ user }] = JSON.parse(config.exportConfig()).users;
+    assert.deepEqual([user.as, user['as-uid'], user['as-groups']], ['jane', 'u-1', ['dev', 'ops']]);
+  });
+
+  test('keeps users apart that share a connection and a credential, with one group or several', async (t) => {
+    const { cluster, plugin, providers, profile } = await startFleet(t);
+    const seen: string[] = [];
+    cluster.onRequest = ({ headers }) =>
+      seen.push(`${headers['impersonate-user']} ${headers['impersonate-group']} ${headers[':scheme'] ?? 'HTTP/1.1'}`);
+    for (const impersonate of [
+      { user: 'joe', groups: ['dev'] },
+      { user: 'ann', groups: ['a', 'b'] },
+      { user: 'eve' },
+    ]) {
+      await namespaces(providers.getConfig(profile, { impersonate }));
+    }
+    await namespaces(providers.getConfig(profile));
+    // On HTTP/2 undici would have sent one group with a comma in its name.
+    assert.deepEqual(seen, ['joe dev https', 'ann a, b HTTP/1.1', 'eve undefined https', 'undefined undefined https']);
+    assert.equal(await plugin.runs(), 1);
+    assert.match(inspect(providers), /connections: 1, sources: 1/);
+  });
+
+  test('acts as nobody else where the user is missing by mistake', async (t) => {
+    const { providers, profile } = await startFleet(t);
+    const wrong: readonly [impersonate: unknown, problem: RegExp][] = [
+      [undefined, /impersonate: must be an object/],
+      [{}, /impersonate\.user: must be the name of a user/],
+      [{ user: '' }, /impersonate\.user: must be the name of a user/],
+      [{ user: 'jane', groups: 'dev' }, /impersonate\.groups: must be a list of groups/],
+      [{ user: 'jane\r\nx: y' }, /impersonate\.user: holds a character that cannot stand in a header/],
+      [{ user: 'jane', extra: { a: ['\n'] } }, /impersonate\.extra\.a: holds a character/],
+      [{ user: 'jane', group: [] }, /impersonate\.group: is not an option/],
+    ];
+    for (const [impersonate, problem] of wrong) {
+      assert.throws(() => providers.getConfig(profile, { impersonate } as object), problem);
+    }
+    assert.throws(() => providers.getConfig(profile, { as: 'jane' } as object), /as: is not an option/);
+  });
+});
+
+test("a generated client hands a user's own token on, and runs no plugin", async (t) => {
+  const { cluster, plugin, config } = await startFleet(t, {
+    cluster: { tokens: { 'token-1': 'me', 'token-u': 'jane' } },
+  });
+  const options = (token: string) => setHeaderOptions('Authorization', `Bearer ${token}`);
+  await config.makeApiClient(CoreV1Api).listNamespace({}, options('token-u'));
+  assert.equal(cluster.stats.byIdentity.get('jane'), 1);
+  await assert.rejects(config.makeApiClient(CoreV1Api).listNamespace({}, options('expired')), { code: 401 });
+  assert.equal(await plugin.runs(), 0);
 });

@@ -77,11 +77,11 @@ class AuthorizedRequest extends Relay {
 
   #headers(credential: Credential | undefined): Record<string, string | string[]> {
     const { headers } = this.#request.options;
-    const { cluster, impersonation } = this.#request.connection;
+    const { cluster } = this.#request.connection;
     const authorization = credential?.authorization;
     const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
     // A caller that impersonates a user itself is not overruled.
-    if (!hasHeader(headers, 'impersonate-user')) Object.assign(ours, impersonation);
+    if (!hasHeader(headers, 'impersonate-user')) Object.assign(ours, this.#owner.impersonation);
     if (cluster.disableCompression) ours['accept-encoding'] = 'identity';
     return withHeaders(headers, ours);
   }

@@ -9,7 +9,7 @@ import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import type { Connections } from '../transport/connections.ts';
-import type { Destination } from '../transport/destination.ts';
+import type { Destination, Impersonation } from '../transport/destination.ts';
 import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
 import { ConnectionRef } from './connection-ref.ts';
@@ -37,6 +37,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly log: ClusterLog;
   readonly #ref: ConnectionRef;
   readonly origin: string;
+  readonly impersonation: Impersonation | undefined;
   readonly pathBounds: readonly Segments[] | undefined;
   readonly #send: Send;
   #destroyed = false;
@@ -58,6 +59,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.cluster = { name, profile, server: cluster.server, hasAuthority };
     this.#ref = new ConnectionRef(connections, destination, this.cluster);
     this.log = this.#ref.log;
+    this.impersonation = destination.impersonation;
     this.pathBounds = destination.pathBounds;
     this.#send = layers.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
     const dispatch: Dispatcher['dispatch'] = (options, handler) => this.#dispatch(options, handler, 'never');

@@ -11,7 +11,7 @@ import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import type { Connector } from './connector.ts';
-import type { Destination, Impersonation } from './destination.ts';
+import type { Destination } from './destination.ts';
 import { IdentityPools, type IdentityPoolsOptions } from './identity-pools.ts';
 import type { ProxyServer } from './proxy.ts';
 import type { RequestPool } from './request-pool.ts';
@@ -42,7 +42,6 @@ export class Connection {
   readonly origin: string;
   /** The path that the server's URL has, and with it every path of its API. */
   readonly basePath: string;
-  readonly impersonation: Impersonation;
   /** The access type. */
   readonly provider: string;
   readonly #rejections = new Rejections();
@@ -61,7 +60,7 @@ export class Connection {
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
-    { cluster, authorityFile, provider, impersonation = {} }: Destination,
+    { cluster, authorityFile, provider }: Destination,
     source: CredentialSource,
     proxy: ProxyServer | undefined,
     options: ConnectionOptions,
@@ -69,7 +68,6 @@ export class Connection {
     onUnused: () => void,
   ) {
     this.cluster = cluster;
-    this.impersonation = impersonation;
     this.provider = provider;
     this.source = source;
     const { origin, pathname } = new URL(cluster.server);
@@ -78,7 +76,7 @@ export class Connection {
     this.#options = options;
     this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
-    const target = { cluster, authorityFile, origin, proxy, impersonation, provider, ended: this.ended };
+    const target = { cluster, authorityFile, origin, proxy, provider, ended: this.ended };
     this.#pools = new IdentityPools(target, options, log);
   }
 

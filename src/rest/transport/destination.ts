@@ -35,7 +35,7 @@ interface DestinationParts {
   readonly pathBounds?: readonly Segments[] | undefined;
   /** Whether the provider that this was resolved with is still the one that is configured. */
   readonly isCurrent?: () => boolean;
-  /** Of a kubeconfig: headers of every request, lower case. */
+  /** Headers of every request, lower case. */
   readonly impersonation?: Impersonation;
 }
 

@@ -5,7 +5,7 @@ import { emit, type PoolChanged } from '../../observability/telemetry.ts';
 import { printable } from '../../util/printable.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type Connector, createConnector } from './connector.ts';
-import type { Destination, Impersonation } from './destination.ts';
+import type { Destination } from './destination.ts';
 import type { PoolOptions } from './pooled-request.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
@@ -14,7 +14,6 @@ import { RequestPool } from './request-pool.ts';
 export interface PoolsTarget extends Pick<Destination, 'cluster' | 'authorityFile' | 'provider'> {
   readonly origin: string;
   readonly proxy: ProxyServer | undefined;
-  readonly impersonation: Impersonation;
   /** Aborted: connections that are being opened are given up. */
   readonly ended: AbortSignal;
 }
@@ -105,12 +104,10 @@ export class IdentityPools {
   }
 
   #create(keyPair: KeyPair | undefined): RequestPool {
-    const { impersonation, origin } = this.#target;
-    // undici joins repeated headers on HTTP/2, and two groups are not one with a comma in its name.
-    const repeated = Object.values(impersonation).some((values) => values.length > 1);
+    const { origin } = this.#target;
     const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
     const { connectTimeoutMs, liveness } = this.#options;
-    const pool = new RequestPool(origin, connector, { allowH2: !repeated, connectTimeoutMs, ...liveness });
+    const pool = new RequestPool(origin, connector, { connectTimeoutMs, ...liveness });
     this.#pools.set(keyPair?.identity ?? noCertificate, pool);
     this.#report('opened', keyPair !== undefined);
     return pool;

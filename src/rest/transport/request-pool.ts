@@ -16,7 +16,7 @@ const busyRate = 50;
  */
 export class RequestPool {
   readonly #main: Pool;
-  readonly #quick: Pool | undefined;
+  readonly #quick: Pool;
   #recent = 0;
   #mainUsedAt = Number.NEGATIVE_INFINITY;
   #since = 0;
@@ -25,24 +25,25 @@ export class RequestPool {
   constructor(
     origin: string,
     createConnector: (allowH2: boolean) => buildConnector.connector,
-    { allowH2, ...options }: { readonly allowH2: boolean } & Partial<PoolOptions>,
+    options: Partial<PoolOptions>,
   ) {
     const settings = { ...poolDefaults, ...options };
-    if (allowH2) this.#quick = new Pool(origin, createConnector(false), settings);
+    this.#quick = new Pool(origin, createConnector(false), settings);
     // HTTP/1.1 has no pings: a peer that is silent on HTTP/2 will not answer there either.
-    this.#main = new Pool(origin, createConnector(allowH2), settings, (error) => this.#quick?.abandon(error));
+    this.#main = new Pool(origin, createConnector(true), settings, (error) => this.#quick.abandon(error));
   }
 
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
     const quick = this.#quick;
-    // Node writes the frames of HTTP/2 in a later turn: after a blocked one, long after the fence has let the request pass.
-    if (quick && request.fenced && !request.longRunning) {
+    // Node writes the frames of HTTP/2 in a later turn: after a blocked one, long after the fence has let the request pass. undici
+    // joins repeated headers there, and two groups to impersonate are not one with a comma in its name.
+    if ((request.fenced && !request.longRunning) || Object.values(options.headers ?? {}).some(isRepeated)) {
       quick.send(options, request);
       return;
     }
     const now = performance.now();
-    if (quick && this.#main.protocol === 'h2' && this.#isBusy(now) && !request.longRunning) {
+    if (this.#main.protocol === 'h2' && this.#isBusy(now) && !request.longRunning) {
       // One now and then keeps the connection that notices a dead peer.
       if (now - this.#mainUsedAt < mainUseMs && quick.offer(options, request, maxQuickSockets)) return;
     }
@@ -53,18 +54,18 @@ export class RequestPool {
   /** Takes a request back that has not been sent yet. */
   forget(request: PooledRequest): void {
     this.#main.forget(request);
-    this.#quick?.forget(request);
+    this.#quick.forget(request);
   }
 
   /** Lets every request end by itself, and every socket after it. Resolves when all are closed. */
   async retire(): Promise<void> {
-    await Promise.all([this.#main.retire(), this.#quick?.retire()]);
+    await Promise.all([this.#main.retire(), this.#quick.retire()]);
   }
 
   /** Ends every request and every socket. */
   destroy(error: Error): void {
     this.#main.destroy(error);
-    this.#quick?.destroy(error);
+    this.#quick.destroy(error);
   }
 
   /** Whether there have been many requests within this second or the last. */
@@ -78,3 +79,5 @@ export class RequestPool {
     return this.#recent > busyRate;
   }
 }
+
+const isRepeated = (value: unknown) => Array.isArray(value) && value.length > 1;

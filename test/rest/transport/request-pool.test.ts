@@ -12,7 +12,7 @@ test('the sockets for short requests are 32 at most beside the one for everythin
   // For HTTP/1.1; the library's types do not know it here.
   Object.assign(server, { keepAliveTimeout: 0 });
   const { port, open } = await listen(t, server);
-  const { pool, url } = startPool(t, port, { allowH2: true, keepAliveTimeoutMs: 500 });
+  const { pool, url } = startPool(t, port, { keepAliveTimeoutMs: 500 });
   assert.equal(await sendThrough(pool, url, '/'), 200);
   assert.equal(open.size, 1);
   let most = 0;

@@ -1,0 +1,42 @@
+import { headerValue } from './header-value.ts';
+
+/** The user that requests act as, if the API server lets their credential impersonate it. */
+export interface ImpersonationConfig {
+  readonly user: string;
+  readonly groups?: readonly string[] | undefined;
+  readonly uid?: string | undefined;
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** Headers of each request, in lower case. Reports a field whose value cannot stand in a header. */
+export function impersonationHeaders(
+  { user, groups = [], uid, extra = {} }: ImpersonationConfig,
+  report: (field: keyof ImpersonationConfig, name: string | undefined, message: string) => void,
+): Readonly<Record<string, readonly string[]>> {
+  const headers: Record<string, readonly string[]> = {};
+  const set = (header: string, values: readonly string[], field: keyof ImpersonationConfig, name?: string) => {
+    if (values.length === 0) return;
+    const written = values.map(headerValue).filter((value) => value !== undefined);
+    if (written.length < values.length) report(field, name, 'holds a character that cannot stand in a header');
+    headers[header] = written;
+  };
+  set('impersonate-user', user === '' ? [] : [user], 'user');
+  set('impersonate-uid', uid ? [uid] : [], 'uid');
+  set('impersonate-group', groups, 'groups');
+  for (const [name, values] of Object.entries(extra)) {
+    set(`impersonate-extra-${escapeHeaderKey(name.toLowerCase())}`, values, 'extra', name);
+  }
+  return headers;
+}
+
+/** Percent-encodes characters that a header's name cannot have. The API server decodes them. */
+function escapeHeaderKey(name: string): string {
+  return [...Buffer.from(name)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      return /[a-z0-9!#$&'*+.^_`|~-]/.test(character)
+        ? character
+        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
