@@ -109,6 +109,8 @@ export async function startControlPlane(
       `--etcd-servers=${etcdUrl}`,
       '--bind-address=127.0.0.1',
       '--advertise-address=127.0.0.1',
+      // From Kubernetes 1.37 on an address of loopback may not be an endpoint.
+      '--endpoint-reconciler-type=none',
       `--secure-port=${port}`,
       `--tls-cert-file=${cert}`,
       `--tls-private-key-file=${key}`,

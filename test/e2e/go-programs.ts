@@ -1,6 +1,6 @@
 /** Programs in Go that the e2e run needs: built once, and kept in the user's cache. */
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -8,23 +8,28 @@ import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { z } from 'zod';
 
-/** The Kubernetes version that go.mod pins. */
-const version = 'v1.36.3';
+/** The minor versions of Kubernetes that the run can be made with: folders of a go.mod, which pins the rest. */
+export const kubernetesVersions = readdirSync(new URL('./control-plane/', import.meta.url)).sort();
+export const defaultKubernetes = '1.36';
 const programs = ['etcd', 'kube-apiserver', 'kubectl'] as const;
 export type Program = (typeof programs)[number];
 
 /** Go is missing, or cannot fetch its modules: nothing here can be mended. */
 export class CannotBuild extends Error {}
 
-/** The folder of etcd, kube-apiserver and kubectl: `KUBEBUILDER_ASSETS`, or built once and kept in the user's cache. */
-export async function findPrograms(say: (line: string) => void): Promise<string> {
+/**
+ * The folder of etcd, kube-apiserver and kubectl: of the minor version that is asked for, `KUBEBUILDER_ASSETS`, or of the default
+ * version. What is built is kept in the user's cache.
+ */
+export async function findPrograms(say: (line: string) => void, kubernetes?: string): Promise<string> {
   const { KUBEBUILDER_ASSETS: assets } = process.env;
-  if (assets) {
+  if (assets && kubernetes === undefined) {
     const missing = programs.filter((program) => !existsSync(join(assets, program)));
     if (missing.length > 0) throw new Error(`KUBEBUILDER_ASSETS ${assets} has no ${missing.join(' and no ')}`);
     return assets;
   }
-  const module = fileURLToPath(new URL('./control-plane/', import.meta.url));
+  const module = fileURLToPath(new URL(`./control-plane/${kubernetes ?? defaultKubernetes}/`, import.meta.url));
+  const flags = versionFlags(await readFile(join(module, 'go.mod'), 'utf8'));
   const digest = createHash('sha256')
     .update(await readFile(join(module, 'go.sum')))
     .digest('hex')
@@ -35,7 +40,7 @@ export async function findPrograms(say: (line: string) => void): Promise<string>
     if (existsSync(target)) continue;
     const began = performance.now();
     say(`building ${program} (${index + 1} of ${programs.length}; minutes the first time, then never again) ...`);
-    await goBuild(module, sourceOf[program], `${target}.new`, versionFlags);
+    await goBuild(module, sourceOf[program], `${target}.new`, flags);
     await rename(`${target}.new`, target);
     say(`built ${program} in ${Math.round((performance.now() - began) / 1000)} s`);
   }
@@ -55,11 +60,18 @@ const sourceOf: { readonly [K in Program]: string } = {
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
 };
-// kubectl refuses to parse a version that is not set.
-const versionFlags = [
-  '-ldflags',
-  `-X k8s.io/component-base/version.gitVersion=${version} -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36`,
-];
+
+/** kubectl refuses to parse a version that is not set. */
+function versionFlags(goMod: string): readonly string[] {
+  const [, version = '', minor = ''] = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(goMod) ?? [];
+  const set = { gitVersion: version, gitMajor: '1', gitMinor: minor };
+  return [
+    '-ldflags',
+    Object.entries(set)
+      .map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
+      .join(' '),
+  ];
+}
 
 /** Builds one Go program. Throws `CannotBuild` where Go or its modules are out of reach. */
 export async function goBuild(

@@ -123,7 +123,7 @@ function asStored(value: Json): Json {
 /** How many patches came out how. Throws where one comes out in another way than theirs. */
 export async function comparePatches(count: number, seed: number): Promise<ReadonlyMap<string, number>> {
   const given = fc.sample(cases, { numRuns: count, seed }).map((one): Case => JSON.parse(JSON.stringify(one)));
-  const lines = await askGo('control-plane', './patches', given);
+  const lines = await askGo('control-plane/1.36', './patches', given);
   return tally<Case, Theirs>(seed, given, lines, (one, theirs) => {
     if ('code' in theirs && theirs.code === panicked) return `${one.type} patches that their code panics at`;
     const mine = ours(one);

@@ -12,7 +12,15 @@ import { compareClientGo } from './client-go.ts';
 import { compareDockerConfig } from './docker-config.ts';
 import { compareDockerHelper } from './docker-helper.ts';
 import { compareFake } from './fake.ts';
-import { CannotBuild, findPrograms, goBuild, upstreamFolder, upstreamVersions } from './go-programs.ts';
+import {
+  CannotBuild,
+  defaultKubernetes,
+  findPrograms,
+  goBuild,
+  kubernetesVersions,
+  upstreamFolder,
+  upstreamVersions,
+} from './go-programs.ts';
 import { compareKeyring } from './keyring.ts';
 import { compareKubeconfigs } from './kubeconfigs.ts';
 import { compareMatchImage } from './match-image.ts';
@@ -28,6 +36,9 @@ const cases = 20_000;
 const requests = 1_000;
 /** What is told again at the end. */
 const proved: string[] = [];
+
+/** The programs of the Kubernetes version that was asked for. */
+const servers = () => findPrograms(console.log, values.kubernetes);
 
 function tell(outcomes: ReadonlyMap<string, number>): void {
   for (const [outcome, count] of [...outcomes].toSorted(([, a], [, b]) => b - a)) {
@@ -94,14 +105,14 @@ async function fake(seed: number): Promise<void> {
   proved.push(
     `patches: ${cases} JSON, merge and strategic merge patches without lists as the API server's own code applies them`,
   );
-  const programs = await findPrograms(console.log);
+  const programs = await servers();
   tell(await compareFake(programs, requests, seed));
   proved.push(`FakeCluster: ${requests} requests answered as kube-apiserver answers them`);
 }
 
 /** Real API servers. */
 async function clusters(): Promise<void> {
-  const programs = await findPrograms(console.log);
+  const programs = await servers();
   await runFiles(programs, (name) => !/^(?:upstream|fleet|shards|producers|program|others)-/.test(name));
   const versions = ['kube-apiserver', 'etcd'].map(async (name) => {
     const { stdout } = await execa(join(programs, name), ['--version'], { lines: true });
@@ -113,12 +124,12 @@ async function clusters(): Promise<void> {
 /** Real API servers, and the CRD and plugins of the Go library. */
 async function upstream(): Promise<void> {
   for (const version of upstreamVersions) await upstreamFolder(version);
-  await runFiles(await findPrograms(console.log), (name) => name.startsWith('upstream-'));
+  await runFiles(await servers(), (name) => name.startsWith('upstream-'));
 }
 
 /** The fleet on real API servers, and its reflector beside client-go's. */
 async function fleet(seed: number): Promise<void> {
-  const programs = await findPrograms(console.log);
+  const programs = await servers();
   process.env.E2E_SEED = String(seed);
   process.env.E2E_INFORMER = join(temporary, 'informer');
   await goBuild(join(folder, 'access'), './informer', process.env.E2E_INFORMER);
@@ -127,13 +138,13 @@ async function fleet(seed: number): Promise<void> {
 
 /** The program `clusterprofile` as an operator calls it. */
 async function program(): Promise<void> {
-  await runFiles(await findPrograms(console.log), (name) => name.startsWith('program-'));
+  await runFiles(await servers(), (name) => name.startsWith('program-'));
 }
 
 /** Plugins, registries and issuers of others, real where they can be built. */
 async function producers(): Promise<void> {
   process.env[producersVariable] = await buildProducers(console.log);
-  await runFiles(await findPrograms(console.log), (name) => name.startsWith('producers-'));
+  await runFiles(await servers(), (name) => name.startsWith('producers-'));
   for (const { name, version } of producerPrograms)
     proved.push(`producers: ${name} ${version}, built from its Go module`);
 }
@@ -145,7 +156,7 @@ async function others(): Promise<void> {
   const unlink = await linkOthers(installed);
   try {
     await checkOthers();
-    await runFiles(await findPrograms(console.log), (name) => name.startsWith('others-'));
+    await runFiles(await servers(), (name) => name.startsWith('others-'));
   } finally {
     await unlink();
   }
@@ -154,7 +165,7 @@ async function others(): Promise<void> {
 
 /** Leader election beside client-go's, and replicas that share a fleet, on real API servers. */
 async function shards(seed: number): Promise<void> {
-  const programs = await findPrograms(console.log);
+  const programs = await servers();
   process.env.E2E_SEED = String(seed);
   process.env.E2E_LEADER = join(temporary, 'leader');
   await goBuild(join(folder, 'access'), './leader', process.env.E2E_LEADER);
@@ -189,7 +200,9 @@ const parts: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   program,
   others,
 };
-const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]...`;
+const usage = `npm run test:e2e [-- --seed NUMBER] [--only ${Object.keys(parts).join('|')}]... [--kubernetes ${kubernetesVersions.join('|')}]
+
+--kubernetes builds etcd, kube-apiserver and kubectl of this version, for the parts that start them. Default: ${defaultKubernetes}`;
 const { values } = readArguments();
 if (values.help) {
   console.log(usage);
@@ -198,6 +211,9 @@ if (values.help) {
 const seed = Number(values.seed);
 const unknown = values.only.filter((name) => !(name in parts));
 if (unknown.length > 0) refuse(`there is no part ${unknown.join(', ')}`);
+if (values.kubernetes !== undefined && !kubernetesVersions.includes(values.kubernetes)) {
+  refuse(`--kubernetes ${values.kubernetes}: there are ${kubernetesVersions.join(', ')}`);
+}
 if (!Number.isSafeInteger(seed)) refuse(`--seed ${values.seed} is not a whole number`);
 
 function readArguments() {
@@ -206,6 +222,7 @@ function readArguments() {
       options: {
         seed: { type: 'string', default: String(Date.now() % 1e6) },
         only: { type: 'string', multiple: true, default: Object.keys(parts) },
+        kubernetes: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -221,7 +238,7 @@ function refuse(problem: string): never {
 
 const temporary = mkdtempSync(join(tmpdir(), 'e2e-'));
 const began = performance.now();
-console.log(`seed ${seed}`);
+console.log(`seed ${seed}${values.kubernetes === undefined ? '' : `, Kubernetes ${values.kubernetes}`}`);
 for (const name of values.only) {
   console.log(styleText('bold', `\n${name}`));
   try {

@@ -4,7 +4,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
 import { parse } from 'yaml';
+import { defaultKubernetes, kubernetesVersions } from '../e2e/go-programs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -71,6 +73,17 @@ test('the workflow `test` runs what .ci/run does in minutes, on Linux and macOS,
   for (const step of local) assert.ok(every.includes(step), step);
 });
 
+test('the workflow `kubernetes` runs every version that `e2e` does not', () => {
+  const { matrix } = parse(read('.github/workflows/kubernetes.yml')).jobs.kubernetes.strategy;
+  assert.deepEqual([...matrix.kubernetes, defaultKubernetes].sort(), kubernetesVersions);
+});
+
+test('test:e2e names the versions of Kubernetes that there are where it is asked for another', async () => {
+  const run = await execa(process.execPath, [join(root, 'test/e2e/run.ts'), '--kubernetes', '1.5'], { reject: false });
+  assert.equal(run.exitCode, 2);
+  assert.match(run.stderr, new RegExp(`^--kubernetes 1.5: there are ${kubernetesVersions.join(', ')}\n`));
+});
+
 describe('docs/stability.md', () => {
   const page = read('docs/stability.md');
 
@@ -87,7 +100,10 @@ describe('docs/stability.md', () => {
       assert.ok(page.includes(version), version);
     }
     assert.equal(manifest.engines.node, `>=${/Node (\d+\.\d+) and newer/.exec(page)?.[1]}`);
-    const [, kubernetes = ''] = /k8s\.io\/kubernetes v(\d+\.\d+)/.exec(read('test/e2e/control-plane/go.mod')) ?? [];
-    assert.ok(page.includes(`Kubernetes ${kubernetes},`), kubernetes);
+    const ran = kubernetesVersions.map((version) => {
+      const goMod = read(`test/e2e/control-plane/${version}/go.mod`);
+      return /k8s\.io\/kubernetes v([\d.]+)/.exec(goMod)?.[1] ?? '';
+    });
+    for (const version of ran) assert.ok(page.includes(version), version);
   });
 });

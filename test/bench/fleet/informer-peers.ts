@@ -8,7 +8,8 @@ export interface Synced {
   /** Seconds. */
   readonly cpu: number;
   readonly objects: number;
-  /** MB. */
+  /** MB, before the list and after it. */
+  readonly start: number;
   readonly peak: number;
   /** Bytes of heap for each object. */
   readonly heap: number;

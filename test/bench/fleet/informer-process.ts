@@ -1,5 +1,6 @@
 // An informer in a process of its own, for the ConfigMaps of a namespace: ours, or client-node's. It speaks as the one of client-go
 // in test/e2e/access/informer does: says when it has synced, and then answers "count", "reset" and "dump".
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import {
   type KubernetesObject as ClientNodeObject,
@@ -107,7 +108,8 @@ const collected = async () => {
   }
   return process.memoryUsage().heapUsed;
 };
-const peak = () => process.resourceUsage().maxRSS / 1_024;
+/** Not `resourceUsage().maxRSS`, which begins with the memory of the process that forked this one. */
+const peak = () => Number(/VmHWM:\s*(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1_024;
 
 /** Looks once in each turn of the event loop how long the last one was, and how much of it this thread has worked. */
 function watchTurns() {
@@ -135,6 +137,7 @@ const before = await collected();
 // The end of its preparation.
 await new Promise((resolve) => setTimeout(resolve, 100));
 const turns = told.stalls ? watchTurns() : undefined;
+const start = peak();
 const began = performance.now();
 let used = process.cpuUsage();
 await peer.begin(() => {
@@ -148,6 +151,7 @@ say({
   seconds,
   cpu,
   objects,
+  start,
   peak: peak(),
   ...longest,
   heap: ((await collected()) - before) / Math.max(objects, 1),

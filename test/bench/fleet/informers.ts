@@ -105,6 +105,7 @@ export async function benchInformers(): Promise<void> {
       ['time', 's', ({ seconds }: Synced) => seconds],
       ['CPU', 's', ({ cpu }: Synced) => cpu],
       ['peak memory', 'MB', ({ peak }: Synced) => peak],
+      ['peak memory beyond that before the list', 'MB', ({ peak, start }: Synced) => peak - start],
       ['heap for each object', 'bytes', ({ heap }: Synced) => heap],
     ] as const) {
       const floor = median((lists.get(peer) ?? []).map(of));

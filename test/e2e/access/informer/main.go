@@ -8,9 +8,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,13 +28,23 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// usage is the CPU that this process has used, in seconds, and the most memory that it had, in MB.
+// usage is the CPU that this process has used, in seconds, and the most memory that it had, in MB. The maximum of getrusage is not
+// this process's alone: it begins with the memory of the one that forked it.
 func usage() (float64, float64) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		panic(err)
 	}
-	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6, float64(used.Maxrss) / 1024
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var peak float64
+	if _, err := fmt.Sscan(rest, &peak); err != nil {
+		panic(err)
+	}
+	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6, peak / 1024
 }
 
 func heap() float64 {
@@ -93,7 +105,7 @@ func run(informer cache.SharedIndexInformer, stop chan struct{}) {
 	out := json.NewEncoder(os.Stdout)
 	before := heap()
 	began := time.Now()
-	used, _ := usage()
+	used, start := usage()
 	go informer.Run(stop)
 	cache.WaitForCacheSync(stop, informer.HasSynced)
 	objects := len(informer.GetStore().ListKeys())
@@ -103,7 +115,7 @@ func run(informer cache.SharedIndexInformer, stop chan struct{}) {
 	seconds := time.Since(began).Seconds()
 	cpu, peak := usage()
 	out.Encode(map[string]float64{
-		"seconds": seconds, "cpu": cpu - used, "objects": float64(objects), "peak": peak,
+		"seconds": seconds, "cpu": cpu - used, "objects": float64(objects), "start": start, "peak": peak,
 		"heap": (heap() - before) / float64(max(objects, 1)),
 	})
 	events.Store(0)
