@@ -11,10 +11,15 @@ import { Registry } from 'prom-client';
 const registry = new Registry();
 const hub = RestConfig.fromDefault();
 const providers = CredentialProviders.fromArgs(process.argv.slice(2), { metrics: new CredentialMetrics({ registry }) });
-// In a Deployment, several replicas share the clusters.
-const namespace = process.env.POD_NAMESPACE;
-const sharding = namespace ? { sharding: { namespace, name: 'namespace-labels' } } : {};
-const fleet = new Fleet({ hub, providers, metrics: new FleetMetrics({ registry }), ...sharding });
+// In a Deployment, several replicas share the clusters, and may read the ClusterProfiles of one namespace.
+const { POD_NAMESPACE: namespace, INVENTORY: inventory } = process.env;
+const fleet = new Fleet({
+  hub,
+  providers,
+  metrics: new FleetMetrics({ registry }),
+  ...(inventory ? { namespaces: [inventory] } : {}),
+  ...(namespace ? { sharding: { namespace, name: 'namespace-labels' } } : {}),
+});
 const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 fleet.onEngage(({ name, config, signal }) => {

@@ -230,6 +230,8 @@ for (const [platform, expected] of Object.entries(platforms)) {
         rules.includes(`${expected.inventory} clusterprofiles,placementdecisions get,list,watch`),
         rules.join('; '),
       );
+      const inventory = container.env.find(({ name }: Manifest) => name === 'INVENTORY');
+      assert.equal(inventory.value, expected.inventory);
       const others = rules.filter((rule) => !rule.endsWith(' clusterprofiles,placementdecisions get,list,watch'));
       const leases = 'fleet-system leases get,list,watch,create,update,delete';
       assert.deepEqual(others.toSorted(), [...('reads' in expected ? expected.reads : []), leases].toSorted());

@@ -1,0 +1,59 @@
+// The folders of examples/deploy on a real API server, and the example controller with the rights that they give it.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { temporaryFolder } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
+import { kubectlOf, registerCrd } from './crd.ts';
+import { kubeconfigText, lifetimeOf, startPlane } from './fixture.ts';
+
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
+
+test('the Deployments are what an API server takes, and the example controller gets ready with their service account', async (t) => {
+  const life = lifetimeOf(t);
+  const hub = await startPlane(life, 'hub');
+  await registerCrd(hub);
+  for (const name of ['fleet-cluster-inventory', 'team-a']) await kubectlOf(hub, 'create', 'namespace', name);
+  const platforms = readdirSync(join(examples, 'deploy'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'base')
+    .map(({ name }) => name);
+  assert.equal(platforms.length, 7);
+  for (const name of platforms)
+    await kubectlOf(hub, 'apply', '--validate=strict', '-k', join(examples, 'deploy', name));
+
+  const core = hub.admin.makeApiClient(CoreV1Api);
+  const { status } = await core.createNamespacedServiceAccountToken({
+    namespace: 'fleet-system',
+    name: 'fleet-controller',
+    body: { spec: { audiences: ['https://kubernetes.default.svc'] } },
+  });
+  const folder = await temporaryFolder(t);
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigText(hub, { token: status?.token }));
+  for (const INVENTORY of ['fleet-system', 'fleet-cluster-inventory', 'team-a']) {
+    const flags = [`--clusterprofile-provider-file=${join(examples, 'deploy/plain/providers.yaml')}`];
+    const child = execa(process.execPath, [join(examples, 'controller.ts'), ...flags], {
+      env: { KUBECONFIG: kubeconfig, PORT: '0', POD_NAMESPACE: 'fleet-system', POD_NAME: 'controller', INVENTORY },
+      all: true,
+      reject: false,
+    });
+    life.after(() => child.kill('SIGKILL'));
+    let said = '';
+    child.all.on('data', (data) => {
+      said += data;
+    });
+    const port = () => /probes on port (\d+)/.exec(said)?.[1];
+    const runs = () => assert.equal(child.nodeChildProcess.exitCode, null, said);
+    await until(t, () => runs() ?? port() !== undefined);
+    await until(t, async () => runs() ?? (await fetch(`http://127.0.0.1:${port()}/readyz`)).status === 200);
+    child.kill('SIGTERM');
+    const { exitCode, all } = await child;
+    assert.equal(exitCode, 0, all);
+    assert.doesNotMatch(all, /403|forbidden/i);
+  }
+});
