@@ -112,7 +112,7 @@ test('clusterprofile takes less than 5 times as long as Node where it talks to n
   }
 });
 
-test('clusterprofile credential takes less than 9.5 times as long as Node with a hub and a plugin, and 1.8 times from its cache', {
+test('clusterprofile credential takes less than 8.5 times as long as Node with a hub and a plugin, and 1.8 times from its cache', {
   timeout: 300_000,
 }, async (t) => {
   const fleet = await startOperatedFleet(t);
@@ -132,9 +132,10 @@ test('clusterprofile credential takes less than 9.5 times as long as Node with a
   for (const { stdout } of [starts.credential, starts.cached]) {
     assert.equal(JSON.parse(stdout).status.token, 'token-1');
   }
-  assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 9.5);
+  // 5.9 on a quiet machine.
+  assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 8.5);
   assert.ok(starts.credential.megabytes < 88, `${starts.credential.megabytes} MB`);
-  // 1.3 to 1.4 on a quiet machine.
+  // 1.2 to 1.4 on a quiet machine.
   assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.8);
 });
 
