@@ -22,7 +22,7 @@ export interface Actions {
   print(text: string): void;
 }
 
-/** `program` is the name in the help. With the asked verb alone it is built in a tenth of the time. */
+/** `program` is the name in the help. Give the asked verb alone where it is known: to build all of them takes milliseconds. */
 export function createCommandLine(
   program: string,
   terminal: Terminal,

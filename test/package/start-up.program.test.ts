@@ -132,7 +132,7 @@ test('clusterprofile credential takes less than 8.5 times as long as Node with a
   for (const { stdout } of [starts.credential, starts.cached]) {
     assert.equal(JSON.parse(stdout).status.token, 'token-1');
   }
-  // 5.9 on a quiet machine.
+  // 5.9 to 7.0, the more the busier the machine is.
   assertRatio(t, 'clusterprofile credential', starts.credential, starts.bare, 8.5);
   assert.ok(starts.credential.megabytes < 88, `${starts.credential.megabytes} MB`);
   // 1.2 to 1.4 on a quiet machine.
