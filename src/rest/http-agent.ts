@@ -1,6 +1,6 @@
 /**
- * An agent of `node:http` for clients of others: it takes their requests inside this process, as a server would, and sends them through
- * the dispatcher. So they have all that its requests have, whatever the client knows of credentials, certificates and proxies.
+ * An agent for HTTP clients built on `node:http`: it reads their requests inside this process, as a server would, and sends them through
+ * the dispatcher. So the clients need to know nothing of credentials, certificates and proxies.
  */
 import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';

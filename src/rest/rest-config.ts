@@ -128,8 +128,8 @@ export class RestConfig extends KubeConfig {
   }
 
   /**
-   * An agent for clients of others on `node:http` (axios, got, node-fetch, request): `{ agent: config.agent }`. Their requests pass
-   * through this config's dispatcher. It refuses requests to other servers, and knows no WebSockets.
+   * An agent for HTTP clients built on `node:http` (axios, got, node-fetch, request). Their requests pass through this config's
+   * dispatcher. It refuses requests to other servers, and does not support WebSockets.
    */
   get agent(): Agent {
     this.#agent ??= createHttpAgent(this.#dispatcher, this.#watchDispatcher);

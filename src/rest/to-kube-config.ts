@@ -1,4 +1,4 @@
-/** A config for another copy of client-node: any of 0.20 to 0.22, of 1.x, or of 2.x. Only what these have in public is used. */
+/** A config for another copy of client-node (0.20 to 0.22, 1.x, 2.x), through its public methods only. */
 import type { Agent } from 'node:http';
 import { checkArgument, isClass } from '../errors/check-argument.ts';
 import { RestConfig } from './rest-config.ts';
@@ -42,7 +42,7 @@ export function toKubeConfig<T extends AnyKubeConfig>(config: RestConfig, KubeCo
   return Object.freeze(Object.assign(kubeConfig, methods(config)));
 }
 
-/** Those of client-node's methods that know of credentials. */
+/** The methods of client-node that use credentials. */
 function methods(config: RestConfig) {
   return {
     getCurrentUser: () => config.getCurrentUser(),
@@ -69,7 +69,7 @@ function methods(config: RestConfig) {
       else context.setAgent?.(config.agent);
     },
 
-    /** For everything else of 1.x, which is sent by node-fetch. */
+    /** For everything else of 1.x, which uses node-fetch. */
     async applyToFetchOptions({ headers: given = {}, method, timeout }: AnyRequestOptions): Promise<object> {
       const headers = new Headers();
       for (const [name, values] of Object.entries(given))
@@ -77,7 +77,7 @@ function methods(config: RestConfig) {
       return { agent: config.agent, headers, method, timeout };
     },
 
-    /** For all of 0.2x but WebSockets, which is sent by the package request: with a proxy of its own, and without agents for watches. */
+    /** For everything of 0.2x but WebSockets: the package request, which has its own proxy and takes no agent where `pool` is false. */
     async applyToRequest(options: object): Promise<void> {
       Object.assign(options, { agent: config.agent, pool: undefined, proxy: null });
     },
