@@ -27,13 +27,14 @@ test('clusterprofile shards shows who owns each shard, since when, and its clust
       { ...session(identity), renewTime },
       replicaAnnotations({ identity, weight: 1 }),
     );
+  const [held, expired] = ['fleet-controller-6c9f7d5b8-2xkqp', 'fleet-controller-6c9f7d5b8-9mz4t'];
   const renewed = new Date(Date.now() + 600_000).toISOString().replace('Z', '000Z');
   hub.add([
-    replica('fleet-0', renewed),
-    replica('fleet-1', '2026-01-12T09:12:31.480000Z'),
-    lease(shardLeaseName('fleet', 4), 'shard', session('fleet-0')),
-    lease(shardLeaseName('fleet', 5), 'shard', session('fleet-0')),
-    lease(shardLeaseName('fleet', 10), 'shard', session('fleet-1')),
+    replica(held, renewed),
+    replica(expired, '2026-01-12T09:12:31.480000Z'),
+    lease(shardLeaseName('fleet', 4), 'shard', session(held)),
+    lease(shardLeaseName('fleet', 5), 'shard', session(held)),
+    lease(shardLeaseName('fleet', 10), 'shard', session(expired)),
     lease(shardLeaseName('fleet', 12), 'shard', { holderIdentity: '' }),
   ]);
   const [table, json, none, other] = await Promise.all([
@@ -49,7 +50,7 @@ test('clusterprofile shards shows who owns each shard, since when, and its clust
   );
   const { items } = JSON.parse(json.stdout);
   const states = items.map(({ owner = '', state }: { owner?: string; state: string }) => `${owner} ${state}`);
-  assert.deepEqual(states.slice(0, 4), ['fleet-0 held', 'fleet-0 held', 'fleet-1 expired', ' free']);
+  assert.deepEqual(states.slice(0, 4), [`${held} held`, `${held} held`, `${expired} expired`, ' free']);
   // The rest has clusters and no Lease.
   assert.deepEqual(new Set(states.slice(4)), new Set([' free']));
   const clusters = items.flatMap((item: { clusters: string[] }) => item.clusters);
