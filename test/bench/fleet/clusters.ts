@@ -11,6 +11,7 @@ import { heading, median, report } from '../report.ts';
 const processes = 4;
 const objects = 10;
 const changes = 20;
+const settleSeconds = 60;
 const idleSeconds = 120;
 
 interface Address {
@@ -84,8 +85,8 @@ export async function benchClusters({ clusters }: { readonly clusters: number })
       connections += answer.connections;
     }
     report('sockets for each cluster', connections / clusters, '');
-    // What follows the lists is over. Each watch has its bookmark every minute.
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    // V8 collects what the lists left once the process is idle. Each watch has its bookmark every minute.
+    await new Promise((resolve) => setTimeout(resolve, settleSeconds * 1_000));
     const idle = process.cpuUsage();
     await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1_000));
     const { user: idleUser, system: idleSystem } = process.cpuUsage(idle);
