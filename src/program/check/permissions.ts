@@ -99,10 +99,14 @@ function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly rea
   return { isAllowed: allowed, reason: redact(reason.join('; ')) };
 }
 
-/** Nothing but what every identity may: to ask about itself. `false` where the cluster does not know for sure. */
+/**
+ * Nothing but what every identity may: to ask about itself, and from Kubernetes 1.37 on, as a service account, to read trust bundles.
+ * `false` where the cluster does not know for sure.
+ */
 function mayDoNothing({ statusCode, body }: Answer): boolean {
   const status: unknown = Object(body).status;
   if (statusCode !== 201 || Object(status).incomplete !== false) return false;
   const resources = listAt(status, 'resourceRules').flatMap((rule) => listAt(rule, 'resources'));
-  return resources.every((resource) => typeof resource === 'string' && /^selfsubject\w*reviews$/.test(resource));
+  const everyones = /^(?:selfsubject\w*reviews|clustertrustbundles)$/;
+  return resources.every((resource) => typeof resource === 'string' && everyones.test(resource));
 }

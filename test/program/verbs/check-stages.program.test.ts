@@ -75,7 +75,11 @@ const me = '{"status":{"userInfo":{"username":"fleet-controller"}}}';
 const working = { selfsubjectreviews: [201, me], version: [200, '{"gitVersion":"v1.34.1"}'] } as const;
 const onlyItself = {
   incomplete: false,
-  resourceRules: [{ verbs: ['create'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] }],
+  resourceRules: [
+    { verbs: ['create'], resources: ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'] },
+    // From Kubernetes 1.37 on.
+    { verbs: ['get', 'list', 'watch'], resources: ['clustertrustbundles'] },
+  ],
 };
 const rules = (status: object): OddAnswer => [201, JSON.stringify({ status })];
 
