@@ -4,7 +4,7 @@
  */
 import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Dispatcher } from 'undici';
 import { originRefusal } from './request/bounds.ts';
@@ -59,14 +59,17 @@ async function forward(
       path,
       method: method as Dispatcher.HttpMethod, // undici refuses what it does not know
       headers: rawHeaders,
-      body: hasBody ? request : null,
+      // The request itself would end with the upload, and the answer to an upload that the server has stopped reading with it.
+      body: hasBody ? request.pipe(new PassThrough()) : null,
       signal: left.signal,
     });
     response.sendDate = false;
     response.writeHead(answer.statusCode, endToEnd(answer.headers));
-    // A watch may be quiet for long.
-    response.flushHeaders();
+    // The head at once: a watch may be quiet for long. As flushHeaders(), but that would write it as UTF-8.
+    response.write('', 'latin1');
     await pipeline(answer.body, response);
+    // What the server did not want to read.
+    request.unpipe().resume();
   } catch (error) {
     const { socket }: { readonly socket: unknown } = request;
     if (socket instanceof PairedSocket) socket.failOther(error instanceof Error ? error : new Error(String(error)));
@@ -75,6 +78,8 @@ async function forward(
 
 /** Without those of the connection to the server: Node writes its own. */
 function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, 'proxy-connection': ____, ...others } = headers;
+  const others: OutgoingHttpHeaders = { ...headers };
+  for (const name of ['connection', 'keep-alive', 'transfer-encoding', 'proxy-connection', 'trailer'])
+    delete others[name];
   return others;
 }

@@ -13,7 +13,7 @@ import { startHttpProxy } from '../fixtures/proxies.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 
 /** Sends a request with Node's own client. */
-async function send(url: string, config: RestConfig, options: RequestOptions = {}, body?: string) {
+async function send(url: string, config: RestConfig, options: RequestOptions = {}, body?: string | Buffer) {
   const outgoing = request(url, { agent: config.agent, ...options });
   outgoing.end(body);
   const [response]: IncomingMessage[] = await once(outgoing, 'response');
@@ -76,6 +76,33 @@ describe('config.agent', () => {
     assert.equal(response.headers['content-length'], String(big.length));
     assert.equal(await textOf(response), big);
     assert.equal(await textOf(await send(url, config, { method: 'HEAD' })), '');
+  });
+
+  test('has the answer to an upload that the server does not read, or why there is none', async (t) => {
+    const server = createTlsServer(tlsOptions, (incoming, response) => {
+      incoming.on('error', () => undefined);
+      if (incoming.url === '/reset') incoming.once('data', () => incoming.socket.destroy());
+      else response.writeHead(413).end('too large');
+    });
+    const { config, url } = await startConfigAt(t, server);
+    const upload = (path: string) => send(new URL(path, url).href, config, { method: 'PUT' }, Buffer.alloc(20_000_000));
+    const response = await upload('/large');
+    assert.equal(response.statusCode, 413);
+    assert.equal(await textOf(response), 'too large');
+    await assert.rejects(upload('/reset'), { code: 'CONNECTION_LOST' });
+    await config.close();
+    await assert.rejects(upload('/large'), { code: 'CONFIG_CLOSED' });
+  });
+
+  test('hands the bytes of headers on, and leaves out a Trailer', async (t) => {
+    const bytes = Buffer.from('299 - "größer"').toString('latin1');
+    const server = createTlsServer(tlsOptions, (_incoming, { socket }) =>
+      socket?.end(`HTTP/1.1 200 OK\r\nWarning: ${bytes}\r\nTrailer: x\r\nContent-Length: 2\r\n\r\nok`, 'latin1'),
+    );
+    const { config, url } = await startConfigAt(t, server);
+    const response = await send(url, config);
+    assert.equal(response.headers.warning, bytes);
+    assert.equal(await textOf(response), 'ok');
   });
 
   test('begins a watch before it has events, and ends it when the client goes', async (t) => {
