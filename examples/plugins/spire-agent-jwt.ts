@@ -18,7 +18,7 @@ await runCredentialPlugin(async () => {
   // token(spiffe://example.dev/fleet-controller):
   //         eyJ...
   const [, token] = /^token\(.*\):\n\t(\S+)$/m.exec(stdout) ?? [];
-  if (!token) throw new Error("SPIRE's agent gave no JWT-SVID: see whether an entry for this pod is registered");
+  if (!token) throw new Error("SPIRE's agent gave no JWT-SVID: check whether an entry for this pod is registered");
   const { exp }: { exp: number } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   return { token, expirationTimestamp: new Date(exp * 1_000) };
 });

@@ -23,7 +23,11 @@ export function checkCluster(cluster: ParsedCluster, at: string, refuse: Refuse)
   const tlsServerName = cluster['tls-server-name'];
   const proxyUrl = cluster['proxy-url'] && withoutSocks5h(cluster['proxy-url']);
   if (insecureSkipTlsVerify && ca !== undefined) {
-    refuse('CA_INVALID', `${at}.certificate-authority-data`, 'cannot stand beside insecure-skip-tls-verify: keep one');
+    refuse(
+      'CA_INVALID',
+      `${at}.certificate-authority-data`,
+      'cannot be combined with insecure-skip-tls-verify: keep one',
+    );
   }
   if (tlsServerName !== undefined && !/^[^\s/:@\\\p{Cc}]+$/u.test(tlsServerName)) {
     refuse('CLUSTER_INVALID', `${at}.tls-server-name`, 'must be a host name, without port or path');
@@ -75,7 +79,7 @@ export function authorityProblem(base64: string): string | undefined {
 
 function certificatesProblem(base64: string): string | undefined {
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64))
-    return 'is not base64: it has to hold the PEM of the authority, encoded as base64';
+    return 'is not base64: it must hold the PEM of the authority, encoded as base64';
   const reading = readCertificates(Buffer.from(base64, 'base64').toString('latin1'));
   return 'problem' in reading ? reading.problem : undefined;
 }

@@ -85,7 +85,7 @@ export function envVarRule(allowed: readonly string[] | undefined): Refusal {
     const danger = dangerous.find(({ matches }) => matches(upper));
     if (danger) {
       const { does, pattern } = danger;
-      return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars opens it`;
+      return `is a variable that ${does} (${pattern}): only its exact name in allowedEnvVars allows it`;
     }
     if (!isOpen || isOpen.some((matches) => matches(name))) return undefined;
     return `is not in allowedEnvVars (${allowed?.join(', ') || 'empty'})`;

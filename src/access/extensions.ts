@@ -43,7 +43,7 @@ export function applyExtensions(
     const at = `${path}[${index}]`;
     const first = seen.get(name);
     if (first !== undefined) {
-      refuse('EXTENSION_INVALID', `${at}.name`, `"${name}" already stands at ${path}[${first}]: keep one of the two`);
+      refuse('EXTENSION_INVALID', `${at}.name`, `"${name}" duplicates ${path}[${first}]: keep one of the two`);
     }
     seen.set(name, index);
     const value = `${at}.extension`;

@@ -9,7 +9,7 @@ export function hardeningProblems(providers: readonly ConfiguredProvider[]): rea
     const required = (field: 'allowedServers' | 'allowedArgs' | 'allowedEnvVars', what: string) => {
       if (provider[field]) return;
       const flag = `--clusterprofile-access-provider-option '${name}=${field}=[...]'`;
-      messages.push(`has no ${field}, which hardened asks for: list ${what}, in the provider file or with ${flag}`);
+      messages.push(`has no ${field}, which hardened requires: list ${what}, in the provider file or with ${flag}`);
     };
     required('allowedServers', 'the servers that its credential may go to');
     if (profileSourcedCLIArgsPolicy !== 'Ignore') required('allowedArgs', 'the arguments that profiles may add');

@@ -8,7 +8,7 @@ export interface ImpersonationConfig {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Headers of each request, in lower case. Reports a field whose value cannot stand in a header. */
+/** Headers of each request, in lower case. Reports a field whose value cannot be sent in a header. */
 export function impersonationHeaders(
   { user, groups = [], uid, extra = {} }: ImpersonationConfig,
   report: (field: keyof ImpersonationConfig, name: string | undefined, message: string) => void,
@@ -17,7 +17,7 @@ export function impersonationHeaders(
   const set = (header: string, values: readonly string[], field: keyof ImpersonationConfig, name?: string) => {
     if (values.length === 0) return;
     const written = values.map(headerValue).filter((value) => value !== undefined);
-    if (written.length < values.length) report(field, name, 'holds a character that cannot stand in a header');
+    if (written.length < values.length) report(field, name, 'holds a character that cannot be sent in a header');
     headers[header] = written;
   };
   set('impersonate-user', user === '' ? [] : [user], 'user');

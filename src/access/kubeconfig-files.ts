@@ -111,7 +111,7 @@ export function mergeKubeconfigs(texts: readonly KubeconfigText[]): MergedKubeco
         if (name === '') continue;
         const [at, earlier] = [`${list}[${index}].${lists[list]}`, places.get(name)];
         if (earlier === undefined) places.set(name, at);
-        else report(`${list}[${index}].name`, `"${name}" already stands at ${earlier}`);
+        else report(`${list}[${index}].name`, `"${name}" duplicates ${earlier}`);
         if (!merged[list].has(name)) merged[list].set(name, { name, value, at, file });
       }
     }

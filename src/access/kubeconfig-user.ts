@@ -77,7 +77,7 @@ export function readExec(
   report: Report,
 ): Omit<ResolvedExec, 'config'> | undefined {
   if (!exec) return undefined;
-  if (authProvider) report(`${at}.auth-provider`, 'cannot stand beside exec: remove it');
+  if (authProvider) report(`${at}.auth-provider`, 'cannot be combined with exec: remove it');
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = exec;
   // KEP-541: earlier versions have no such field, and always get the terminal.
   const earlier = apiVersion === 'client.authentication.k8s.io/v1' ? undefined : 'IfAvailable';
@@ -105,9 +105,9 @@ export function readStatic(user: User, at: string, inFolder: (path: string) => s
   const key = readPem('client-key');
   for (const field of certificate ? (['client-certificate', 'client-key'] as const) : []) {
     if (!user[field] || !user[`${field}-data`]) continue;
-    report(`${at}.${field}`, `cannot stand beside ${field}-data: keep one of the two`);
+    report(`${at}.${field}`, `cannot be combined with ${field}-data: keep one of the two`);
   }
-  if (certificate && !key) report(`${at}.client-certificate`, 'stands without client-key or client-key-data');
+  if (certificate && !key) report(`${at}.client-certificate`, 'is set without client-key or client-key-data');
   const pair = certificate && key ? { certificate, key } : {};
   return {
     ...(token ? { token } : {}),
@@ -128,7 +128,7 @@ export function readStatic(user: User, at: string, inFolder: (path: string) => s
   }
 }
 
-const besideToken = 'cannot stand beside a token: keep one of the two';
+const besideToken = 'cannot be combined with a token: keep one of the two';
 
 /** Reports what is wrong with a credential that will be sent. client-go checks it only then. */
 export function checkSent(

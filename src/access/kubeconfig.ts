@@ -122,9 +122,7 @@ function find(
   if (entry) return entry;
   const known = [...lists[list].keys()];
   const meant = name === undefined ? undefined : nearest(name, known);
-  const hint = meant
-    ? ` (did you mean ${meant}?)`
-    : `; there ${known.length === 0 ? 'are none' : `are ${known.join(', ')}`}`;
+  const hint = meant ? ` (did you mean ${meant}?)` : ` (found: ${known.join(', ') || 'none'})`;
   report(asked, name === undefined ? `is missing${hint}` : `names "${name}", which is not in ${list}${hint}`);
   return undefined;
 }
@@ -177,7 +175,7 @@ function readCluster(
 
   function readAuthority(path: string): string | undefined {
     const field = `${at}.certificate-authority`;
-    if (data) file.report(field, 'cannot stand beside certificate-authority-data: keep one of the two');
+    if (data) file.report(field, 'cannot be combined with certificate-authority-data: keep one of the two');
     try {
       return readFile(path).toString('base64');
     } catch (error) {
@@ -195,7 +193,7 @@ function readExtension(
   let config: Json | undefined;
   const seen = new Set<string>();
   for (const [index, { name, extension }] of extensions.entries()) {
-    if (seen.has(name)) refuse('EXTENSION_INVALID', `${at}[${index}].name`, `"${name}" stands here a second time`);
+    if (seen.has(name)) refuse('EXTENSION_INVALID', `${at}[${index}].name`, `"${name}" is given twice`);
     seen.add(name);
     if (name !== extensionNames.config || extension === null || extension === undefined) continue;
     config = copyJson(extension, `${at}[${index}].extension`, (path, reason) =>

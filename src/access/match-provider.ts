@@ -39,7 +39,7 @@ export function matchProvider(
         refuse(
           'PROFILE_INVALID',
           `${path}[${second}].name`,
-          `"${provider.name}" already stands at ${path}[${index}]: keep one of the two`,
+          `"${provider.name}" duplicates ${path}[${index}]: keep one of the two`,
         );
       }
       return { provider, entry, path: `${path}[${index}]` };
@@ -55,7 +55,7 @@ export function matchProvider(
   return refuse(
     'NO_MATCHING_PROVIDER',
     'status.accessProviders',
-    `${nearMatch(names, configured)}offers ${offered.join(', ') || 'nothing'}, and configured ${configured.length === 0 ? 'is no provider' : `are ${configured.join(', ')}`}: ` +
+    `${nearMatch(names, configured)}offers ${offered.join(', ') || 'nothing'} (configured: ${configured.join(', ') || 'none'}): ` +
       'add a provider for one of the offered types with --clusterprofile-access-provider or in the provider file',
   );
 }
@@ -104,7 +104,7 @@ export function checkProfile(
     if (!allowed || (typeof value === 'string' && allowed.some((pattern) => createGlob(pattern)(value)))) return;
     const is = typeof value === 'string' && value !== '' ? `is "${value}"` : 'is missing';
     const which = `allowedProfiles.${field} of provider ${name} (${allowed.join(', ') || 'empty'})`;
-    refuse('PROFILE_NOT_ALLOWED', path, `${is}, and has to be in ${which}`);
+    refuse('PROFILE_NOT_ALLOWED', path, `${is}, and must be in ${which}`);
   };
   check('namespaces', isObject(metadata) ? metadata.namespace : undefined, 'metadata.namespace');
   check('clusterManagers', isObject(manager) ? Reflect.get(manager, 'name') : undefined, 'spec.clusterManager.name');

@@ -25,7 +25,7 @@ export function readCluster(
     refuse(
       'PROXY_INVALID',
       `${at}.proxy-url`,
-      'holds a user or password, and a ClusterProfile holds no secrets: put the login into HTTPS_PROXY of this program',
+      "holds a user or password, and a ClusterProfile must not hold secrets: put the login into this program's HTTPS_PROXY",
     );
   }
   checkAllowed(result, provider, at, refuse);
@@ -77,7 +77,7 @@ function checkAllowed(
 
 function howToAllow(provider: ConfiguredProvider): string {
   return (
-    `without verification anybody on the way can collect the token; if this access type must be allowed to do it, ` +
+    `without verification anyone on the network path can steal the token; if this access type must be allowed to do it, ` +
     `set allowInsecureTLS: true on provider ${provider.name}`
   );
 }

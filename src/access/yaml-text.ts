@@ -64,7 +64,7 @@ function readDocument(
   const problems = errors.map(({ code, pos }) => ({
     path: '',
     ...placeAt(pos[0]),
-    message: code === 'DUPLICATE_KEY' ? 'the same key stands here a second time' : notYaml(code),
+    message: code === 'DUPLICATE_KEY' ? 'the same key is given twice' : notYaml(code),
   }));
   if (errors.some(({ code }) => code !== 'DUPLICATE_KEY')) return { problems };
   try {

@@ -103,7 +103,7 @@ export function readStatus(status: AnswerStatus): Credential {
   if (token !== undefined && headerValue(token) === undefined) {
     throw new AnswerFault(
       'ANSWER_FIELD_INVALID',
-      'answered with a token that cannot stand in a header: it holds a line break or another control character',
+      'answered with a token that cannot be sent in a header: it holds a line break or another control character',
     );
   }
   return new Credential(token, keyPair, readExpiry(status.expirationTimestamp));

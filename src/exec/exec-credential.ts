@@ -85,7 +85,7 @@ export function decodeExecCredential(stdout: string, acceptedVersions: readonly 
   }
   if (!acceptedVersions.some((version) => version === apiVersion)) {
     const wrong =
-      `answered ${apiVersion ? `in ${printableVersion(apiVersion)}` : 'without apiVersion'}, and is configured for ` +
+      `answered ${apiVersion ? `in ${printableVersion(apiVersion)}` : 'without apiVersion'}, but is configured for ` +
       `${acceptedVersions.join(' or ')}: set execConfig.apiVersion to the version it speaks`;
     throw new AnswerFault('ANSWER_WRONG_VERSION', wrong);
   }
@@ -101,7 +101,7 @@ function typeFault(path: readonly PropertyKey[]): AnswerFault {
 
 function parseAnswer(stdout: string): unknown {
   const text = stdout.replace(/^\uFEFF/, '');
-  if (text.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
+  if (text.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
   // As in client-go: what begins with a brace is JSON, anything else YAML as Kubernetes reads it.
   const isJson = /^\s*\{/.test(text);
   if (!isJson && text.length > maxYamlLength) {

@@ -51,10 +51,10 @@ export function readAnswer<T>(plugin: Plugin, ended: Ended, { decode, timeoutMs,
   }
   if (signal !== undefined) {
     const advice = signal === 'SIGKILL' ? 'check its memory limit' : 'check its stderr, and run it by hand to see why';
-    throw fail('PLUGIN_SIGNALED', `was ended by ${signal}: ${advice}`, { signal });
+    throw fail('PLUGIN_SIGNALED', `was killed by ${signal}: ${advice}`, { signal });
   }
   if (exitCode !== 0) {
-    const silent = stderr === '' ? ', and wrote nothing on stderr: run it by hand to see why' : '';
+    const silent = stderr === '' ? ' and wrote nothing to stderr: run it by hand to see why' : '';
     throw fail('PLUGIN_FAILED', `failed with exit code ${exitCode ?? 'unknown'}${silent}`, { exitCode });
   }
   try {
@@ -69,7 +69,7 @@ export function readAnswer<T>(plugin: Plugin, ended: Ended, { decode, timeoutMs,
 
 function timeoutReason(timeoutMs: number, hasAnswered: boolean): string {
   return hasAnswered
-    ? `answered and did not end within ${timeoutMs} ms, and was killed: it keeps something open, such as a timer or a ` +
+    ? `answered but did not exit within ${timeoutMs} ms, and was killed: it keeps something open, such as a timer or a ` +
         'connection, or a child that holds its stdout; report it to its author'
     : `gave no answer within ${timeoutMs} ms and was killed: check whether it waits for a server, or for a file it holds open`;
 }
@@ -86,7 +86,7 @@ function isAnswer(stdout: string, decode: (stdout: string) => unknown): boolean 
 const checkArguments = 'check its arguments, or report it to its author';
 /** The next step after a fault whose reason names none. */
 const faultAdvice: Partial<Readonly<Record<PluginErrorCode, string>>> = {
-  ANSWER_EMPTY: 'it has to print its answer there: check its command and arguments',
+  ANSWER_EMPTY: 'it must print its answer there: check its command and arguments',
   ANSWER_NO_CREDENTIAL: checkArguments,
   ANSWER_HALF_PAIR: checkArguments,
   ANSWER_KEY_MISMATCH: checkArguments,
@@ -109,7 +109,7 @@ interface StartProblem {
   readonly reason: string;
 }
 
-const descriptors = 'raise its limit of open files (ulimit -n), and see what holds so many';
+const descriptors = 'raise its limit of open files (ulimit -n), and find out what keeps so many open';
 const memory = 'see the limits of memory here';
 
 /** Transient: the next run of the same plugin may succeed. */

@@ -58,7 +58,7 @@ function decideInteraction(call: PluginCall): boolean {
     throw failure(
       call,
       'PLUGIN_NO_TERMINAL',
-      `wants a terminal (interactiveMode Always), and stdin is none: ${advice}`,
+      `needs a terminal (interactiveMode Always), and stdin is not one: ${advice}`,
     );
   }
   return terminal;

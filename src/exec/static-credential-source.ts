@@ -163,7 +163,7 @@ export class StaticCredentialSource implements CredentialSource {
     const token = tokenFile === undefined ? this.#user.token : await this.#readToken(tokenFile);
     if (token !== undefined && headerValue(token) === undefined) {
       const what = tokenFile === undefined ? 'token' : 'tokenFile';
-      throw this.#invalid(what, 'holds a token that cannot stand in a header');
+      throw this.#invalid(what, 'holds a token that cannot be sent in a header');
     }
     return new Credential(token, keyPair, undefined);
   }

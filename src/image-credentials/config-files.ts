@@ -116,5 +116,5 @@ const denied = `may not be read by the user of this process: correct its mode, o
 const wordsFor: Readonly<Record<string, string>> = {
   EACCES: denied,
   EPERM: denied,
-  ENOENT: 'does not exist, or is a symbolic link to what does not exist: correct the path',
+  ENOENT: 'does not exist, or is a dangling symbolic link: correct the path',
 };

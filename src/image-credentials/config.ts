@@ -198,7 +198,7 @@ function checkTokenAttributes(
     report(at, `is supported for credentialprovider.kubelet.k8s.io/v1 only, and this provider speaks ${version}`);
   }
   if (requireServiceAccount === false && required.length > 0) {
-    report([...at, 'requiredServiceAccountAnnotationKeys'], 'cannot stand beside requireServiceAccount: false');
+    report([...at, 'requiredServiceAccountAnnotationKeys'], 'cannot be combined with requireServiceAccount: false');
   }
   checkKeys(required, [...at, 'requiredServiceAccountAnnotationKeys'], report);
   checkKeys(others, [...at, 'optionalServiceAccountAnnotationKeys'], report);
@@ -226,6 +226,6 @@ function checkKeys(keys: readonly string[], at: readonly PropertyKey[], report: 
     const [prefix, name] = parts.length === 1 ? [undefined, parts[0] ?? ''] : [parts[0] ?? '', parts[1] ?? ''];
     const good = parts.length <= 2 && labelName.test(name) && (prefix === undefined || isSubdomain(prefix));
     if (!good) report([...at, index], `"${key}" is not the key of an annotation, such as example.com/role`);
-    if (keys.indexOf(key) < index) report([...at, index], `"${key}" stands here a second time`);
+    if (keys.indexOf(key) < index) report([...at, index], `"${key}" is given twice`);
   }
 }

@@ -13,7 +13,7 @@ export interface ImageUrl {
 
 /** Reads `host[:port][/path]`. A query or a fragment is ignored. Returns what is wrong with a text that is something else. */
 export function parseImageUrl(text: string): ImageUrl | { readonly problem: string } {
-  if (!/^[!-$&-~]*$/.test(text)) return { problem: 'has a character that cannot stand in a host or path' };
+  if (!/^[!-$&-~]*$/.test(text)) return { problem: 'has a character that is not allowed in a host or path' };
   const [, host = '', port = '', path = ''] = /^([^/?#]*?)(?::([^:/?#\]]*))?(\/[^?#]*)?(?:[?#].*)?$/.exec(text) ?? [];
   if (!/^(?:[\w.*-]*|\[[\dA-Fa-f:]+\])$/.test(host)) return { problem: 'has a host that cannot be one' };
   if (!/^\d*$/.test(port)) return { problem: 'has a port that is not a number' };

@@ -67,13 +67,13 @@ const responseSchema = z.strictObject({
 
 /** Reads a plugin's stdout, as strictly as the kubelet. Throws an `AnswerFault`, which quotes nothing of it. */
 export function decodeResponse(stdout: string, apiVersion: ProviderVersion): ImageResponse {
-  if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'ended well but printed nothing on stdout');
+  if (stdout.trim() === '') throw new AnswerFault('ANSWER_EMPTY', 'exited with 0 but printed nothing on stdout');
   const answer = parseJson(stdout);
   const version: unknown =
     typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'apiVersion') : undefined;
   if (version !== apiVersion) {
     const what = version === undefined ? 'without apiVersion' : 'in another apiVersion';
-    throw new AnswerFault('ANSWER_WRONG_VERSION', `answered ${what}, and is configured for ${apiVersion}`);
+    throw new AnswerFault('ANSWER_WRONG_VERSION', `answered ${what}, but is configured for ${apiVersion}`);
   }
   const parsed = responseSchema.safeParse(answer);
   if (!parsed.success) {

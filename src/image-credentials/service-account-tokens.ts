@@ -138,7 +138,7 @@ export class ServiceAccountTokens {
 function reasonOf(error: unknown): string {
   if (error instanceof CredentialsError) return `: ${error.message}`;
   const status: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-  if (status === 403) return ': the API server answered 403, RBAC has to allow "create" on serviceaccounts/token';
+  if (status === 403) return ': the API server answered 403, RBAC must allow "create" on serviceaccounts/token';
   if (status === 404) return ': the API server answered 404, the service account does not exist';
   if (status === 409) return ': the API server answered 409, the service account has another uid by now';
   if (typeof status === 'number' && status >= 400 && status < 600) return `: the API server answered ${status}`;

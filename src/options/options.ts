@@ -120,7 +120,7 @@ export function parseOptions(options: CredentialProvidersOptions): z.output<type
     .map((path) => ({ path, message: 'is false, and hardened sets it: leave one of the two out' }));
   if (settings.pluginPolicy.policyType === 'AllowAll') {
     const flags = '--clusterprofile-plugin-policy and --clusterprofile-plugin-allowlist';
-    const message = `is AllowAll, and hardened asks for Allowlist: name the plugins that may be run (flags ${flags})`;
+    const message = `is AllowAll, and hardened requires Allowlist: name the plugins that may be run (flags ${flags})`;
     problems.push({ path: 'pluginPolicy', message });
   }
   if (problems.length > 0) throw new ConfigurationError('OPTION_INVALID', 'options', problems);

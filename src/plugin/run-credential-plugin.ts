@@ -76,7 +76,7 @@ function answerOf(apiVersion: ApiVersion, given: CredentialStatus): object {
     say(`warning: no expirationTimestamp: the client keeps the credential until a server refuses it; ${advice}`);
   } else if (expiresAt !== undefined && expiresAt <= Date.now()) {
     const then = new Date(expiresAt).toISOString();
-    say(`warning: the expirationTimestamp ${then} has passed: see whether the clock is right`);
+    say(`warning: the expirationTimestamp ${then} has passed: check whether the clock is right`);
   }
   return { kind: 'ExecCredential', apiVersion, status };
 }

@@ -91,7 +91,7 @@ function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
     if (choices?.every((one) => (one.endsWith('=') ? !value.startsWith(one) : value !== one))) {
       const meant = nearest(value, choices);
       throw new InvalidArgumentError(
-        `has to be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,
+        `must be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,
       );
     }
     if (multiple) return [...(Array.isArray(before) ? before : []), value];

@@ -94,7 +94,7 @@ export class Hub {
       if (next === '') return items;
       if (read.has(next) || read.size === maxPages) {
         const message = `the hub ${this.server} does not end its list of ${resource.plural}: ${read.has(next) ? 'a page continues with one before it' : `it has more than ${maxPages} pages`}`;
-        throw new Failure(exitCodes.hub, message, 'see what stands before the API server, or give -n or names');
+        throw new Failure(exitCodes.hub, message, 'check what is in front of the API server, or give -n or names');
       }
       read.add(next);
     }
@@ -121,7 +121,7 @@ export class Hub {
       }
       if (!timeout.aborted) throw error;
       const message = `the hub ${this.server} has not answered within ${this.#answerMs / 1_000} s`;
-      throw new Failure(exitCodes.hub, message, 'see whether kubectl gets an answer with the same kubeconfig');
+      throw new Failure(exitCodes.hub, message, 'check whether kubectl gets an answer with the same kubeconfig');
     }
   }
 
@@ -153,7 +153,7 @@ export class Hub {
         `the hub ${this.server} does not know ${full} ${version}`,
         resource === clusterProfiles
           ? `is it the hub? If so, install the CRD: kubectl apply -f ${crdPath}`
-          : 'see whether this is the hub that you mean',
+          : 'check whether this is the hub that you mean',
       );
     }
     if (body === undefined && statusCode !== 429) throw this.#notAnApiServer(statusCode);

@@ -123,7 +123,7 @@ function literalOf(literal: string): string | number | boolean {
   if (quoted !== undefined) return unescaped(quoted);
   if (literal === 'true' || literal === 'false') return literal === 'true';
   const number = Number(literal);
-  if (Number.isNaN(number)) throw notPath(literal, 'has to be a number, true, false or text in quotes');
+  if (Number.isNaN(number)) throw notPath(literal, 'must be a number, true, false or text in quotes');
   return number;
 }
 

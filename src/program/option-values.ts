@@ -7,12 +7,12 @@ import { Failure } from './failure.ts';
 export function durationOf(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
-  throw new Failure(exitCodes.usage, `${option} ${text}: has to be a duration such as 30s or 1m30s`);
+  throw new Failure(exitCodes.usage, `${option} ${text}: must be a duration such as 30s or 1m30s`);
 }
 
 /** Throws a `Failure`. */
 export function numberOf(option: string, text: string): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
-  throw new Failure(exitCodes.usage, `${option} ${text}: has to be a whole number of 1 or more`);
+  throw new Failure(exitCodes.usage, `${option} ${text}: must be a whole number of 1 or more`);
 }

@@ -81,7 +81,7 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
     `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
     inShell
       ? 'one has them in a text for a shell, which is not read: write them as arguments'
-      : 'see whether it is the controller, or give the flags yourself',
+      : 'check whether it is the controller, or give the flags yourself',
   );
 }
 

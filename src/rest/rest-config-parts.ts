@@ -21,7 +21,7 @@ export interface RestConfigParts {
 export const noUser =
   'the user of this config has no credentials in it, since they change: take config.credential(), config.agent or config.dispatcher, or toKubeConfig for another version of client-node';
 export const howToMake =
-  'cannot be made like this: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
+  'has no public constructor: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
 
 /** The entry of a KubeConfig. */
 export function toCluster(name: string, { cluster }: ConfigAccess): Cluster {

@@ -72,7 +72,7 @@ describe('text of a profile', () => {
     const [message] = tellAll(places['an access type']?.(long) ?? {});
     assert.match(message ?? '', /^ClusterProfile .*offers é.* \[…\] .*in the provider file$/);
     const [many] = tellAll(places['many access types']?.('x') ?? {});
-    assert.match(many ?? '', /offers 0x, 1x, .*, 19x, 4980 more, and configured are google: add a provider/);
+    assert.match(many ?? '', /offers 0x, 1x, .*, 19x, 4980 more \(configured: google\): add a provider/);
   });
 });
 

@@ -141,7 +141,7 @@ describe('a provider file', () => {
     ['without providers', '{}', /must be a list of providers/],
     ['an unknown field at the top', 'provider: []', /did you mean providers\?/],
     ['not YAML', 'providers: [', /neither JSON nor YAML/],
-    ['a key that stands twice', 'providers: []\nproviders: []', /a second time/],
+    ['a key that stands twice', 'providers: []\nproviders: []', /is given twice/],
     ['an alias without an anchor', 'providers: *x', /alias/],
   ] as const) {
     test(`that is ${what} is refused`, () => {

@@ -41,8 +41,8 @@ describe('which provider serves a profile', () => {
       resolve(profileOf({ accessProviders: [entry('kubelogin'), entry('spire')] }), providers),
     );
     assert.equal(error.code, 'NO_MATCHING_PROVIDER');
-    assert.match(error.message, /offers kubelogin, spire, and configured are aws, google/);
-    assert.match(refusal(() => resolve(profileOf({}), [])).message, /offers nothing, and configured is no provider/);
+    assert.match(error.message, /offers kubelogin, spire \(configured: aws, google\)/);
+    assert.match(refusal(() => resolve(profileOf({}), [])).message, /offers nothing \(configured: none\)/);
   });
 
   test('cannot be told from a profile without status, or with two entries of one name', () => {

@@ -179,11 +179,11 @@ describe('allowedProfiles', () => {
   test('refuses every other, and tries no other provider for it', () => {
     assert.equal(
       ask({ name: 'p', namespace: 'tenant' }, gke),
-      'PROFILE_NOT_ALLOWED metadata.namespace: is "tenant", and has to be in allowedProfiles.namespaces of provider x (fleet, team-*)',
+      'PROFILE_NOT_ALLOWED metadata.namespace: is "tenant", and must be in allowedProfiles.namespaces of provider x (fleet, team-*)',
     );
     assert.equal(
       ask({ name: 'p', namespace: 'fleet' }, { clusterManager: { name: 'other' } }),
-      'PROFILE_NOT_ALLOWED spec.clusterManager.name: is "other", and has to be in allowedProfiles.clusterManagers of provider x (gke-fleet)',
+      'PROFILE_NOT_ALLOWED spec.clusterManager.name: is "other", and must be in allowedProfiles.clusterManagers of provider x (gke-fleet)',
     );
     for (const namespace of ['Fleet', 'fleet ', 'team', '', 'x-team-1', 7, null]) {
       assert.match(ask({ name: 'p', namespace }, gke), /^PROFILE_NOT_ALLOWED metadata\.namespace/, String(namespace));

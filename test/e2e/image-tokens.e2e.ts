@@ -57,9 +57,6 @@ describe('mintTokenFrom', () => {
     const contexts = [{ name: 'c', cluster: 'c', user: 'c' }];
     nobody.loadFromOptions({ clusters: [cluster], users: [{ name: 'c' }], contexts, currentContext: 'c' });
     const refused = await start(nobody);
-    assert.match(
-      (await refused.failureOf(puller)) ?? '',
-      /answered 403, RBAC has to allow "create" on serviceaccounts/,
-    );
+    assert.match((await refused.failureOf(puller)) ?? '', /answered 403, RBAC must allow "create" on serviceaccounts/);
   });
 });

@@ -100,7 +100,7 @@ const refusals: readonly (readonly [pattern: RegExp, rule: string])[] = [
   [/context\.(user|cluster): names ".*", which is not in (users|clusters)/, rules.gone],
   [/context\.cluster: is missing/, rules.gone],
   [/certificate-authority: .* holds no certificate that can be read/, rules.noAuthority],
-  [/the same key stands here a second time/, rules.twice],
+  [/the same key is given twice/, rules.twice],
   [/client certificate that OpenSSL refuses \(bad end line\)/, rules.broken],
 ];
 /** Where we take what client-go refuses: its message, and the rule. */

@@ -136,7 +136,7 @@ describe('issuers that an API server trusts', () => {
     await write(['another audience']);
     const again = config(audience);
     again.invalidate();
-    await assert.rejects(again.ready(), /answered 401 \(invalid_client: .*see whether --client-id/);
+    await assert.rejects(again.ready(), /answered 401 \(invalid_client: .*check whether --client-id/);
     await recipe.isShown(profileFor(audience));
   });
 

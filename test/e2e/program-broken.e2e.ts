@@ -29,7 +29,7 @@ const causes = {
   unhealthy: ['profile', 'CONTROL_PLANE_UNHEALTHY', /ControlPlaneHealthy is False \(Down: no nodes\)/],
   'authority-unreadable': ['profile', 'CA_INVALID', /certificate-authority-data/],
   // The operator's rules.
-  'type-unknown': ['provider', 'NO_MATCHING_PROVIDER', /offers azure, and configured are/],
+  'type-unknown': ['provider', 'NO_MATCHING_PROVIDER', /offers azure \(configured: /],
   'server-in-the-clear': ['provider', 'SERVER_INSECURE', /http:/],
   'server-not-allowed': ['provider', 'SERVER_NOT_ALLOWED', /allowedServers/],
   'argument-not-allowed': ['provider', 'ARG_NOT_ALLOWED', /allowedArgs/],
@@ -45,10 +45,10 @@ const causes = {
   // The way to the server.
   'proxy-refuses': ['proxy', 'PROXY_FAILED', /403/],
   'proxy-missing': ['proxy', 'PROXY_FAILED', /ECONNREFUSED/],
-  'host-unknown': ['connection', 'HOST_NOT_FOUND', /host name is not known.*DNS/],
+  'host-unknown': ['connection', 'HOST_NOT_FOUND', /host name does not resolve.*DNS/],
   'port-closed': ['connection', 'CONNECT_FAILED', /ECONNREFUSED/],
   'port-silent': ['connection', 'CONNECT_TIMEOUT', /does not answer.*firewall/],
-  'server-paused': ['connection', 'CONNECT_TIMEOUT', /see whether the server runs/],
+  'server-paused': ['connection', 'CONNECT_TIMEOUT', /check whether the server runs/],
   'port-without-tls': ['connection', 'TLS_FAILED', /does not speak TLS/],
   'authority-of-another-cluster': ['connection', 'TLS_UNTRUSTED', /certificate-authority-data/],
   'name-of-another-server': ['connection', 'TLS_NAME_MISMATCH', /kubernetes\.default\.svc/],

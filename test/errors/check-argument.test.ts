@@ -104,7 +104,7 @@ async function rows(t: TestContext): Promise<Readonly<Record<string, Row>>> {
       ['undefined'],
     ],
     'fromDefault(value)': [untyped(RestConfig, 'fromDefault'), /options|KUBECONFIG/],
-    'new RestConfig(value)': [(value) => make(RestConfig as never, value), /cannot be made like this/],
+    'new RestConfig(value)': [(value) => make(RestConfig as never, value), /has no public constructor/],
     'config.ready(value)': [
       untyped(config, 'ready'),
       /config.ready: options: must be an object/,

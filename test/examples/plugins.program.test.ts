@@ -75,7 +75,7 @@ describe('examples/plugins', () => {
       token: `h.${payload}.spoke-1`,
       expirationTimestamp: '2033-05-18T03:33:20Z',
     });
-    assert.match(none.stderr, /gave no JWT-SVID: see whether an entry for this pod is registered/);
+    assert.match(none.stderr, /gave no JWT-SVID: check whether an entry for this pod is registered/);
     assert.match(wrong.stderr, /have to be -audience and whom the token is for/);
   });
 

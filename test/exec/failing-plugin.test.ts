@@ -135,7 +135,7 @@ exit 1`;
       const run = runPlugin(call({ command: plugin.command }), options(t, { timeoutMs }));
       message = (await failure(run, 'PLUGIN_TIMEOUT')).message;
     });
-    assert.match(message, /: answered and did not end within .* it keeps something open/);
+    assert.match(message, /: answered but did not exit within .* it keeps something open/);
     assert.ok(!message.includes(secret));
     const half = await shellPlugin(t, `printf '{"kind": "ExecCredential", '\nexec sleep 1000`);
     const run = runPlugin(call({ command: half.command }), options(t, { timeoutMs: 300 }));

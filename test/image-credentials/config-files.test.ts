@@ -147,7 +147,7 @@ describe('files and executables', () => {
     await execa('mkfifo', [join(configs, 'f.json')]);
     assert.throws(
       () => load(configs),
-      /3 problems:\n.*d\.yml does not exist, or is a symbolic link to .*\n.*e\.yaml .*ELOOP.*\n.*f\.json is neither/,
+      /3 problems:\n.*d\.yml does not exist, or is a dangling symbolic link.*\n.*e\.yaml .*ELOOP.*\n.*f\.json is neither/,
     );
   });
 });

@@ -58,7 +58,7 @@ describe('a configuration (A)', () => {
       /providers\[0\]\.matchImage: .*did you mean matchImages\?/,
     ],
     ['A.6: a field in other letters', config({ ...provider, Args: [] }), /providers\[0\]\.Args: is not a known field/],
-    ['A.6: a key twice', '{"kind": "a", "kind": "b"}', /line 1: the same key stands here a second time/],
+    ['A.6: a key twice', '{"kind": "a", "kind": "b"}', /line 1: the same key is given twice/],
     [
       'A.8: tokenAttributes before v1',
       { ...config({ ...provider, tokenAttributes: {} }), apiVersion: 'kubelet.config.k8s.io/v1beta1' },
@@ -116,7 +116,7 @@ describe('a configuration (A)', () => {
     const message = problemsOf(text);
     for (const part of [
       /line 4: providers\[0\]\.nme: is not a known field \(did you mean name\?\)/,
-      /line 6: the same key stands here a second time/,
+      /line 6: the same key is given twice/,
       /line 7: providers\[1\]: must be an object/,
       /line 8: providers\[2\]\.args: must be a list/,
       /: 4 problems:/,
@@ -171,13 +171,13 @@ describe('tokenAttributes (B.20)', () => {
   for (const [more, message, providerMore] of [
     [{ serviceAccountTokenAudience: '' }, /serviceAccountTokenAudience: is missing/],
     [{ requireServiceAccount: undefined }, /requireServiceAccount: is missing: say true or false/],
-    [{ requireServiceAccount: false }, /cannot stand beside requireServiceAccount: false/],
+    [{ requireServiceAccount: false }, /cannot be combined with requireServiceAccount: false/],
     [{ cacheType: undefined }, /cacheType: is missing: it must be ServiceAccount or Token/],
     [{ cacheType: 'token' }, /"token" is not supported/],
     [{ requiredServiceAccountAnnotationKeys: ['a/b/c'] }, /Keys\[0\]: "a\/b\/c" is not the key of an annotation/],
     [{ requiredServiceAccountAnnotationKeys: ['a/'] }, /is not the key of an annotation/],
     [{ requiredServiceAccountAnnotationKeys: ['-a'] }, /is not the key of an annotation/],
-    [{ optionalServiceAccountAnnotationKeys: ['a', 'a'] }, /Keys\[1\]: "a" stands here a second time/],
+    [{ optionalServiceAccountAnnotationKeys: ['a', 'a'] }, /Keys\[1\]: "a" is given twice/],
     [
       { optionalServiceAccountAnnotationKeys: ['example.com/Role'] },
       /example.com\/Role cannot be both required and optional/,

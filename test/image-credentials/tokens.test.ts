@@ -148,7 +148,7 @@ describe('mintToken', () => {
   for (const [thrown, message] of [
     [
       { code: 403, body: 'SECRET' },
-      /: the API server answered 403, RBAC has to allow "create" on serviceaccounts\/token$/,
+      /: the API server answered 403, RBAC must allow "create" on serviceaccounts\/token$/,
     ],
     [{ code: 404 }, /answered 404, the service account does not exist$/],
     [{ code: 409 }, /answered 409, the service account has another uid by now$/],

@@ -28,7 +28,10 @@ describe("a plugin's own answer", () => {
       /an entry: Username is not a known field \(did you mean username\?\)$/,
     ],
     [{ auth: { 'https://r.io:SECRET': entry } }, /auth: an entry: its key has a port that is not a number$/],
-    [{ auth: { 'r.io team': entry } }, /auth: an entry: its key has a character that cannot stand in a host or path$/],
+    [
+      { auth: { 'r.io team': entry } },
+      /auth: an entry: its key has a character that is not allowed in a host or path$/,
+    ],
     [{ auth: {}, cacheDuration: '10m' }, /cacheDuration is not a known field \(did you mean cacheDurationMs\?\)$/],
     [{ auth: {}, cacheKeyType: 'registry' }, /cacheKeyType: must be one of Image, Registry, Global$/],
     [

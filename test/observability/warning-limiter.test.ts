@@ -114,7 +114,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a server that is down': {
     comes: (pair) => each(pair, (cluster) => cluster.close()),
     passes: (pair) => each(pair, (cluster) => cluster.restart()),
-    warning: /nothing listens there: .* \(ECONNREFUSED\)/,
+    warning: /nothing is listening there: .* \(ECONNREFUSED\)/,
     passed: /the server answers again$/,
   },
   'an answer that has expired already': {

@@ -205,7 +205,7 @@ describe('runCredentialPlugin', { concurrency: 2 }, () => {
   const other = createCertificateAuthority('ca').issue({ commonName: 'me', client: true });
   for (const [what, status, expected] of [
     ['nothing', {}, /^the plugin answered with neither a token nor a client certificate and key$/],
-    ['a line break in the token', { token: 'abc\n' }, /cannot stand in a header: it holds a line break/],
+    ['a line break in the token', { token: 'abc\n' }, /cannot be sent in a header: it holds a line break/],
     ['a token that is no text', { token: 7 }, /^the plugin's token must be text$/],
     [
       'a key of another certificate',

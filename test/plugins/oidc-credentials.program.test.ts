@@ -110,7 +110,7 @@ describe('oidc-credentials', () => {
     await file('assertion', await other.sign({ sub: 'pod', aud: 'somebody else' }));
     assert.match(
       await complaintOf([...args, ...federated]),
-      /answered 401 \(invalid_client: .*; see whether --client-id and/,
+      /answered 401 \(invalid_client: .*; check whether --client-id and/,
     );
   });
 
@@ -223,7 +223,7 @@ describe('oidc-credentials', () => {
     const old = await file('old', await issuer.sign({ sub: 'x' }, -60));
     assert.match(
       await complaintOf(['--token-file', old]),
-      /holds a token that ended at .*: see whether the program that writes it still runs/,
+      /holds a token that ended at .*: check whether the program that writes it still runs/,
     );
     for (const [content, complaint] of [
       ['a.b', /holds no JWT with an exp claim/],
@@ -256,7 +256,7 @@ describe('oidc-credentials', () => {
       [[...args, ...proof, '--audience', 'forbidden'], /\(invalid_target: .*; correct --audience or --resource/],
       [
         [...args, '--client-id', 'nobody', '--client-secret-file', secret],
-        /answered 401 \(invalid_client: client authentication failed\); see whether --client-id and/,
+        /answered 401 \(invalid_client: client authentication failed\); check whether --client-id and/,
       ],
       [['--issuer', issuer.url, '--ca-file', secret, ...proof], /--ca-file .* holds no certificates in PEM/],
       [[...args, '--client-id', 'controller', '--client-key-file', secret], /holds no private key: it has to be PEM/],
@@ -275,7 +275,7 @@ describe('oidc-credentials', () => {
     assert.ok(stderr.length < 5_000 && !stderr.includes('\n'), stderr);
     for (const [status, complaint] of [
       [503, /answered 503: try again later/],
-      [404, /did not answer like an issuer \(HTTP 404\): see whether the URL is right/],
+      [404, /did not answer like an issuer \(HTTP 404\): check whether the URL is right/],
     ] as const) {
       issuer.answer(status, {});
       assert.match(await complaintOf([...args, ...proof]), complaint);

@@ -56,7 +56,7 @@ describe('clusterprofile', () => {
       [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
       [
         ['get', '-o', 'jsn'],
-        '--output jsn: has to be one of json, yaml, wide, name, jsonpath=, custom-columns=',
+        '--output jsn: must be one of json, yaml, wide, name, jsonpath=, custom-columns=',
         'did you mean json? see clusterprofile get --help',
       ],
       [['get', '--context', 'a', '--context', 'b'], '--context is given twice, with two values', 'give it once'],

@@ -21,7 +21,7 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
       runProgram(t, ['get', '--request-timeout', 'soon', '--kubeconfig', kubeconfig]),
     ]);
     assert.match(hangs.stderr, /^error: the hub http:\S+ has not answered within 0\.3 s\nhint:/);
-    assert.match(wrong.stderr, /^error: --request-timeout soon: has to be a duration such as 30s/);
+    assert.match(wrong.stderr, /^error: --request-timeout soon: must be a duration such as 30s/);
     assert.deepEqual([hangs.exitCode, wrong.exitCode], [4, 2]);
   });
 
@@ -74,7 +74,7 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
     const { stderr, exitCode } = await runProgram(t, ['get'], { env });
     assert.match(
       stderr,
-      /answers with status 500: etcdserver: request timed out\nhint: .* its etcd, and what stands before it$/,
+      /answers with status 500: etcdserver: request timed out\nhint: .* its etcd, and what is in front of it$/,
     );
     assert.equal(exitCode, 4);
   });
@@ -123,7 +123,7 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
       [
         ['--context', 'hbu'],
         env,
-        /^error \[KUBECONFIG_INVALID\]: kubeconfig .* names "hbu", which is not in contexts; there are hub\nhint: {2}clusterprofile explain KUBECONFIG_INVALID$/,
+        /^error \[KUBECONFIG_INVALID\]: kubeconfig .* names "hbu", which is not in contexts \(found: hub\)\nhint: {2}clusterprofile explain KUBECONFIG_INVALID$/,
         3,
       ],
       [
@@ -150,7 +150,7 @@ describe('clusterprofile, where the hub is slow, busy or refuses', () => {
     const away = await runProgram(t, ['get'], { env });
     assert.match(
       away.stderr,
-      /^error \[CONNECT_FAILED\]: the hub cannot be asked: kubeconfig \S+, context hub, https:\S+: nothing listens there/,
+      /^error \[CONNECT_FAILED\]: the hub cannot be asked: kubeconfig \S+, context hub, https:\S+: nothing is listening there/,
     );
     assert.deepEqual([forbidden.exitCode, away.exitCode], [4, 4]);
   });

@@ -48,7 +48,7 @@ describe('a JSONPath template', () => {
     ['{.items', /a \{ has no partner/],
     ['{range .items[*]}x', /\{range \.\.\.\} has no \{end\}/],
     ['{end}', /\{end\} has no/],
-    ['{.items[?(@.a==b)]}', /b: has to be a number, true, false or text in quotes/],
+    ['{.items[?(@.a==b)]}', /b: must be a number, true, false or text in quotes/],
   ] as const) {
     test(`${template} is refused`, () => {
       assert.throws(

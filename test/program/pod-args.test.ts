@@ -74,7 +74,7 @@ describe('the container of a workload', () => {
     );
     assert.match(
       failure(() => containerOf(deployment([]), undefined)),
-      /\(containers: none\) \| see whether it is the controller/,
+      /\(containers: none\) \| check whether it is the controller/,
     );
     const shell = deployment([{ name: 'a', command: ['sh', '-c', `/controller ${flag}`] }]);
     assert.match(

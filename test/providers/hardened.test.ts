@@ -72,7 +72,7 @@ describe('hardened', () => {
     await assert.rejects(again.ready(), { code: 'PLUGIN_FILE_UNSAFE' });
     assert.equal(
       problems(() => CredentialProviders.fromArgs(flags)),
-      'providers: provider x: has no allowedServers, which hardened asks for: list the servers that its credential may go to, ' +
+      'providers: provider x: has no allowedServers, which hardened requires: list the servers that its credential may go to, ' +
         "in the provider file or with --clusterprofile-access-provider-option 'x=allowedServers=[...]'",
     );
     assert.match(
@@ -96,8 +96,8 @@ describe('hardened', () => {
     const message = problems(() => new CredentialProviders([provider, open], options));
     for (const part of [
       /provider y: has no allowedServers/,
-      /provider y: has no allowedArgs, which hardened asks for: list the arguments that profiles may add/,
-      /provider y: has no allowedEnvVars, which hardened asks for: list the variables that profiles may set/,
+      /provider y: has no allowedArgs, which hardened requires: list the arguments that profiles may add/,
+      /provider y: has no allowedEnvVars, which hardened requires: list the variables that profiles may set/,
       /provider y: has allowInsecureTLS: true, which hardened forbids/,
       /4 problems/,
     ]) {
@@ -114,7 +114,7 @@ describe('hardened', () => {
     const message = problems(() => new CredentialProviders([provider], undone));
     assert.match(message, /strictPluginFiles: is false, and hardened sets it/);
     assert.match(message, /cleanEnvironment: is false, and hardened sets it/);
-    assert.match(message, /pluginPolicy: is AllowAll, and hardened asks for Allowlist/);
+    assert.match(message, /pluginPolicy: is AllowAll, and hardened requires Allowlist/);
     await new CredentialProviders([provider], { hardened: true, pluginPolicy: { policyType: 'DenyAll' } }).close();
   });
 
@@ -144,7 +144,7 @@ describe('hardened', () => {
     const options = { hardened: true };
     assert.match(
       problems(() => RestConfig.fromKubeConfig({ text }, options)),
-      /hardened asks for Allowlist/,
+      /hardened requires Allowlist/,
     );
   });
 });

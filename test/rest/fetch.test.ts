@@ -167,7 +167,8 @@ describe('a 401', () => {
     const core = config.makeApiClient(CoreV1Api);
     for (let i = 0; i < 2; i++) {
       await assert.rejects(core.listNamespace(), (error: unknown) => {
-        const why = 'the server refuses the credential (401), and the refreshed one too: see whether the server knows';
+        const why =
+          'the server refuses the credential (401), and the refreshed one too: check whether the server knows';
         const line = `ClusterProfile fleet/spoke, ${cluster.url}: GET /api/v1/namespaces was answered with 401: ${why}`;
         assert.ok(String(error).includes(line), String(error));
         return true;

@@ -95,7 +95,7 @@ describe('RestConfig.fromDefault', () => {
     assert.equal(server(env), cluster.url);
     assert.match(warnings.join(), /KUBECONFIG has no current-context/);
     assert.equal(server(env, { context: 'c' }), 'https://one');
-    assert.throws(() => server({ KUBECONFIG }), /current-context: is missing; there are c/);
+    assert.throws(() => server({ KUBECONFIG }), /current-context: is missing \(found: c\)/);
     assert.throws(() => server(podOf(cluster), { context: 'c' }), { code: 'KUBECONFIG_INVALID' });
   });
 

@@ -111,7 +111,7 @@ describe('getConfig with impersonate', () => {
       [{}, /impersonate\.user: must be the name of a user/],
       [{ user: '' }, /impersonate\.user: must be the name of a user/],
       [{ user: 'jane', groups: 'dev' }, /impersonate\.groups: must be a list of groups/],
-      [{ user: 'jane\r\nx: y' }, /impersonate\.user: holds a character that cannot stand in a header/],
+      [{ user: 'jane\r\nx: y' }, /impersonate\.user: holds a character that cannot be sent in a header/],
       [{ user: 'jane', extra: { a: ['\n'] } }, /impersonate\.extra\.a: holds a character/],
       [{ user: 'jane', group: [] }, /impersonate\.group: is not an option/],
     ];

@@ -115,7 +115,7 @@ describe('a watch', { concurrency: true }, () => {
       new RegExp(`${name}: GET /api/v1/namespaces is sent again in 1000 ms: .*ECONNREFUSED`),
     );
     assert.equal(warnings.length, 1, warnings.join('\n'));
-    assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing listens there: .*ECONNREFUSED`));
+    assert.match(warnings[0] ?? '', new RegExp(`${name}: nothing is listening there: .*ECONNREFUSED`));
   });
 
   test('that is answered with 503 for a while is warned about once, and again when it comes back', async (t) => {

@@ -64,9 +64,9 @@ describe('several kubeconfigs', () => {
         const lines = error.message.split('\n  ').slice(1).sort();
         assert.deepEqual(lines, [
           `${one}: line 3: clusters[0].cluster.server: is missing: it must be an https:// URL`,
-          `${one}: line 4: clusters[1].name: "k" already stands at clusters[0].cluster`,
+          `${one}: line 4: clusters[1].name: "k" duplicates clusters[0].cluster`,
           `${two}: line 3: users[0].user.token: must be text (quote numbers and booleans)`,
-          `${two}: line 4: clusters[1].name: "k" already stands at clusters[0].cluster`,
+          `${two}: line 4: clusters[1].name: "k" duplicates clusters[0].cluster`,
         ]);
         return error.message.startsWith(`kubeconfig ${one}, ${two}: 4 problems:`);
       },

@@ -104,7 +104,7 @@ describe('a kubeconfig with user.exec', () => {
     assert.equal(load(t, { more }, { context: 'staging' }).currentContext, 'staging');
     assert.match(
       problemsOf({ more }),
-      /contexts\[0\]\.context\.cluster: names "gone", which is not in clusters; there are k/,
+      /contexts\[0\]\.context\.cluster: names "gone", which is not in clusters \(found: k\)/,
     );
     assert.match(problemsOf({ more }, { context: 'stagin' }), /option context: .*did you mean staging\?/);
   });

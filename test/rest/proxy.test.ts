@@ -209,12 +209,12 @@ describe('a proxy', () => {
   });
 
   for (const [what, scheme, expected] of [
-    ['speaks no HTTP', 'http', /does not answer as an HTTP proxy does \(HPE_/],
-    ['speaks no TLS', 'https', /there is no TLS with it \((?:ERR_SSL|EPROTO)/],
-    ['speaks no SOCKS', 'socks5', /gave no connection \(SOCKS failure\)/],
+    ['speaks no HTTP', 'http', /does not answer like an HTTP proxy \(HPE_/],
+    ['speaks no TLS', 'https', /TLS failed \((?:ERR_SSL|EPROTO)/],
+    ['speaks no SOCKS', 'socks5', /did not connect \(SOCKS failure\)/],
     ['hangs up', 'http', /cannot be reached \(ECONNRESET\)/],
     ['hangs up', 'https', /cannot be reached \(ECONNRESET\)/],
-    ['hangs up', 'socks5', /gave no connection|cannot be reached/],
+    ['hangs up', 'socks5', /did not connect|cannot be reached/],
   ] as const) {
     test(`of kind ${scheme} that ${what} is named in the error`, async (t) => {
       const port = await startRawServer(t, (socket) => {

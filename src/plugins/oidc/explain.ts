@@ -5,11 +5,11 @@ import { printable } from '../../util/printable.ts';
 
 /** Error codes of a token endpoint, by RFC 6749, RFC 8693 and RFC 8707. */
 const advice: Readonly<Record<string, string>> = {
-  invalid_client: 'see whether --client-id and the file of its proof are what the issuer has for this client',
+  invalid_client: 'check whether --client-id and the file of its proof are what the issuer has for this client',
   unauthorized_client: 'let the client use this grant at the issuer',
-  unsupported_grant_type: 'the issuer does not do this grant: see whether it is on for the client',
+  unsupported_grant_type: 'the issuer does not do this grant: check whether it is on for the client',
   invalid_grant:
-    'see whether the token in --subject-token-file is of an issuer that this one trusts, and has not ended',
+    'check whether the token in --subject-token-file is of an issuer that this one trusts, and has not ended',
   invalid_scope: 'correct --scope',
   invalid_target: 'correct --audience or --resource, or let the client have it',
 };
@@ -63,5 +63,5 @@ function notConform({ cause }: Error, issuer: string): Error {
     return new Error(`${issuer} answered ${status}: try again later, or ask who runs it`);
   }
   const what = status === undefined ? '' : ` (HTTP ${status})`;
-  return new Error(`${issuer} did not answer like an issuer${what}: see whether the URL is right`);
+  return new Error(`${issuer} did not answer like an issuer${what}: check whether the URL is right`);
 }

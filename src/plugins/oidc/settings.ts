@@ -100,7 +100,7 @@ export function readSettings(args: readonly string[]): Settings {
     const others = Object.entries(values).filter(([name, given]) => name !== 'token-file' && isGiven(given));
     if (others.length === 0) return { tokenFile };
     const names = others.map(([name]) => `--${name}`).join(', ');
-    throw new Error(`--token-file gives the token as it is, and cannot stand beside ${names}`);
+    throw new Error(`--token-file gives the token as it is, and cannot be combined with ${names}`);
   }
   const issuer = urlOf('issuer', one('issuer'));
   const tokenEndpoint = urlOf('token-endpoint', one('token-endpoint'));

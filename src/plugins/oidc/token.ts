@@ -30,7 +30,7 @@ function tokenOfFile(file: string): CredentialStatus {
   if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
   const ended = new Date(endsAt).toISOString();
   throw new Error(
-    `--token-file ${file} holds a token that ended at ${ended}: see whether the program that writes it still runs`,
+    `--token-file ${file} holds a token that ended at ${ended}: check whether the program that writes it still runs`,
   );
 }
 

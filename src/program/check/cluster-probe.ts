@@ -130,7 +130,7 @@ export class ClusterProbe {
     if (userOf(answer)?.username === 'system:anonymous') {
       throw new StageFailure(
         'the cluster takes the requests for anonymous ones: it did not look at the credential',
-        'see whether something between drops the Authorization header, or the client certificate',
+        'check whether something between drops the Authorization header, or the client certificate',
       );
     }
     return { message: 'the credential is accepted', value: answer };
@@ -235,7 +235,7 @@ const isTimeout = (error: unknown) => error instanceof DOMException && error.nam
 function notAnApiServer(statusCode: number): StageFailure {
   return new StageFailure(
     `it does not answer as a Kubernetes API server does (status ${statusCode})`,
-    'see whether server is the address of the API server, and what stands before it',
+    'check whether server is the address of the API server, and what is in front of it',
   );
 }
 

@@ -40,7 +40,7 @@ export function parseRight(text: string): Right {
   }
   throw new Failure(
     exitCodes.usage,
-    `--can-i '${text}': has to be VERB RESOURCE[.GROUP][/NAME] [-n NAMESPACE] [--subresource NAME]`,
+    `--can-i '${text}': must be VERB RESOURCE[.GROUP][/NAME] [-n NAMESPACE] [--subresource NAME]`,
     `--can-i 'list namespaces', --can-i 'update deployments.apps/web -n shop --subresource status'`,
   );
 }

@@ -35,7 +35,7 @@ function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Ref
     advice:
       endsAt <= now
         ? `the client certificate has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
-        : `see whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
+        : `check whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
   };
 }
 
@@ -46,7 +46,7 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
     return {
       facts: '',
       advice:
-        'see whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
+        'check whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
     };
   }
   const [issuer] = textsOf(claims.iss);
@@ -64,10 +64,10 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
   const advice = isOver
     ? `the token has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
     : isEarly
-      ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: see whether the clocks of this machine and of the issuer are right`
+      ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: check whether the clocks of this machine and of the issuer are right`
       : isServiceAccount && !audiences.some(isUsual)
         ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
-        : 'see whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right';
+        : 'check whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right';
   return { facts: `; the token is a JWT: ${facts}`, advice };
 }
 

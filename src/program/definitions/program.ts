@@ -8,7 +8,7 @@ export const explain: Verb = {
   completes: 'nothing',
   summary: 'say what the code of an error means, why it happens and what to do',
   description:
-    'Prints what docs/errors.md says about the code of an error, as it stands in brackets before the message. Without a code, all codes.',
+    'Prints what docs/errors.md says about the code of an error, as printed in brackets before the message. Without a code, all codes.',
   options: [],
   examples: [{ what: 'error [PLUGIN_NOT_FOUND]: ...', args: 'explain PLUGIN_NOT_FOUND' }],
   load: () => import('../verbs/explain.ts'),

@@ -168,7 +168,7 @@ function readKubeconfig(text: string): Document {
   });
   const { contents } = document;
   const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
-  if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it has to be an object');
+  if (!isEmpty && !isMap(contents)) throw new MergeProblem('is not a kubeconfig: it must be an object');
   if (isEmpty) document.contents = new YAMLMap(document.schema);
   return document;
 }
@@ -204,7 +204,7 @@ interface NamedList extends ListChanges {
 function listOf(document: Document, field: string): NamedList {
   const found = document.get(field, true);
   const isEmpty = found === undefined || (isScalar(found) && found.value === null);
-  if (!isEmpty && !isSeq(found)) throw new MergeProblem(`${field} has to be a list: correct it first`);
+  if (!isEmpty && !isSeq(found)) throw new MergeProblem(`${field} must be a list: correct it first`);
   const before = isSeq(found) ? found.items : [];
   const byName = new Map(before.filter(isMap).map((item) => [item.get('name'), item]));
   return { field, before, byName, updated: new Map(), removed: new Set(), added: [] };

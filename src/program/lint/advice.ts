@@ -40,7 +40,8 @@ export function adviceFor(provider: ConfiguredProvider): readonly Advice[] {
     say('ENV_VARS_WITHOUT_RULES', ['profileSourcedEnvVarsPolicy'], message);
   }
   if (provider.allowInsecureTLS) {
-    const message = 'lets profiles switch TLS verification off: anybody on the way can then collect the credential';
+    const message =
+      'lets profiles switch TLS verification off: anyone on the network path can then steal the credential';
     say('INSECURE_TLS_ALLOWED', ['allowInsecureTLS'], message);
   }
   if (command.includes('/') && !isAbsolute(command)) {

@@ -74,7 +74,7 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
       `it says no expirationTimestamp${when}, so clients keep the credential until a server refuses it: say one`,
     );
   } else if (expiresAt <= now) {
-    advice.push('its expirationTimestamp has passed already: see whether the clock is right');
+    advice.push('its expirationTimestamp has passed already: check whether the clock is right');
   } else if (expiresAt - now < shortLife * 1_000) {
     advice.push(
       `its credential ends in ${Math.floor((expiresAt - now) / 1_000)} s, so it is run all the time: give longer ones`,
@@ -87,7 +87,7 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
   }
   if (!keyPair) return advice;
   if (keyPair.startsAt > now)
-    advice.push(`its certificate begins at ${toRfc3339(keyPair.startsAt)}: see whether the clock is right`);
+    advice.push(`its certificate begins at ${toRfc3339(keyPair.startsAt)}: check whether the clock is right`);
   if (keyPair.endsAt <= now) advice.push(`its certificate ended at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
   else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
     advice.push(

@@ -61,7 +61,7 @@ function refuseOptions({ options, args }: Call): void {
     refuse('--watch and -f contradict each other: a file is read once', 'leave one of the two out');
   }
   if (options.has('prune') && (args.length > 0 || options.text('selector') !== undefined)) {
-    const message = '--prune has to know all ClusterProfiles of a namespace, and names and -l choose some of them';
+    const message = '--prune must know all ClusterProfiles of a namespace, and names and -l choose some of them';
     refuse(message, 'leave --prune, or the names and -l, out');
   }
 }

@@ -43,7 +43,7 @@ export async function run(call: Call): Promise<ExitCode> {
       asked === undefined ? `there are no shards in ${where}` : `there is no fleet ${asked} in ${where}`,
       names === ''
         ? 'give the namespace of the Leases with -n; a fleet has some where it has the option sharding'
-        : `there are ${names}`,
+        : `found: ${names}`,
     );
   }
   const profiles = (await hub.list(clusterProfiles, undefined)).map(

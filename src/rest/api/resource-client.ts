@@ -152,7 +152,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const { signal, force, ...given } = parseOptionsWith(callSchemas.apply, options);
     const query = { ...this.#writeQuery(given), force };
     if (query.fieldManager === undefined) {
-      const message = 'must be there: a name of your controller, that no other one has';
+      const message = 'is required: a name unique to your controller';
       throw new ConfigurationError('OPTION_INVALID', where, [{ path: 'fieldManager', message }]);
     }
     const contentType = 'application/apply-patch+yaml';
@@ -214,7 +214,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined)) {
       const { kind } = this.#options;
       throw new ConfigurationError('OPTION_INVALID', 'resource', [
-        { path: 'namespace', message: `must be there, since ${kind} has namespaces: name it here, or in the object` },
+        { path: 'namespace', message: `is required, since ${kind} is namespaced: give it here, or in the object` },
       ]);
     }
     const parts = [listPath(this.#options, resource, given), name, subresource].filter((part) => part !== undefined);

@@ -23,7 +23,7 @@ export const bounds: Layer = (owner, next) => (request, handler) => {
   if (refusal) Relay.refuse(handler, refusal);
   else if (requestTimeoutMs === undefined || longRunning) next(request, handler);
   else {
-    const message = `no whole answer within requestTimeoutMs (${requestTimeoutMs} ms): see whether the server is busy, or raise it`;
+    const message = `no complete response within requestTimeoutMs (${requestTimeoutMs} ms): check whether the server is overloaded, or raise it`;
     const error = () => new ConnectionError('RESPONSE_TIMEOUT', owner.cluster, message);
     next(request, new TimedRequest(handler, requestTimeoutMs, error));
   }

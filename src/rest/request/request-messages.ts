@@ -15,7 +15,7 @@ export function refusalMessage(
   consequence: string,
 ): string | undefined {
   if (!credential?.authorization && !credential?.keyPair) return undefined;
-  const why = lifetimeProblem(credential.keyPair) ?? 'see whether the server knows its issuer and audience';
+  const why = lifetimeProblem(credential.keyPair) ?? 'check whether the server knows its issuer and audience';
   return `the server refuses the credential (${statusCode}), ${consequence}: ${why}`;
 }
 

@@ -115,32 +115,35 @@ type Message = readonly [ConnectionError['code'], string];
 
 const notFound: Message = [
   'HOST_NOT_FOUND',
-  'its host name is not known: see whether the name in server is right, and whether DNS works here',
+  'its host name does not resolve: check the name in server, and DNS on this machine',
 ];
 const unreachable: Message = [
   'CONNECT_FAILED',
-  'there is no route to it: see whether the address in server is right, and whether this network reaches it',
+  "there is no route to it: check the address in server, and this machine's network",
 ];
 const silent: Message = [
   'CONNECT_TIMEOUT',
-  'it does not answer: see whether the server runs, and whether a firewall or a missing proxy is in the way',
+  'it does not answer: check whether the server runs, and whether a firewall or a missing proxy is in the way',
 ];
 const slow: Message = [
   'RESPONSE_TIMEOUT',
-  'the connection stands, and no answer came in time: see whether the server is busy',
+  'the connection is open, but no response came in time: check whether the server is overloaded',
 ];
 const expired: Message = [
   'TLS_EXPIRED',
   "the server's certificate is not valid now: renew it, or correct this machine's clock",
 ];
 
-const descriptors = 'raise its limit of open files (ulimit -n), and see what holds so many';
+const descriptors = 'raise its limit of open files (ulimit -n), and find out what keeps so many open';
 
 const messages: Readonly<Record<string, Message>> = {
   ENOTFOUND: notFound,
   EAI_AGAIN: notFound,
   EAI_NODATA: notFound,
-  ECONNREFUSED: ['CONNECT_FAILED', 'nothing listens there: see whether the server runs and server is right'],
+  ECONNREFUSED: [
+    'CONNECT_FAILED',
+    'nothing is listening there: check that the server runs and that the server field is right',
+  ],
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
   EADDRNOTAVAIL: unreachable,
@@ -152,7 +155,7 @@ const messages: Readonly<Record<string, Message>> = {
   UND_ERR_CONNECT_TIMEOUT: silent,
   ERR_NO_STREAM: [
     'CONNECT_TIMEOUT',
-    'the server takes no request on its connections: check whether it is shutting down or overloaded, and the proxies and gateways in between',
+    'the server accepts no requests on its connections: check whether it is shutting down or overloaded, and the proxies and gateways in between',
   ],
   UND_ERR_HEADERS_TIMEOUT: slow,
   UND_ERR_BODY_TIMEOUT: slow,
@@ -173,17 +176,17 @@ const untrusted: ReadonlySet<string> = new Set([
 /** A connection that could not be opened, for a reason without a message of its own here. */
 function connectFailure(error: Error, code: string): Message {
   if (typeof Reflect.get(error, 'syscall') === 'string')
-    return ['CONNECT_FAILED', `it cannot be reached (${code}): see whether server is right, and this machine's log`];
+    return ['CONNECT_FAILED', `it cannot be reached (${code}): check server, and this machine's log`];
   if (code.startsWith('ERR_') || error.name !== 'Error')
     return ['TLS_FAILED', tlsMessage(error, code || error.message)];
   // What OpenSSL says of a certificate that it has read.
-  const advice = "issue one for servers that today's TLS takes, and see the authorities above it";
+  const advice = 'issue a server certificate that current TLS accepts, and check the authorities above it';
   return ['TLS_UNTRUSTED', `the server's certificate is refused (${error.message}): ${advice}`];
 }
 
 function untrustedMessage(code: string, { hasAuthority }: ClusterFacts): string {
   return hasAuthority
-    ? `the server's certificate does not come from certificate-authority-data (${code}): put the authority of this server there`
+    ? `the server's certificate was not issued by an authority in certificate-authority-data (${code}): put the authority of this server there`
     : `no authority that this machine trusts has signed the server's certificate (${code}), and there is no ` +
         "certificate-authority-data: put the PEM of the cluster's authority there, as base64";
 }
@@ -202,6 +205,6 @@ function tlsMessage({ message }: Error, code: string): string {
   if (/alert (?:unknown ca|bad certificate|certificate (?:unknown|required|expired|revoked))/i.test(message))
     return `the server refused the client certificate (${code}): see what the plugin answers, and what the server trusts`;
   if (/wrong version number|packet length too long|http request/i.test(message))
-    return `it does not speak TLS (${code}): see whether the port in server is right`;
-  return `there is no TLS connection with it (${code})`;
+    return `it does not speak TLS (${code}): check whether the port in server is right`;
+  return `the TLS handshake failed (${code})`;
 }

@@ -118,7 +118,7 @@ async function askSocks(
     const why = /\b(NotAllowed|NetworkUnreachable|HostUnreachable|ConnectionRefused|TTLExpired)\b/.exec(text)?.[0];
     throw new RequestError(
       'PROXY_FAILED',
-      `proxy ${proxy}: gave no connection (${why ?? 'SOCKS failure'}): see whether it lets this host and port through`,
+      `proxy ${proxy}: did not connect (${why ?? 'SOCKS failure'}): check whether it lets this host and port through`,
     );
   }
 }
@@ -130,20 +130,20 @@ export function connectionGivenUp(): RequestError {
 function silent(proxy: ProxyServer, timeoutMs: number): RequestError {
   return new RequestError(
     'PROXY_TIMEOUT',
-    `proxy ${proxy}: said nothing for ${timeoutMs} ms: see whether it runs, and what it waits for`,
+    `proxy ${proxy}: sent nothing for ${timeoutMs} ms: check whether it runs, and what it waits for`,
   );
 }
 
 /** What the code of an error says about a proxy; the first that fits. */
 const causes: readonly (readonly [RegExp, string, string])[] = [
-  [/^HPE_/, 'does not answer as an HTTP proxy does', 'see whether the URL is right'],
+  [/^HPE_/, 'does not answer like an HTTP proxy', 'check whether the URL is right'],
   [
     /CERT|VERIFY|ISSUER|PURPOSE|INVALID_CA/,
     'its certificate is refused',
-    'it has to be for its own name, and from a root of this machine, of NODE_EXTRA_CA_CERTS, or from the authority of the cluster',
+    'it must be for its own name, and from a root of this machine, of NODE_EXTRA_CA_CERTS, or from the authority of the cluster',
   ],
-  [/^(?:ERR_SSL|EPROTO)/, 'there is no TLS with it', 'see whether it is an https proxy'],
-  [/./, 'cannot be reached', 'see whether it runs and the URL is right'],
+  [/^(?:ERR_SSL|EPROTO)/, 'TLS failed', 'check whether it is an https proxy'],
+  [/./, 'cannot be reached', 'check that it runs and that the URL is right'],
 ];
 
 function unreachable(proxy: ProxyServer, error: Error): RequestError {
@@ -156,11 +156,11 @@ function refused(proxy: ProxyServer, statusCode: number): RequestError {
   if (statusCode !== 407)
     return new RequestError(
       'PROXY_FAILED',
-      `proxy ${proxy}: refused the connection with ${statusCode}: see whether it lets this host and port through`,
+      `proxy ${proxy}: refused the connection with ${statusCode}: check whether it lets this host and port through`,
     );
   const advice = proxy.login ? 'correct the user and password' : 'put a user and password';
   return new RequestError(
     'PROXY_AUTH_REQUIRED',
-    `proxy ${proxy}: asks for a login: ${advice} in HTTPS_PROXY, or in the kubeconfig's proxy-url`,
+    `proxy ${proxy}: requires a login: ${advice} in HTTPS_PROXY, or in the kubeconfig's proxy-url`,
   );
 }

@@ -45,7 +45,7 @@ export const clients: SetUps = {
     // The types forbid it, and JavaScript does not.
     return fetch(`${access.cluster.server}/version`, { dispatcher } as unknown as RequestInit);
   },
-  'a plugin that nobody gave anything': (t) => {
+  'a plugin that was started without KUBERNETES_EXEC_INFO': (t) => {
     setEnvironment(t, { KUBERNETES_EXEC_INFO: undefined });
     return loadExecCredentialFromEnv();
   },

@@ -18,12 +18,12 @@ describe('the arguments of oidc-credentials', () => {
     [[...issuer, '--client-secret-file', 's', '--timeout-seconds', 'x'], /--timeout-seconds must be a number/],
     // What a profile adds comes last.
     [[...issuer, '--client-secret-file', 's', '--issuer', 'https://evil'], /--issuer is given 2 times: give it once/],
-    [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot stand beside --issuer/],
+    [[...issuer, '--client-secret-file', 's', '--token-file', '/etc/passwd'], /cannot be combined with --issuer/],
     [
       ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],
       /needs --issuer/,
     ],
-    [['--token-file', '/t', '--id-token'], /cannot stand beside --id-token/],
+    [['--token-file', '/t', '--id-token'], /cannot be combined with --id-token/],
   ] as const) {
     test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
       assert.throws(() => readSettings(args), message);

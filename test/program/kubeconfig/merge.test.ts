@@ -207,7 +207,7 @@ describe('an existing kubeconfig', () => {
 
   for (const [what, text, said] of [
     ['broken YAML', 'clusters: [\nusers: "SECRET\n', /line \d+ is neither JSON nor YAML/],
-    ['a list that is an object', 'clusters: {}\n', /clusters has to be a list/],
+    ['a list that is an object', 'clusters: {}\n', /clusters must be a list/],
     ['something else', '- a\n', /is not a kubeconfig/],
     ['a key that stands twice', 'clusters: []\nclusters: []\n', /line 2 is neither JSON nor YAML \(duplicate key\)/],
   ] as const) {

@@ -73,7 +73,7 @@ status:
     [
       'a type that stands twice',
       'status: { accessProviders: [{ name: a, cluster: { server: https://h } }, { name: a }] }\n',
-      /accessProviders\[1\]\.name: "a" already stands/,
+      /accessProviders\[1\]\.name: "a" duplicates/,
     ],
     ['no cluster', 'status: { accessProviders: [{ name: a }] }\n', /accessProviders\[0\]\.cluster: is missing/],
     [

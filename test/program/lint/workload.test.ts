@@ -25,8 +25,8 @@ describe('a controller in a manifest', () => {
       /note: container controller: the controller runs without --clusterprofile-hardened/,
     );
     const hardened = linesFor(deployment([flag, '--clusterprofile-hardened'])).join('\n');
-    assert.match(hardened, /error: container controller: pluginPolicy: is AllowAll, and hardened asks for Allowlist/);
-    assert.match(hardened, /0\.yaml:10:11: error: provider google: has no allowedServers, which hardened asks for/);
+    assert.match(hardened, /error: container controller: pluginPolicy: is AllowAll, and hardened requires Allowlist/);
+    assert.match(hardened, /0\.yaml:10:11: error: provider google: has no allowedServers, which hardened requires/);
   });
 
   test('has the provider file that is mounted read with it', () => {

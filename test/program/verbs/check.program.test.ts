@@ -106,12 +106,12 @@ describe('clusterprofile check', () => {
   test('needs providers, a time and a number that are such', async (t) => {
     const cases = [
       [[], /^error: check needs to know the controller's access providers/],
-      [['--timeout', '5'], /^error: --timeout 5: has to be a duration/],
+      [['--timeout', '5'], /^error: --timeout 5: must be a duration/],
       [['--watch', '-o', 'json'], /^error: --watch and -o json contradict each other/],
-      [['--watch', '--interval', '5'], /^error: --interval 5: has to be a duration/],
-      [['--can-i', 'namespaces'], /^error: --can-i 'namespaces': has to be VERB RESOURCE\[\.GROUP\]/],
-      [['--can-i', 'get pods --as me'], /^error: --can-i 'get pods --as me': has to be/],
-      [['--parallel', '0'], /^error: --parallel 0: has to be a whole number of 1 or more$/],
+      [['--watch', '--interval', '5'], /^error: --interval 5: must be a duration/],
+      [['--can-i', 'namespaces'], /^error: --can-i 'namespaces': must be VERB RESOURCE\[\.GROUP\]/],
+      [['--can-i', 'get pods --as me'], /^error: --can-i 'get pods --as me': must be/],
+      [['--parallel', '0'], /^error: --parallel 0: must be a whole number of 1 or more$/],
     ] as const;
     const input = '{"kind":"ClusterProfile"}';
     await Promise.all(

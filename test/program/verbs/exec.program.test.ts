@@ -49,7 +49,7 @@ cat > /dev/null; printf 'no end' >&2; grep -c -- "- credential$" "$KUBECONFIG"; 
   assert.deepEqual(summary, [
     '3 clusters: 1 ok, 2 failed',
     '  fleet/bb: exit code 1',
-    '  fleet/c: status.accessProviders: offers azure, and configured are google: add a provider for one of the offered types with ' +
+    '  fleet/c: status.accessProviders: offers azure (configured: google): add a provider for one of the offered types with ' +
       '--clusterprofile-access-provider or in the provider file',
   ]);
   // Of the two kinds of failure the earlier stage: no provider.
@@ -176,7 +176,7 @@ test('exec says what it was not given: a command, one that is there, ClusterProf
       ['error: the command no-such-command was not found', 2],
       ['error: there is no ClusterProfile nobody', 5],
       ['No resources found in empty namespace. -A looks in all namespaces.', 0],
-      ['error: --parallel many: has to be a whole number of 1 or more', 2],
+      ['error: --parallel many: must be a whole number of 1 or more', 2],
     ],
   );
 });

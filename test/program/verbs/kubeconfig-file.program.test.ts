@@ -66,7 +66,7 @@ describe('contexts', () => {
         [5, '', 'error: --use b: no context is written for that ClusterProfile'],
         [2, '', 'error: --watch and -f contradict each other: a file is read once'],
         [2, '', 'error: --prune needs a file'],
-        [2, '', 'error: --prune has to know all ClusterProfiles of a namespace, and names and -l choose some of them'],
+        [2, '', 'error: --prune must know all ClusterProfiles of a namespace, and names and -l choose some of them'],
       ],
     );
   });
@@ -132,7 +132,7 @@ describe('--watch', () => {
     await program.shows('left out: ClusterProfile fleet/spoke-0:');
     await writeFile(file, 'clusters: {}\n');
     hub.set(profileOf('spoke-0', 'google', { server: 'https://new' }));
-    await program.shows(`warning: ${file} clusters has to be a list: correct it first; it is tried again`);
+    await program.shows(`warning: ${file} clusters must be a list: correct it first; it is tried again`);
     await writeFile(file, before);
     await until(t, async () => (await readFile(file, 'utf8')).includes('server: https://new'));
     await program.shows(/0 contexts added, 1 updated, 0 removed\n$/);
@@ -150,7 +150,7 @@ describe('--watch', () => {
     const { env, flags } = await startOperatedFleet(t);
     const file = await writeInput(t, 'config', 'clusters: {}\n');
     const { stderr, exitCode } = await runProgram(t, ['kubeconfig', '--merge', file, '--watch', ...flags], { env });
-    assert.match(stderr, /^error: .*config clusters has to be a list/);
+    assert.match(stderr, /^error: .*config clusters must be a list/);
     assert.equal(exitCode, 3);
   });
 });

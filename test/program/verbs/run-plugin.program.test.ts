@@ -72,7 +72,7 @@ test('run-plugin tells a plugin what the options say, and refuses what no client
   assert.equal(run.exitCode, 12);
   assert.match(
     run.stdout,
-    /error \[ANSWER_WRONG_VERSION\]: the plugin answered in client\.authentication\.k8s\.io\/v1, and is configured for .*v1beta1/,
+    /error \[ANSWER_WRONG_VERSION\]: the plugin answered in client\.authentication\.k8s\.io\/v1, but is configured for .*v1beta1/,
   );
   assert.match(http.stderr, /^error: --server: has the scheme ftp:\/\//);
   assert.match(config.stderr, /^error: --config is not JSON/);
@@ -100,7 +100,7 @@ test('run-plugin says why there is no answer: exit codes, signals, time, a missi
   );
   assert.match(
     signal.stdout,
-    /^run {9}ended by SIGKILL .*\nerror \[PLUGIN_SIGNALED\]: the plugin was ended by SIGKILL: check its memory limit/m,
+    /^run {9}ended by SIGKILL .*\nerror \[PLUGIN_SIGNALED\]: the plugin was killed by SIGKILL: check its memory limit/m,
   );
   assert.match(time.stdout, /^error \[PLUGIN_TIMEOUT\]: the plugin gave no answer within 300 ms and was killed/m);
   assert.match(missing.stdout, /^error \[PLUGIN_NOT_FOUND\]: the plugin was not found/m);

@@ -56,6 +56,6 @@ test('clusterprofile shards shows who owns each shard, since when, and its clust
   const clusters = items.flatMap((item: { clusters: string[] }) => item.clusters);
   assert.equal(new Set(clusters).size, 10);
   assert.match(none.stderr, /^error: there are no shards in namespace fleet\nhint: {2}give the namespace/);
-  assert.match(other.stderr, /^error: there is no fleet flet in namespace fleet-system\nhint: {2}there are fleet$/);
+  assert.match(other.stderr, /^error: there is no fleet flet in namespace fleet-system\nhint: {2}found: fleet$/);
   assert.deepEqual([none.exitCode, other.exitCode], [5, 5]);
 });

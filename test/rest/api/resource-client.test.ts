@@ -100,7 +100,7 @@ describe('config.resource', () => {
     );
     await assert.rejects(everywhere.get('a'), {
       code: 'OPTION_INVALID',
-      message: /namespace: .*ConfigMap has namespaces/,
+      message: /namespace: .*ConfigMap is namespaced/,
     });
     await assert.rejects(config.resource({ ...maps, kind: 'Namespace' }).get('a'), { code: 'KIND_NOT_SERVED' });
     await assert.rejects(config.resource({ ...maps, kind: 'Unknown' }).get('a'), { code: 'KIND_NOT_SERVED' });
@@ -153,7 +153,7 @@ describe('config.resource', () => {
     ]);
     await assert.rejects(config.resource(maps).apply({ metadata: { name: 'a' } }), {
       code: 'OPTION_INVALID',
-      message: /apply: fieldManager: must be there/,
+      message: /apply: fieldManager: is required/,
     });
     assert.equal(received.length, 3);
   });
