@@ -35,9 +35,10 @@ const core = config.makeApiClient(CoreV1Api);
 const itemsOf = (answer) => (answer.body ?? answer).items;
 const create = (body) =>
   core.createNamespace.length > 2 ? core.createNamespace(body) : core.createNamespace({ body });
+// As an issuer does: the next token is there before the server refuses the last one.
 const rotate = async (token) => {
-  cluster.setTokens({ [token]: 'me' });
   await plugin.answer({ token });
+  cluster.setTokens({ [token]: 'me' });
 };
 assert.equal(itemsOf(await core.listNamespace()).length, 2);
 const seen = new Set();
@@ -84,8 +85,8 @@ const run = async (command) => {
   return text(output);
 };
 assert.equal(await run(['echo', 'one']), 'one\n');
-pods.setTokens('token-5');
 await plugin.answer({ token: 'token-5' });
+pods.setTokens('token-5');
 await assert.rejects(run(['echo', 'refused']), { code: 'UPGRADE_REFUSED' });
 assert.equal(await run(['echo', 'two']), 'two\n');
 
