@@ -117,10 +117,9 @@ async function* watched(
     },
   });
   try {
-    for (;;) {
+    while (!stop.aborted) {
       await change.for();
-      if (stop.aborted) return;
-      yield byName([...profiles.values()]);
+      if (!stop.aborted) yield byName([...profiles.values()]);
     }
   } finally {
     left.abort();

@@ -94,6 +94,7 @@ describe('watchProfiles', () => {
     const ended = lists.next();
     stop.abort();
     assert.ok((await ended).done);
+    assert.ok((await watchProfiles(config, { signal: stop.signal, logger }).next()).done);
   });
 
   test('leaves out a namespace that it may not read, and has its profiles when it may', async (t) => {
