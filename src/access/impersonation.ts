@@ -18,6 +18,8 @@ export function impersonationHeaders(
     if (values.length === 0) return;
     const written = values.map(headerValue).filter((value) => value !== undefined);
     if (written.length < values.length) report(field, name, 'holds a character that cannot be sent in a header');
+    // Servers and proxies trim the blank, which makes it another user, or drop the header, which impersonates nobody.
+    if (values.some((value) => /^[\t ]|[\t ]$/.test(value))) report(field, name, 'begins or ends with a blank');
     headers[header] = written;
   };
   set('impersonate-user', user === '' ? [] : [user], 'user');

@@ -104,7 +104,7 @@ describe('getConfig with impersonate', () => {
     assert.match(inspect(providers), /connections: 1, sources: 1/);
   });
 
-  test('acts as nobody else where the user is missing by mistake', async (t) => {
+  test('acts as nobody else where the user is missing, or is no name, by mistake', async (t) => {
     const { providers, profile } = await startFleet(t);
     const wrong: readonly [impersonate: unknown, problem: RegExp][] = [
       [undefined, /impersonate: must be an object/],
@@ -113,6 +113,8 @@ describe('getConfig with impersonate', () => {
       [{ user: 'jane', groups: 'dev' }, /impersonate\.groups: must be a list of groups/],
       [{ user: 'jane\r\nx: y' }, /impersonate\.user: holds a character that cannot be sent in a header/],
       [{ user: 'jane', extra: { a: ['\n'] } }, /impersonate\.extra\.a: holds a character/],
+      [{ user: ' jane' }, /impersonate\.user: begins or ends with a blank/],
+      [{ user: 'jane', groups: ['dev', 'ops\t'] }, /impersonate\.groups: begins or ends with a blank/],
       [{ user: 'jane', group: [] }, /impersonate\.group: is not an option/],
     ];
     for (const [impersonate, problem] of wrong) {
