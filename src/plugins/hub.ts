@@ -110,7 +110,8 @@ export async function askHub<T extends z.ZodMiniType>(
   const { statusCode, text } = await hub.send(post ? 'POST' : 'GET', path, post).catch((error: unknown) => {
     throw new Error(`failed to ${what}: ${reasonOf(error, hub)}`);
   });
-  if (statusCode !== 200 && statusCode !== 201) throw new Error(`failed to ${what}: ${reasonOfStatus(statusCode)}`);
+  if (statusCode !== 200 && statusCode !== 201)
+    throw new Error(`failed to ${what}: ${reasonOfStatus(statusCode, post)}`);
   try {
     return schema.parse(JSON.parse(text));
   } catch {
@@ -118,9 +119,11 @@ export async function askHub<T extends z.ZodMiniType>(
   }
 }
 
-function reasonOfStatus(statusCode: number): string {
+function reasonOfStatus(statusCode: number, post: object | undefined): string {
   if (statusCode === 404) return 'it does not exist';
-  if (statusCode === 403) return 'RBAC does not allow it: the plugin needs "get" on it';
+  // Only a TokenRequest is posted.
+  const needed = post ? '"create" on serviceaccounts/token' : '"get" on it';
+  if (statusCode === 403) return `RBAC does not allow it: the plugin needs ${needed}`;
   return `the server answered ${statusCode}`;
 }
 

@@ -36,6 +36,7 @@ describe('the docs', () => {
     const snippets = pages.flatMap((page) => blocks(page, 'ts').map((code) => ({ page, code })));
     assert.ok(snippets.length >= 10, `${snippets.length}`);
     for (const [index, { page, code }] of snippets.entries()) {
+      assert.doesNotMatch(code, /^\s*await using/m, `${page}: Node 22 has no such statement`);
       writeFileSync(join(folder, `${page.replaceAll(/\W/g, '-')}-${index}.ts`), code);
     }
     // Without the paths of the base: readers compile against what is published.

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { getSecret, openHub } from '../../src/plugins/hub.ts';
+import * as z from 'zod/mini';
+import { askHub, getSecret, type Hub, openHub } from '../../src/plugins/hub.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { setEnvironment, temporaryFolder } from '../fixtures/script.ts';
 
@@ -60,5 +61,15 @@ describe('the cluster that a shipped plugin reads', () => {
       getSecret(opened, 'fleet', 'spoke-1'),
       /^Error: failed to get secret fleet\/spoke-1: https:\/\/127\.0\.0\.1:2 cannot be reached \(E[A-Z]+\)/,
     );
+  });
+
+  test('is answered with 403 where RBAC lacks a verb, and the verb is named', async () => {
+    const hub: Hub = {
+      ...{ server: 'https://hub', namespace: 'fleet' },
+      send: async () => ({ statusCode: 403, text: '' }),
+    };
+    await assert.rejects(getSecret(hub, 'fleet', 'spoke-1'), /RBAC does not allow it: the plugin needs "get" on it$/);
+    const minted = askHub(hub, 'mint a token', z.object({}), 'fleet/serviceaccounts/spoke-1/token', {});
+    await assert.rejects(minted, /: the plugin needs "create" on serviceaccounts\/token$/);
   });
 });
