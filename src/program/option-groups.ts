@@ -4,7 +4,7 @@ import type { OptionSpec } from './verb.ts';
 /** Which hub, and what of it. `profiles.ts` reads them. */
 export const hubOptions: readonly OptionSpec[] = [
   { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
-  { flags: '--context <name>', about: 'a context of it (default: its current context)', completes: 'contexts' },
+  { flags: '--context <name>', about: 'the context to use (default: the current one)', completes: 'contexts' },
   {
     flags: '-n, --namespace <name>',
     about: "the ClusterProfiles' namespace (default: the context's)",
@@ -12,7 +12,7 @@ export const hubOptions: readonly OptionSpec[] = [
   },
   {
     flags: '--request-timeout <duration>',
-    about: 'how long to wait for an answer of the hub (default: 30s; 0: no limit)',
+    about: 'how long to wait for the hub to answer (default: 30s; 0: no limit)',
     completes: 'nothing',
   },
 ];
@@ -25,7 +25,7 @@ export const commonOptions: readonly OptionSpec[] = [
 /** Which ClusterProfiles. `profiles.ts` reads them. */
 export const profileOptions: readonly OptionSpec[] = [
   ...hubOptions,
-  { flags: '-A, --all-namespaces', about: 'ClusterProfiles of all namespaces' },
+  { flags: '-A, --all-namespaces', about: 'ClusterProfiles in all namespaces' },
   {
     flags: '-l, --selector <labels>',
     about: 'ClusterProfiles with these labels: env=prod,tier!=dev',
@@ -47,7 +47,7 @@ export const providerOptions: readonly OptionSpec[] = [
       'take the --clusterprofile-* flags of a Deployment: a manifest file, or [NAMESPACE/]deployment/NAME on the hub',
     completes: 'files',
   },
-  { flags: '--container <name>', about: 'its container (default: the one that has such flags)', completes: 'nothing' },
+  { flags: '--container <name>', about: 'its container (default: the one with such flags)', completes: 'nothing' },
 ];
 
 /** `-o` with these formats, beside the table. */
@@ -55,7 +55,7 @@ export function outputOptions(
   ...choices: readonly ('json' | 'yaml' | 'wide' | 'name' | 'jsonpath=' | 'custom-columns=')[]
 ): readonly OptionSpec[] {
   return [
-    { flags: '-o, --output <format>', about: 'another output', choices },
-    ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'leave the line with the titles out' }] : []),
+    { flags: '-o, --output <format>', about: 'output format', choices },
+    ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'omit the header line' }] : []),
   ];
 }

@@ -6,22 +6,22 @@ export const lint: Verb = {
   name: 'lint',
   arguments: '[FILE...]',
   completes: 'files',
-  summary: 'check provider files, ClusterProfiles and manifests of controllers, before they are used',
+  summary: 'check provider files, ClusterProfiles and controller manifests before you deploy them',
   description:
-    'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Nothing is run, and no cluster is asked.',
+    'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Runs nothing, and contacts no cluster.',
   options: [
-    { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'sarif'] },
+    { flags: '-o, --output <format>', about: 'output format', choices: ['json', 'sarif'] },
     {
       flags: '--fail-on <severity>',
-      about: 'end with 3 from this on (default: error)',
+      about: 'exit with 3 from this severity on (default: error)',
       choices: ['error', 'warning', 'note'],
     },
   ],
   takesProviderFlags: true,
   examples: [
     { what: 'a provider file', args: 'lint providers.yaml' },
-    { what: 'all that is deployed, strictly', args: 'lint --fail-on warning deploy/*.yaml' },
-    { what: 'for the code host of a CI', args: 'lint -o sarif deploy/*.yaml > lint.sarif' },
+    { what: 'everything that is deployed, strictly', args: 'lint --fail-on warning deploy/*.yaml' },
+    { what: 'for code scanning in CI', args: 'lint -o sarif deploy/*.yaml > lint.sarif' },
   ],
   load: () => import('../verbs/lint.ts'),
 };
@@ -34,7 +34,7 @@ export const runPlugin: Verb = {
   options: [
     {
       flags: '--api-version <version>',
-      about: 'the version to ask in (default: v1)',
+      about: 'the API version of the request (default: v1)',
       choices: ['v1', 'v1beta1', 'v1alpha1'],
     },
     {
@@ -53,24 +53,24 @@ export const runPlugin: Verb = {
     },
     {
       flags: '--interactive-mode <mode>',
-      about: 'whether it may ask on this terminal (default: Never)',
+      about: 'whether it may prompt on this terminal (default: Never)',
       choices: ['Never', 'IfAvailable', 'Always'],
     },
     {
       flags: '--env <name=value>',
-      about: 'a variable beside those of this shell; may be repeated',
+      about: 'a variable to add to the environment; may be repeated',
       multiple: true,
       completes: 'nothing',
     },
     { flags: '--clean-environment', about: 'only PATH, HOME and --env, as --clusterprofile-clean-environment does' },
-    { flags: '--timeout <duration>', about: 'until it is killed (default: 60s)', completes: 'nothing' },
+    { flags: '--timeout <duration>', about: 'kill it after this time (default: 60s)', completes: 'nothing' },
     ...outputOptions('json', 'yaml'),
   ],
   takesCommand: true,
   examples: [
     { what: 'a plugin that needs nothing', args: 'run-plugin -- gke-gcloud-auth-plugin' },
     {
-      what: 'one that reads the cluster',
+      what: 'a plugin that reads the cluster',
       args: `run-plugin --server https://h:6443 --config '{"clusterName":"spoke-1"}' -- ./secretreader --namespace fleet`,
     },
   ],

@@ -12,7 +12,7 @@ export const get: Verb = {
   options: [
     ...profileOptions,
     ...providerOptions,
-    { flags: '-w, --watch', about: 'go on with a line for each change' },
+    { flags: '-w, --watch', about: 'keep running, with a line for each change' },
     ...outputOptions('json', 'yaml', 'wide', 'name', 'jsonpath=', 'custom-columns='),
     {
       flags: '-L, --label-columns <labels>',
@@ -23,7 +23,7 @@ export const get: Verb = {
     { flags: '--show-labels', about: 'a column with all labels' },
     {
       flags: '--sort-by <path>',
-      about: 'in the order of a field: .metadata.creationTimestamp',
+      about: 'sort by a field: .metadata.creationTimestamp',
       completes: 'nothing',
     },
     {
@@ -35,9 +35,9 @@ export const get: Verb = {
   ],
   takesProviderFlags: true,
   examples: [
-    { what: 'the ClusterProfiles of all namespaces', args: 'get -A' },
+    { what: 'the ClusterProfiles in all namespaces', args: 'get -A' },
     { what: 'fields of the objects, as with kubectl', args: "get -A -o jsonpath='{.items[*].metadata.name}'" },
-    { what: 'what the controller makes of them', args: 'get -A --from-pod-args fleet-system/deployment/fleet' },
+    { what: 'with the providers of the controller', args: 'get -A --from-pod-args fleet-system/deployment/fleet' },
     { what: 'their names, for a script', args: 'get -A -l env=prod -o name' },
   ],
   load: () => import('../verbs/get.ts'),
@@ -47,7 +47,7 @@ export const check: Verb = {
   name: 'check',
   arguments: '[NAME...]',
   completes: 'profiles',
-  summary: 'find out what stands between the controller and its clusters',
+  summary: 'find out why a controller cannot reach its clusters',
   description:
     'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity, version, whether the API server is ready, and permissions. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
   options: [
@@ -58,27 +58,27 @@ export const check: Verb = {
       about: 'stop the check of a cluster after this time (default: 60s)',
       completes: 'nothing',
     },
-    { flags: '--parallel <number>', about: 'clusters that are checked at once (default: 10)', completes: 'nothing' },
+    { flags: '--parallel <number>', about: 'clusters checked at once (default: 10)', completes: 'nothing' },
     {
       flags: '--can-i <right>',
-      about: "fail where the identity may not: 'list pods -n shop', 'get deployments.apps/web'; may be repeated",
+      about: "fail if the identity may not: 'list pods -n shop', 'get deployments.apps/web'; may be repeated",
       multiple: true,
       completes: 'nothing',
     },
-    { flags: '-q, --failed-only', about: 'print the clusters that fail' },
-    { flags: '-w, --watch', about: 'check again and again, and print what changes' },
-    { flags: '--interval <duration>', about: 'the pause of --watch (default: 60s)', completes: 'nothing' },
+    { flags: '-q, --failed-only', about: 'print only the clusters that fail' },
+    { flags: '-w, --watch', about: 'repeat the check, and print what changes' },
+    { flags: '--interval <duration>', about: 'the pause between checks (default: 60s)', completes: 'nothing' },
     ...outputOptions('json', 'yaml', 'name'),
   ],
   takesProviderFlags: true,
   examples: [
     {
-      what: 'every cluster of the hub, with what the controller runs with',
+      what: 'every cluster of the hub, with the flags of the controller',
       args: 'check -A --from-pod-args fleet-system/deployment/fleet',
     },
     { what: 'one of them', args: 'check fleet/spoke-1 --clusterprofile-provider-file providers.yaml' },
     {
-      what: 'whether the controller has its rights everywhere',
+      what: 'whether the controller has its permissions everywhere',
       args: `check -A --can-i 'list namespaces' --can-i 'create deployments.apps -n shop' --clusterprofile-provider-file providers.yaml`,
     },
     {
@@ -93,7 +93,7 @@ export const resolve: Verb = {
   name: 'resolve',
   arguments: '<NAME>',
   completes: 'profiles',
-  summary: 'show what a ClusterProfile and the providers make of each other',
+  summary: 'show which provider serves a ClusterProfile, and with what',
   description:
     'Shows which provider serves a ClusterProfile, and with what: server, command, arguments, and everything that the profile asks for and does not get. Runs nothing. Values of environment variables are not shown.',
   options: [
@@ -115,13 +115,13 @@ export const exec: Verb = {
   completes: 'profiles',
   summary: 'run a command once for each cluster, side by side',
   description:
-    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of its output has the cluster in front. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills them and all that is in their process groups.',
+    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of output starts with the cluster. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills their process groups.',
   options: [
     ...profileOptions,
     ...providerOptions,
     { flags: '--parallel <number>', about: 'commands that run at once (default: 10)', completes: 'nothing' },
     { flags: '--timeout <duration>', about: 'end a command after this time (default: none)', completes: 'nothing' },
-    { flags: '--no-prefix', about: 'leave the cluster in front of each line out' },
+    { flags: '--no-prefix', about: 'omit the cluster at the start of each line' },
   ],
   takesProviderFlags: true,
   takesCommand: true,
@@ -149,7 +149,7 @@ export const shards: Verb = {
     ...hubOptions.map((option) =>
       option.flags.startsWith('-n,') ? { ...option, about: "the Leases' namespace (default: the context's)" } : option,
     ),
-    { flags: '-A, --all-namespaces', about: 'Leases of all namespaces' },
+    { flags: '-A, --all-namespaces', about: 'Leases in all namespaces' },
     ...outputOptions('json', 'yaml', 'wide'),
   ],
   examples: [

@@ -8,30 +8,30 @@ export const kubeconfig: Verb = {
   completes: 'profiles',
   summary: 'write a kubeconfig with a context for each cluster',
   description:
-    'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB if --context-name does not say otherwise. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
+    'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB unless --context-name says otherwise. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
   options: [
     ...profileOptions,
     ...providerOptions,
     {
       flags: '--merge <file>',
-      about: 'put the contexts into this kubeconfig, and leave all else in it as it is',
+      about: 'write the contexts into this kubeconfig, and change nothing else in it',
       completes: 'files',
     },
-    { flags: '--cache', about: 'have credentials kept on disk until a minute before they expire' },
-    { flags: '--prune', about: 'with --merge: take the contexts of ClusterProfiles out that are gone from this hub' },
-    { flags: '-w, --watch', about: 'with --merge: go on, and keep the file as the hub is' },
+    { flags: '--cache', about: 'keep credentials on disk until a minute before they expire' },
+    { flags: '--prune', about: 'with --merge: remove the contexts of ClusterProfiles that are gone from this hub' },
+    { flags: '-w, --watch', about: 'with --merge: keep running, and keep the file up to date' },
     { flags: '--use <name>', about: "make this ClusterProfile's context the current one", completes: 'profiles' },
     {
       flags: '--context-name <template>',
-      about: 'how contexts are called, by {namespace}, {name} and {hub} (default: {namespace}/{name}@{hub})',
+      about: 'the names of the contexts, with {namespace}, {name} and {hub} (default: {namespace}/{name}@{hub})',
       completes: 'nothing',
     },
     {
       flags: '--command <command>',
-      about: 'what the users exec (default: this very program, by its absolute path)',
+      about: 'the command that the users exec (default: this program, by its absolute path)',
       completes: 'files',
     },
-    { flags: '-o, --output <format>', about: 'another output', choices: ['json', 'yaml'] },
+    { flags: '-o, --output <format>', about: 'output format', choices: ['json', 'yaml'] },
   ],
   takesProviderFlags: true,
   examples: [
@@ -64,7 +64,7 @@ export const use: Verb = {
       ...option,
       about: 'the kubeconfig (default: what kubectl would use)',
     })),
-  examples: [{ what: 'from now on kubectl asks this cluster', args: 'use fleet/spoke-1' }],
+  examples: [{ what: 'make kubectl use this cluster', args: 'use fleet/spoke-1' }],
   load: () => import('../verbs/use.ts'),
 };
 
@@ -80,7 +80,7 @@ export const credential: Verb = {
     ...providerOptions,
     { flags: '--show', about: 'print the credential on a terminal too' },
     { flags: '--cache', about: 'keep the credential on disk until a minute before it expires' },
-    { flags: '--forget', about: 'remove what --cache has kept for that ClusterProfile, or all, and do nothing else' },
+    { flags: '--forget', about: 'only remove the cached credential of that ClusterProfile, or all of them' },
   ],
   takesProviderFlags: true,
   examples: [
