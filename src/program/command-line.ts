@@ -31,14 +31,14 @@ export function createCommandLine(
 ): Command {
   const root = withCommonSettings(new Command(program), terminal, print)
     .description(
-      'ClusterProfiles at a terminal: which clusters there are, who gives their credentials, and what is wrong.',
+      'Lists ClusterProfiles, checks access to their clusters, and gives kubectl and other programs their credentials.',
     )
     .usage('<verb> [options]')
     .version(version(), '-V, --version', 'show the version')
     .helpCommand('help [verb]', 'show the help of a verb')
     .addHelpText(
       'after',
-      `\nEach verb has options, which may stand before it too, and examples: ${program} <verb> --help`,
+      `\nOptions and examples of a verb: ${program} <verb> --help. Options may come before the verb, too.`,
     );
   for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, { called, print }));
   return root;

@@ -115,7 +115,7 @@ export const exec: Verb = {
   completes: 'profiles',
   summary: 'run a command once for each cluster, side by side',
   description:
-    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of output starts with the cluster. Its stdin is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills their process groups.',
+    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of output starts with the cluster. The stdin of the command is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills their process groups.',
   options: [
     ...profileOptions,
     ...providerOptions,
