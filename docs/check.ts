@@ -1,6 +1,6 @@
 /**
  * Reads every page of the built site in Chromium, as on a screen and as on a phone: no error, no dead link, no scrolling to the side,
- * and a search that finds. Chromium is the one of `CHROMIUM`, or the first that is installed.
+ * no code that is cut, the version and the source at the end, and a search that finds. Chromium is the one of `CHROMIUM`, or the first that is installed.
  */
 import { createReadStream, existsSync, globSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -17,9 +17,9 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
   '.woff2': 'font/woff2',
 };
-/** Pixels: the width of a small phone. */
-const phone = { width: 360, height: 740 };
-const screen = { width: 1280, height: 900 };
+/** Pixels. */
+const phone = { width: 390, height: 844 };
+const screen = { width: 1280, height: 800 };
 
 const names = ['chromium', 'google-chrome', 'chromium-browser', 'chrome'];
 const installed = (process.env.PATH ?? '')
@@ -71,21 +71,44 @@ async function read(page: Page, path: string): Promise<Seen> {
   const response = await open(page, path);
   if (response?.status() !== 200) problems.push(`${path}: ${response?.status()}`);
   await page.setViewportSize(phone);
-  const { width, widest } = await page.evaluate(() => {
+  const { width, widest, cut, small } = await page.evaluate(() => {
     const wide = [...document.querySelectorAll('main *')].find(
       (element) =>
         element.getBoundingClientRect().right > innerWidth && !element.closest('table, pre, .VPDocOutlineDropdown'),
     );
-    return { width: document.documentElement.scrollWidth, widest: wide?.outerHTML.slice(0, 120) ?? '' };
+    // Tables that a program prints scroll.
+    const code = [...document.querySelectorAll('[class*=language-]:not(.language-console) > pre')];
+    return {
+      width: document.documentElement.scrollWidth,
+      widest: wide?.outerHTML.slice(0, 120) ?? '',
+      cut: code
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+      small: [...document.querySelectorAll('img')].filter((image) => image.width < 0.75 * image.naturalWidth).length,
+    };
   });
   if (width > phone.width) problems.push(`${path}: ${width} pixels wide on a phone: ${widest}`);
+  for (const text of cut) problems.push(`${path}: cut on a phone: ${text}`);
+  if (small > 0) problems.push(`${path}: a diagram that is too small to read on a phone`);
+  if (path === '/') await codeIsOnFirstScreen(page, phone.height);
   await page.setViewportSize(screen);
+  if (path === '/') await codeIsOnFirstScreen(page, screen.height);
+  const source = await page.locator('.page-source').textContent();
+  if (!/^clusterprofile-credentials \d\S*, \S+$/.test(source ?? '')) problems.push(`${path}: ends with ${source}`);
+  const undocumented = await page.locator('tr:has(td:text-is("-"))').allTextContents();
+  if (path.startsWith('/api/')) for (const row of undocumented) problems.push(`${path}: nothing is said about ${row}`);
   return page.evaluate(() => ({
     links: [...document.querySelectorAll<HTMLAnchorElement>('a[href]')]
       .filter(({ origin }) => origin === location.origin)
       .map(({ pathname, hash }) => pathname + hash),
     anchors: [...document.querySelectorAll('[id]')].map(({ id }) => id),
   }));
+}
+
+async function codeIsOnFirstScreen(page: Page, height: number): Promise<void> {
+  const box = await page.locator('.language-ts').first().boundingBox();
+  const end = box ? box.y + box.height : Number.POSITIVE_INFINITY;
+  if (end > height) problems.push(`the first code of the start page ends at ${end} of ${height} pixels`);
 }
 
 async function search(page: Page, words: string, found: RegExp): Promise<void> {

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig } from 'vitepress';
 import { siteLink } from './outside.ts';
+import { definedIn, sourceOf, version } from './source.ts';
 
 /** The first heading of a page. */
 function titleOf(page: string): string {
@@ -17,7 +18,7 @@ const api = [
   { text: 'API', link: '/api/' },
   ...['', '/fleet', '/plugin', '/image-credentials', '/image-plugin', '/testing'].map((name) => ({
     text: `API: clusterprofile-credentials${name}`,
-    link: `/api/clusterprofile-credentials${name}`,
+    link: `/api/clusterprofile-credentials${name}/`,
   })),
 ];
 
@@ -38,9 +39,19 @@ export default defineConfig({
   // The start page is the README.
   rewrites: { 'files/start.md': 'index.md' },
   srcExclude: ['node_modules/**'],
+  transformPageData(page) {
+    const inSidebar = !page.params && !page.filePath.startsWith('api/');
+    const frontmatter = { ...page.frontmatter, source: sourceOf(page) };
+    return { frontmatter: inSidebar ? frontmatter : { ...frontmatter, prev: false, next: false } };
+  },
   markdown: {
     anchor: { slugify },
     config(md) {
+      md.core.ruler.push('one-source-of-a-page', (state) => {
+        const isSource = (index: number) => definedIn.test(state.tokens[index]?.content ?? '');
+        // A paragraph is three tokens: its opening, its text, its end.
+        state.tokens = state.tokens.filter((_, index) => ![index - 1, index, index + 1].some(isSource));
+      });
       md.core.ruler.push('links-of-the-site', ({ tokens, env }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
           const name = token.type === 'link_open' ? 'href' : token.type === 'image' ? 'src' : undefined;
@@ -51,6 +62,7 @@ export default defineConfig({
     },
   },
   themeConfig: {
+    nav: [{ text: version, link: '/files/CHANGELOG-md' }],
     search: { provider: 'local' },
     outline: [2, 3],
     sidebar: [

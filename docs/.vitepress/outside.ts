@@ -36,7 +36,7 @@ export function siteLink(page: string, href: string, isImage = false): string {
 }
 
 interface OutsidePage {
-  readonly params: { readonly path: string };
+  readonly params: { readonly path: string; readonly source: string };
   readonly content: string;
 }
 
@@ -54,7 +54,7 @@ export function outsidePages(): readonly OutsidePage[] {
   };
   for (const target of pages.flatMap(linksOf)) visit(target);
   return [...wanted].map((path) => ({
-    params: { path: addressOf(path).slice('files/'.length) },
+    params: { path: addressOf(path).slice('files/'.length), source: path },
     content: contentOf(path),
   }));
 }

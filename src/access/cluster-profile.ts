@@ -11,6 +11,7 @@ export interface ClusterProfile {
   readonly status?: ClusterProfileStatus;
 }
 
+/** What the cluster manager reports about the cluster. */
 export interface ClusterProfileStatus {
   /** KEP-4322: the ways to reach the cluster. */
   readonly accessProviders?: readonly AccessProvider[];
@@ -18,6 +19,7 @@ export interface ClusterProfileStatus {
   readonly credentialProviders?: readonly AccessProvider[];
 }
 
+/** One way into the cluster: an access type, and the cluster part of a kubeconfig that goes with it. */
 export interface AccessProvider {
   /** The access type, for example `google`. */
   readonly name: string;
@@ -39,6 +41,7 @@ export interface KubeconfigCluster {
   readonly extensions?: readonly NamedExtension[];
 }
 
+/** An extension of a kubeconfig: a name, and any JSON. */
 export interface NamedExtension {
   readonly name: string;
   readonly extension?: Json | null;

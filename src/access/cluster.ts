@@ -5,6 +5,7 @@ import { readCertificates } from './pem.ts';
 import type { Refuse } from './refusal.ts';
 import { withoutLastSlashes } from './url-pattern.ts';
 
+/** Where the cluster is, and how to connect to it. */
 export interface ResolvedCluster {
   /** `https://host[:port][/prefix]`, without a trailing slash. */
   readonly server: string;

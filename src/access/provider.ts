@@ -14,6 +14,7 @@ export type CLIArgsPolicy = (typeof cliArgsPolicies)[number];
 export const envVarsPolicies = ['AppendIfNotExists', 'Replace', 'Ignore'] as const;
 export type EnvVarsPolicy = (typeof envVarsPolicies)[number];
 
+/** An environment variable of a plugin. */
 export interface EnvVar {
   readonly name: string;
   readonly value: string;

@@ -27,6 +27,7 @@ export interface ResolvedAccess {
   readonly ignored: readonly Ignored[];
 }
 
+/** The plugin as it will run: what the operator configured, and what the policies let the profile add. */
 export interface ResolvedExec {
   readonly apiVersion: ApiVersion;
   readonly command: string;

@@ -16,6 +16,7 @@ export interface FleetProfile extends KubernetesObject, Omit<ClusterProfile, 'ap
   };
 }
 
+/** A condition of a ClusterProfile's status, such as `ControlPlaneHealthy`. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';

@@ -18,6 +18,7 @@ import { ProviderSource } from './provider-source.ts';
 import { parseServiceAccount, type ServiceAccount } from './service-account.ts';
 import { type MintToken, ServiceAccountTokens } from './service-account-tokens.ts';
 
+/** Options of `ImageCredentialProviders`, however it is created. */
 export interface ImageCredentialOptions {
   /** Gives a service account's token, for providers with `tokenAttributes`: `mintTokenFrom(config)`, or your own. */
   readonly mintToken?: MintToken;
@@ -41,6 +42,7 @@ export const imageFlagOptions = {
   'image-credential-provider-bin-dir': { type: 'string' },
 } as const;
 
+/** Values of the kubelet's two flags, as `parseArgs` returns them. */
 export type ImageFlagValues = { readonly [K in keyof typeof imageFlagOptions]?: string | undefined };
 
 /** A provider that matches and gave nothing, because its plugin failed. */

@@ -16,6 +16,7 @@ export type ProviderVersion = (typeof providerVersions)[number];
 export const cacheKeyTypes = ['Image', 'Registry', 'Global'] as const;
 export type CacheKeyType = (typeof cacheKeyTypes)[number];
 
+/** What the client asks a plugin: the credentials for one image. */
 export interface ImageRequest {
   /** The repository: with its registry, without tag and digest. */
   readonly image: string;

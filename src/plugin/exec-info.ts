@@ -33,6 +33,7 @@ export interface ExecCredential {
   };
 }
 
+/** What `loadExecCredential` returns: the request of the client, and a config for its cluster. */
 export interface LoadedExecCredential {
   readonly credential: ExecCredential;
   /**

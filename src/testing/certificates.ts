@@ -16,6 +16,7 @@ export interface IssuedCertificate {
   readonly key: string;
 }
 
+/** What a certificate is issued for, and for how long. */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];

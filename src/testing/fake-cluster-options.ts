@@ -2,6 +2,7 @@
 import type { User } from './api/users.ts';
 import type { TestObject } from './objects.ts';
 
+/** Options of `FakeCluster.start`. All may be left out. */
 export interface FakeClusterOptions {
   /**
    * Shown in /version.
@@ -44,6 +45,7 @@ export interface FakeClusterOptions {
   readonly clock?: () => number;
 }
 
+/** Bearer tokens, each with its user or the name of one. */
 export type Tokens = Readonly<Record<string, string | User>>;
 
 /** Counts of connections and requests. */

@@ -7,6 +7,7 @@ export interface KubernetesObject {
   readonly metadata: ObjectMeta;
 }
 
+/** The `metadata` of an object that the API server returned. */
 export interface ObjectMeta {
   readonly name: string;
   /** For `create`: the server adds five letters to it, where there is no name. */
@@ -25,6 +26,7 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[];
 }
 
+/** An owner of an object: the garbage collector deletes the object when all of its owners are gone. */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
