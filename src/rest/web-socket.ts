@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { RequestError } from '../errors/index.ts';
-import { originRefusal, pathRefusal } from './request/bounds.ts';
+import { originRefusal, pathRefusal, unboundRefusal } from './request/bounds.ts';
 import { type Handshake, type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
 
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];
@@ -17,6 +17,7 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
   const { protocol, hostname, host, port } = new URL(connection.origin);
   const target = { protocol, hostname, host, port: port || (protocol === 'https:' ? '443' : '80') };
   let foreign: RequestError | undefined;
+  let isChecked = false;
   return {
     headers: { ...headers, ...dispatcher.impersonation, ...(authorization ? { Authorization: authorization } : {}) },
     createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
@@ -27,11 +28,14 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
         return;
       }
       connect(target, (...[error, socket]) => {
-        if (dispatcher.destroyed) socket?.destroy();
-        done(error && dispatcher.toOwnError(error), socket);
+        // ws before 8.13, and https.get, know no finishRequest: nothing has looked at their path.
+        const refusal = isChecked ? undefined : (dispatcher.fence?.() ?? unboundRefusal(dispatcher));
+        if (dispatcher.destroyed || refusal) socket?.destroy();
+        done(refusal ?? (error && dispatcher.toOwnError(error)), socket);
       });
     },
     finishRequest: (request: ClientRequest, client: WebSocketClient) => {
+      isChecked = true;
       watchHandshake(request, client, handshake);
       const refusal = foreign ?? dispatcher.fence?.() ?? pathRefusal(dispatcher, request.path);
       if (refusal) request.destroy(refusal);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { get } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api, Exec, Watch } from '@kubernetes/client-node';
@@ -83,6 +85,17 @@ describe('a path in allowedServers', () => {
     assert.deepEqual([server.identities, server.unauthorized], [[], []]);
     await open(config, 'pod');
     assert.deepEqual(server.identities, ['token-1']);
+  });
+
+  test('binds clients that take the options of a WebSocket and do not let their path be checked, as ws did before 8.13', async (t) => {
+    const { cluster, config, seen } = await startTenant(t);
+    const options = {};
+    await config.applyToHTTPSOptions(options);
+    const { hostname, port } = new URL(cluster.url);
+    const [error] = await once(get({ ...options, hostname, port, path: '/v1/projects/2' }), 'error');
+    assert.match(error.message, /path cannot be checked was refused/);
+    assert.equal(error.code, 'PATH_NOT_ALLOWED');
+    assert.deepEqual(seen, []);
   });
 });
 

@@ -48,6 +48,15 @@ export function pathRefusal(owner: RequestOwner, path: string): RequestError | u
   return refusalOf(owner, 'PATH_NOT_ALLOWED', message, owner.shown(path.replace(/[?#].*/s, ''), longestTarget));
 }
 
+/** Why nothing may be sent by a client whose path cannot be looked at, where `allowedServers` has paths. */
+export function unboundRefusal(owner: RequestOwner): RequestError | undefined {
+  if (!owner.pathBounds) return undefined;
+  const message =
+    'a connection for a client whose path cannot be checked was refused: allowedServers of its provider has a path; ' +
+    'for WebSockets use ws 8.13 or later, else config.agent';
+  return refusalOf(owner, 'PATH_NOT_ALLOWED', message, owner.origin);
+}
+
 function refusalOf(
   { cluster, log }: RequestOwner,
   code: 'FOREIGN_ORIGIN' | 'PATH_NOT_ALLOWED',
