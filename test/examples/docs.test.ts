@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
 import { execa } from 'execa';
@@ -10,21 +10,13 @@ import { flagOptions } from '../../src/access/flags.ts';
 import { parseProviderFile } from '../../src/access/provider-file.ts';
 import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { ImageCredentialProviders } from '../../src/image-credentials/index.ts';
-import {
-  ConnectionError,
-  CredentialProviders,
-  type CredentialsError,
-  FleetError,
-  PluginError,
-  RequestError,
-  RestConfig,
-} from '../../src/index.ts';
+import { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { parseOptions } from '../../src/options/options.ts';
 import { loadExecCredential } from '../../src/plugin/index.ts';
 import { secretreader } from '../../src/plugins/read-secret.ts';
 import { verbs } from '../../src/program/verbs.ts';
 import { backoffMs } from '../../src/util/backoff.ts';
-import { anchors, blocks, localLinks, pages, prose, read, root } from '../fixtures/docs.ts';
+import { blocks, pages, prose, read, root } from '../fixtures/docs.ts';
 
 const docs = pages.filter((page) => page.startsWith('docs/'));
 
@@ -244,80 +236,5 @@ describe('the docs', () => {
       const [, script = ''] = /^npm run (\S+)(?: -- \w+)?\n/.exec(chapter) ?? [];
       assert.ok(script in scripts, chapter.slice(0, 80));
     }
-  });
-});
-
-describe('docs/errors.md', () => {
-  const page = 'docs/errors.md';
-  const inCode = [...read('src/errors/codes.ts').matchAll(/(?<=\| |= )'([A-Z_]+)'/g)].map(([, code = '']) => code);
-  const sections = read(page)
-    .split(/^(?=#+ )/m)
-    .filter((section) => /^### [A-Z_]+\n/.test(section));
-
-  test('has a section for each code, and for no other', () => {
-    const codes = sections.map((section) => /^### (\w+)/.exec(section)?.[1]);
-    assert.deepEqual(codes.toSorted(), [...new Set(inCode)].toSorted());
-  });
-
-  test('says of each what it means, why it happens and what to do', () => {
-    for (const section of sections) {
-      assert.match(section, /^### \w+\n\n- \*\*Means:\*\* \S[\s\S]+?\n- \*\*Why:\*\* \S[\s\S]+?\n- \*\*Do:\*\* \S/);
-    }
-  });
-
-  test('says of each whether it is retryable, as the code has it', () => {
-    const failure = { provider: '', origin: '', command: '' };
-    const cluster = { name: '', server: '' };
-    // Errors of the other classes never are.
-    const makers: Readonly<Record<string, (code: never, statusCode?: number) => CredentialsError>> = {
-      PluginErrorCode: (code) => new PluginError(code, '', failure),
-      RequestErrorCode: (code, statusCode) => new RequestError(code, '', { statusCode }),
-      ConnectionErrorCode: (code) => new ConnectionError(code, cluster, ''),
-      FleetErrorCode: (code, statusCode) => new FleetError(code, '', { statusCode }),
-    };
-    const unions = read('src/errors/codes.ts').split(/^export type /m);
-    const isRetryable = (code: string, statusCode?: number) =>
-      Object.entries(makers).some(([name, make]) => {
-        const isOfClass = unions.some((union) => union.startsWith(`${name} `) && union.includes(`'${code}'`));
-        return isOfClass && make(code as never, statusCode).retryable; // its union has it
-      });
-    for (const section of sections) {
-      const [, code = '', said] =
-        /^### (\w+)\n[\s\S]*\n- \*\*Retryable:\*\* (yes|no|after a 429 or 5xx)\./.exec(section) ?? [];
-      const byStatus = said === 'after a 429 or 5xx';
-      if (byStatus)
-        assert.deepEqual(
-          [404, 429, 503].map((status) => isRetryable(code, status)),
-          [false, true, true],
-          code,
-        );
-      else assert.equal(said, isRetryable(code) ? 'yes' : 'no', code);
-    }
-  });
-});
-
-describe('links', () => {
-  for (const page of pages) {
-    test(`of ${page} lead to files and headings that are there`, () => {
-      for (const { link, path, anchor } of localLinks(page)) {
-        const target = path === '' ? page : normalize(join(page, '..', path));
-        assert.ok(statSync(join(root, target), { throwIfNoEntry: false }), `${link}: there is no ${target}`);
-        if (anchor !== '') assert.ok(anchors(target).has(anchor), `${link}: ${target} has no such heading`);
-      }
-    });
-  }
-
-  test('lead from the README to every page of the docs', () => {
-    const reached = new Set(['README.md']);
-    for (const page of reached) {
-      for (const { path } of localLinks(page)) {
-        const target = normalize(join(page, '..', path));
-        if (pages.includes(target)) reached.add(target);
-      }
-    }
-    assert.deepEqual(
-      docs.filter((page) => !reached.has(page)),
-      [],
-    );
   });
 });
