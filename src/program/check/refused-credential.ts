@@ -67,7 +67,7 @@ function describeToken(authorization: string | undefined, shown: (claim: string)
       ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: check whether the clocks of this machine and of the issuer are right`
       : isServiceAccount && !audiences.some(isUsual)
         ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
-        : 'check whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right';
+        : `check ${isServiceAccount ? 'whether the service account, or the Pod or Secret that the token is bound to, has been deleted, ' : ''}whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right`;
   return { facts: `; the token is a JWT: ${facts}`, advice };
 }
 

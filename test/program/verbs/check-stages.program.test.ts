@@ -235,6 +235,10 @@ describe('clusterprofile check', () => {
         /aud vault; .*\n.*the audience looks wrong: .* usually the issuer or https:\/\/kubernetes\.default\.svc/,
       ],
       [
+        { iss: 'https://issuer', sub: 'system:serviceaccount:a:b', aud: ['https://issuer'], exp: seconds + 7_500 },
+        /aud https:\/\/issuer; .*\n.*whether the service account, or the Pod or Secret .* has been deleted, .*trusts this issuer/,
+      ],
+      [
         { iss: 'https://login.example.dev/8a1bf2c4-0d3e/v2.0', aud: ['hunter2-of-the-plugin', `x.${'aB3'.repeat(9)}`] },
         /iss https:\/\/login\.example\.dev\/8a1bf2c4-0d3e\/v2\.0; aud \[redacted\], x\.\[redacted\]; no exp\n/,
       ],
