@@ -129,7 +129,7 @@ export class ClusterProbe {
     if (body === undefined && !isNotFound) throw notAnApiServer(statusCode);
     if (userOf(answer)?.username === 'system:anonymous') {
       throw new StageFailure(
-        'the cluster takes the requests for anonymous ones: it did not look at the credential',
+        'the cluster treats the request as anonymous: it did not look at the credential',
         'check whether something between drops the Authorization header, or the client certificate',
       );
     }
