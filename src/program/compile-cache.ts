@@ -3,7 +3,7 @@
  * in /tmp, where another user could put code that this one would run. So it is in the user's cache folder, and only where nobody
  * else can write. Where that is not so, or the disk is read-only, the program does without.
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { cacheFolder } from './cache-folder.ts';
 
@@ -15,8 +15,10 @@ export function useCompileCache(): void {
     const compiled = join(folder, 'compiled');
     // An import would load it for kept credentials too.
     const { enableCompileCache } = process.getBuiltinModule('node:module');
-    const isUsable = isAbsolute(folder) && [dirname(folder), folder, compiled].every(makeOwn);
-    if (isUsable) enableCompileCache(compiled);
+    if (!isAbsolute(folder) || ![dirname(folder), folder, compiled].every(makeOwn)) return;
+    // Without symbolic links, which could lead elsewhere by the time Node reads it.
+    const path = realpathSync(compiled);
+    if (isOwn(path) && cannotBeReplaced(path)) enableCompileCache(path);
   } catch {
     // It only saves time.
   }
@@ -34,4 +36,12 @@ function makeOwn(path: string): boolean {
 function isOwn(path: string): boolean {
   const { uid, mode } = statSync(path);
   return uid === process.getuid?.() && (mode & 0o022) === 0;
+}
+
+/** Whether other users can write to none of the folders above. In one such as /tmp they cannot rename each other's folders. */
+function cannotBeReplaced(path: string): boolean {
+  const parent = dirname(path);
+  if (parent === path) return true;
+  const { mode } = statSync(parent);
+  return ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) && cannotBeReplaced(parent);
 }

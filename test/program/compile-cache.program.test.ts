@@ -1,6 +1,6 @@
 // What V8 has compiled of the program is kept for its next start, where nobody else can write.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
@@ -27,19 +27,27 @@ describe('the compile cache', () => {
   });
 
   for (const [what, open] of [
-    ['the cache folder itself', ''],
-    ['the folder of the program', 'clusterprofile'],
-    ['the folder of the cache', 'clusterprofile/compiled'],
+    ['a folder above, and could put another one in its place', ''],
+    ['the cache folder itself', 'cache'],
+    ['the folder of the program', 'cache/clusterprofile'],
+    ['the folder of the cache', 'cache/clusterprofile/compiled'],
   ] as const) {
     test(`is not used where others may write to ${what}`, async (t) => {
-      const XDG_CACHE_HOME = await temporaryFolder(t);
-      const compiled = join(XDG_CACHE_HOME, 'clusterprofile/compiled');
+      const above = await temporaryFolder(t);
+      const compiled = join(above, 'cache/clusterprofile/compiled');
       await mkdir(compiled, { recursive: true, mode: 0o700 });
-      await chmod(join(XDG_CACHE_HOME, open), 0o770);
-      assert.equal(await start({ XDG_CACHE_HOME }), '');
+      await chmod(join(above, open), 0o770);
+      assert.equal(await start({ XDG_CACHE_HOME: join(above, 'cache') }), '');
       assert.deepEqual(await readdir(compiled), []);
     });
   }
+
+  test("is used where the user's cache folder is a link to a folder that is private too", async (t) => {
+    const [HOME, elsewhere] = [await temporaryFolder(t), await temporaryFolder(t)];
+    await symlink(elsewhere, join(HOME, '.cache'));
+    await start({ HOME });
+    assert.match(await start({ HOME }), /frame\.js was accepted/);
+  });
 
   test('is no matter where there is no home, or none that can be written to', async (t) => {
     const cwd = await temporaryFolder(t);
