@@ -8,11 +8,14 @@ export interface ImpersonationConfig {
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** Headers of each request, in lower case. Reports a field whose value cannot be sent in a header. */
+/** Headers of every request, with names in lower case. */
+export type ImpersonationHeaders = Readonly<Record<string, readonly string[]>>;
+
+/** Reports a field whose value cannot be sent in a header. */
 export function impersonationHeaders(
   { user, groups = [], uid, extra = {} }: ImpersonationConfig,
   report: (field: keyof ImpersonationConfig, name: string | undefined, message: string) => void,
-): Readonly<Record<string, readonly string[]>> {
+): ImpersonationHeaders {
   const headers: Record<string, readonly string[]> = {};
   const set = (header: string, values: readonly string[], field: keyof ImpersonationConfig, name?: string) => {
     if (values.length === 0) return;

@@ -1,6 +1,6 @@
 /** Reads the user of a kubeconfig: its plugin, its static credentials, and the user that it impersonates. Pure. */
 import { z } from 'zod';
-import { impersonationHeaders } from './impersonation.ts';
+import { type ImpersonationHeaders, impersonationHeaders } from './impersonation.ts';
 import { lastOfEachName } from './provider.ts';
 import { envVarSchema, execConfigSchema } from './provider-schema.ts';
 import type { ResolvedExec } from './resolve.ts';
@@ -140,7 +140,7 @@ export function checkSent(
   if (!token && tokenFile && username) report(`${at}.username`, besideToken);
 }
 
-export function readImpersonation(user: User, at: string, report: Report): Readonly<Record<string, readonly string[]>> {
+export function readImpersonation(user: User, at: string, report: Report): ImpersonationHeaders {
   const { as = '', 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user;
   if (as === '' && (uid || groups.length > 0 || Object.keys(extra).length > 0)) {
     report(`${at}.as`, 'is missing: as-uid, as-groups and as-user-extra need a user to impersonate');

@@ -8,6 +8,7 @@ import { errnoOf } from '../util/errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';
+import type { ImpersonationHeaders } from './impersonation.ts';
 import { copyJson, type Json } from './json.ts';
 import type { KubeconfigEntry, ListName, MergedKubeconfig } from './kubeconfig-files.ts';
 import {
@@ -42,7 +43,7 @@ export interface KubeconfigAccess {
   readonly exec: ResolvedExec | undefined;
   readonly staticUser: StaticUser;
   /** Headers of every request, in lower case. */
-  readonly impersonation: Readonly<Record<string, readonly string[]>>;
+  readonly impersonation: ImpersonationHeaders;
 }
 
 /**

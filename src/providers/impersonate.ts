@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { type ImpersonationConfig, impersonationHeaders } from '../access/impersonation.ts';
+import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
 import { checkArgument, isObject } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
-import type { Impersonation } from '../rest/transport/destination.ts';
 
 /** Options of `getConfig`. */
 export interface GetConfigOptions {
@@ -27,7 +26,7 @@ const schema = z.strictObject({
 });
 
 /** @throws {ConfigurationError} `OPTION_INVALID`, names every bad option */
-export function readImpersonate(options: GetConfigOptions): Impersonation {
+export function readImpersonate(options: GetConfigOptions): ImpersonationHeaders {
   checkArgument('getConfig', 'options', options, isObject, 'an object: { impersonate }');
   if (Object.keys(options).length === 0) return {};
   const { impersonate } = parseOptionsWith(schema, options);

@@ -1,9 +1,9 @@
 import { headerText } from '../access/header-value.ts';
+import type { ImpersonationHeaders } from '../access/impersonation.ts';
 import type { StaticUser } from '../access/kubeconfig-user.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
-import type { Impersonation } from './transport/destination.ts';
 
 /** The paths of a credential that needs no plugin, named as in a kubeconfig. */
 export function credentialFiles({ tokenFile, certificate, key }: StaticUser): Readonly<Record<string, string>> {
@@ -61,8 +61,8 @@ function execFields({
 }
 
 /** The headers as a kubeconfig has them. */
-function impersonationFields(impersonation: Impersonation = {}): object {
-  const headers: Impersonation = Object.fromEntries(
+function impersonationFields(impersonation: ImpersonationHeaders = {}): object {
+  const headers: ImpersonationHeaders = Object.fromEntries(
     Object.entries(impersonation).map(([name, values]) => [name, values.map(headerText)]),
   );
   const extra = Object.entries(headers).filter(([name]) => name.startsWith(extraPrefix));

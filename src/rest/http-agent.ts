@@ -3,13 +3,14 @@
  * the dispatcher. So the clients need to know nothing of credentials, certificates and proxies.
  */
 import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Dispatcher } from 'undici';
+import { bracket } from '../util/brackets.ts';
 import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { PairedSocket } from './socket-pair.ts';
+import { hopByHop } from './transport/headers.ts';
 import { isWatch } from './watch-dispatcher.ts';
 
 /** An import of them would load Node's own `fetch` and WebSocket with them. */
@@ -29,8 +30,7 @@ export function createHttpAgent(dispatcher: AuthenticatedDispatcher, watches: Di
   });
   const isTls = origin.startsWith('https:');
   const createConnection: Agent['createConnection'] = ({ host, port }, done: Connected) => {
-    const hostname = host ?? '';
-    const wanted = `${isTls ? 'https' : 'http'}://${isIPv6(hostname) ? `[${hostname}]` : hostname}:${port}`;
+    const wanted = `${isTls ? 'https' : 'http'}://${bracket(host ?? '')}:${port}`;
     if (URL.parse(wanted)?.origin !== origin) {
       done(originRefusal(dispatcher, wanted));
       return undefined;
@@ -78,8 +78,5 @@ async function forward(
 
 /** Without those of the connection to the server: Node writes its own. */
 function endToEnd(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
-  const others: OutgoingHttpHeaders = { ...headers };
-  for (const name of ['connection', 'keep-alive', 'transfer-encoding', 'proxy-connection', 'trailer'])
-    delete others[name];
-  return others;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hopByHop.has(name) && name !== 'trailer'));
 }

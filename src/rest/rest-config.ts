@@ -32,7 +32,8 @@ import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '.
 import { createHttpAgent } from './http-agent.ts';
 import { createHttpLibrary } from './http-library.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { howToMake, noUser, type RestConfigParts, toCluster } from './rest-config-parts.ts';
+import type { RestConfigParts } from './rest-config-parts.ts';
+import { toCluster } from './to-cluster.ts';
 import { Connections } from './transport/connections.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
@@ -48,7 +49,6 @@ export class RestConfig extends KubeConfig {
   /** What the profile and the providers, or a kubeconfig, made of it, for logs and tests: prints without the values of its variables. */
   readonly access: ConfigAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
-
   readonly #watchDispatcher: Dispatcher;
   readonly #parts: RestConfigParts;
   #resourceServer: ResourceServer | undefined;
@@ -57,8 +57,11 @@ export class RestConfig extends KubeConfig {
   private constructor(parts: RestConfigParts) {
     super();
     // For callers without types.
-    if (!(parts?.connections instanceof Connections))
-      throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message: howToMake }]);
+    if (!(parts?.connections instanceof Connections)) {
+      const message =
+        'has no public constructor: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
+      throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message }]);
+    }
     const { name, user, namespace, access, destination, connections } = parts;
     this.#parts = parts;
     this.access = printedWithoutValues(access, { json: true });
@@ -69,9 +72,7 @@ export class RestConfig extends KubeConfig {
     this.users = [{ name: user }];
     this.contexts = [{ name, cluster: name, user, ...(namespace === undefined ? {} : { namespace }) }];
     this.currentContext = name;
-    Object.freeze(this.clusters);
-    Object.freeze(this.users);
-    Object.freeze(this.contexts);
+    for (const list of [this.clusters, this.users, this.contexts]) Object.freeze(list);
     Object.freeze(this);
   }
 
@@ -261,7 +262,9 @@ export class RestConfig extends KubeConfig {
 
   /** @throws {ConfigurationError} always: a user without its credentials would be `system:anonymous`. */
   override getCurrentUser(): never {
-    throw new ConfigurationError('OPTION_INVALID', 'config.getCurrentUser', [{ path: '', message: noUser }]);
+    const message =
+      'has no credentials, because they rotate: use config.credential(), config.agent or config.dispatcher, or toKubeConfig for another version of client-node';
+    throw new ConfigurationError('OPTION_INVALID', 'config.getCurrentUser', [{ path: '', message }]);
   }
 
   /** @throws {ConfigurationError} as `getCurrentUser` does */

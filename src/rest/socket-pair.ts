@@ -75,7 +75,7 @@ export class PairedSocket extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.#timer);
     const other = this.#other;
-    // Without a reason: the end that was told fails with it.
+    // The error is for this end only.
     process.nextTick(() => other?.destroy());
     done(error);
   }

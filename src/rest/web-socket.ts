@@ -1,8 +1,9 @@
 /** What client-node's WebSockets are opened with: a connection with the credential's certificate, and a handshake that is watched. */
 import type { ClientRequest } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { RequestError } from '../errors/index.ts';
+import { bracket } from '../util/brackets.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/bounds.ts';
 import { type Handshake, type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
 
@@ -21,7 +22,7 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
   return {
     headers: { ...headers, ...dispatcher.impersonation, ...(authorization ? { Authorization: authorization } : {}) },
     createConnection: (asked: { readonly host: string; readonly port: number | string }, done: Connected) => {
-      const wanted = `${protocol}//${isIPv6(asked.host) ? `[${asked.host}]` : asked.host}:${asked.port}`;
+      const wanted = `${protocol}//${bracket(asked.host)}:${asked.port}`;
       if (URL.parse(wanted)?.host !== host) {
         foreign = originRefusal(dispatcher, wanted);
         done(foreign, null);

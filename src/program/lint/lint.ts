@@ -210,7 +210,7 @@ function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]):
       if (typeof entry !== 'string') return [];
       const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
       const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
-      // The findings of a file are told with the file.
+      // The file reports its own findings.
       return found ? [[key, () => ({ findings: [], providers: found.providers })] as const] : [];
     });
     const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];

@@ -1,5 +1,6 @@
 /** The front door of a config's requests, and the list of the layers that they pass. */
 import { Dispatcher } from 'undici';
+import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
@@ -9,7 +10,7 @@ import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
 import type { Connections } from '../transport/connections.ts';
-import type { Destination, Impersonation } from '../transport/destination.ts';
+import type { Destination } from '../transport/destination.ts';
 import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
 import { ConnectionRef } from './connection-ref.ts';
@@ -37,7 +38,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   readonly log: ClusterLog;
   readonly #ref: ConnectionRef;
   readonly origin: string;
-  readonly impersonation: Impersonation | undefined;
+  readonly impersonation: ImpersonationHeaders | undefined;
   readonly pathBounds: readonly Segments[] | undefined;
   readonly #send: Send;
   #destroyed = false;

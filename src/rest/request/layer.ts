@@ -1,10 +1,10 @@
 /** What the layers of a request share. Each is a handler around a handler (`relay.ts`), as undici's interceptors are. */
 import type { Dispatcher } from 'undici';
+import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/path-bounds.ts';
 import type { ClusterLog } from '../transport/cluster-log.ts';
 import type { Connection } from '../transport/connection.ts';
 import type { ClusterFacts } from '../transport/connection-errors.ts';
-import type { Impersonation } from '../transport/destination.ts';
 import type { ReplayableBody } from './replayable-body.ts';
 
 /**
@@ -36,8 +36,7 @@ export interface RequestOwner {
   /** Says why nothing may be sent at this moment; absent where everything may, always. */
   readonly fence: (() => Error | undefined) | undefined;
   readonly origin: string;
-  /** Headers of every request, in lower case. */
-  readonly impersonation: Impersonation | undefined;
+  readonly impersonation: ImpersonationHeaders | undefined;
   /** The paths that `allowedServers` binds all requests to. */
   readonly pathBounds: readonly Segments[] | undefined;
   /** The first `length` characters of a text from the server or a proxy in between, redacted. */

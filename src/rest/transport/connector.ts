@@ -1,10 +1,10 @@
-import { isIP, isIPv6, Socket } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
+import { bracket, unbracket } from '../../util/brackets.ts';
 import { markConnecting } from './connection-errors.ts';
-import { unbracket } from './no-proxy.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
 import { connectionGivenUp, openTunnel } from './tunnel.ts';
@@ -96,6 +96,6 @@ function createDirect(
     allowH2,
     timeout,
   });
-  const verified = isIP(name) > 0 ? { host: isIPv6(name) ? `[${name}]` : name, servername: '' } : { servername: name };
+  const verified = isIP(name) > 0 ? { host: bracket(name), servername: '' } : { servername: name };
   return (options, callback) => connect({ ...options, ...verified, hostname: unbracket(options.hostname) }, callback);
 }

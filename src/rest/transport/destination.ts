@@ -1,4 +1,5 @@
 import type { ResolvedCluster } from '../../access/cluster.ts';
+import type { ImpersonationHeaders } from '../../access/impersonation.ts';
 import type { Segments } from '../../access/path-bounds.ts';
 import type { CredentialSource } from '../../exec/credential-source.ts';
 import type { PluginCall } from '../../exec/plugin-call.ts';
@@ -35,9 +36,5 @@ interface DestinationParts {
   readonly pathBounds?: readonly Segments[] | undefined;
   /** Whether the provider that this was resolved with is still the one that is configured. */
   readonly isCurrent?: () => boolean;
-  /** Headers of every request, lower case. */
-  readonly impersonation?: Impersonation;
+  readonly impersonation?: ImpersonationHeaders;
 }
-
-/** Headers that say whom to impersonate. */
-export type Impersonation = Readonly<Record<string, readonly string[]>>;

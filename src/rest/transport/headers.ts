@@ -22,7 +22,7 @@ export function withHeaders(
   const result = new Map<string, string | string[]>();
   for (const [given, value] of entriesOf(headers)) {
     const name = given.toLowerCase();
-    if (value === undefined || singleHop.has(name) || (name === 'te' && value !== 'trailers')) continue;
+    if (value === undefined || hopByHop.has(name) || (name === 'te' && value !== 'trailers')) continue;
     const all = [result.get(name) ?? [], value].flat().map(String);
     // Of a header that may be given once, the last value wins, as in an object.
     result.set(name, all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all);
@@ -31,7 +31,7 @@ export function withHeaders(
   return Object.assign(Object.fromEntries(result), ours);
 }
 
-const singleHop: ReadonlySet<string> = new Set([
+export const hopByHop: ReadonlySet<string> = new Set([
   'host',
   'connection',
   'keep-alive',

@@ -1,6 +1,7 @@
 /** NO_PROXY as Go reads it: `*`, addresses, CIDRs, domains with their subdomains, each but a CIDR with an optional port. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { unbracket } from '../../util/brackets.ts';
 
 /** Whether requests to a server go without a proxy: what NO_PROXY lists, and loopback always. */
 export function isExempt(server: URL, noProxy: string): boolean {
@@ -10,11 +11,6 @@ export function isExempt(server: URL, noProxy: string): boolean {
   // The environment says the same for every config, and few entries are cheap to read.
   if (last.text !== noProxy) last = { text: noProxy, matchers: noProxy.split(',').flatMap(readEntry) };
   return last.matchers.some((matches) => matches(host, port));
-}
-
-/** Takes the brackets from an IPv6 address. */
-export function unbracket(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 interface Host {

@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
+import { unbracket } from '../../util/brackets.ts';
 import { Cooldown } from '../../util/cooldown.ts';
-import { unbracket } from './no-proxy.ts';
 import type { PooledRequest, PoolOptions } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';

@@ -1,8 +1,8 @@
-import { isIPv6 } from 'node:net';
 import { inspect } from 'node:util';
 import { withoutSocks5h } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
-import { isExempt, unbracket } from './no-proxy.ts';
+import { bracket, unbracket } from '../../util/brackets.ts';
+import { isExempt } from './no-proxy.ts';
 
 /** A proxy, with what it takes to log in. Prints without the password. */
 export class ProxyServer {
@@ -31,7 +31,7 @@ export class ProxyServer {
 
   /** For messages: never the password. */
   toString(): string {
-    return `${this.protocol}//${isIPv6(this.hostname) ? `[${this.hostname}]` : this.hostname}:${this.port}`;
+    return `${this.protocol}//${bracket(this.hostname)}:${this.port}`;
   }
 }
 
