@@ -34,8 +34,6 @@ export interface WatchProfilesOptions extends ListProfilesOptions {
 const listSchema = z.strictObject({ ...profilesShape, signal });
 const watchSchema = z.strictObject({ ...profilesShape, signal, logger: sharedOptions.logger, clock });
 
-const pageSize = 500;
-
 /**
  * Lists the ClusterProfiles of a hub, sorted by `namespace/name`. They are as the hub has them: `providers.getConfig` looks at each, and
  * one that it refuses says nothing about the others.
@@ -49,20 +47,10 @@ export async function listProfiles(
 ): Promise<readonly FleetProfile[]> {
   checkArgument('listProfiles', 'hub', hub, isRestConfig, restConfigWords);
   const { namespaces, labelSelector, signal } = parseOptionsWith(listSchema, options);
-  const query = {
-    limit: pageSize,
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(signal ? { signal } : {}),
-  };
+  const query = { ...(labelSelector === undefined ? {} : { labelSelector }), ...(signal ? { signal } : {}) };
   const lists = (namespaces ?? [undefined]).map(async (namespace) => {
-    const resource = hub.resource<FleetProfile>({ ...clusterProfileKind, ...(namespace ? { namespace } : {}) });
-    const profiles: FleetProfile[] = [];
-    for (let next: string | undefined = ''; next !== undefined; ) {
-      const page = await resource.list(next === '' ? query : { ...query, continue: next });
-      profiles.push(...page.items);
-      next = page.metadata.continue || undefined;
-    }
-    return profiles;
+    const kind = { ...clusterProfileKind, ...(namespace === undefined ? {} : { namespace }) };
+    return (await hub.resource<FleetProfile>(kind).list(query)).items;
   });
   return byName((await Promise.all(lists)).flat());
 }

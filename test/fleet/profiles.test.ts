@@ -28,12 +28,17 @@ describe('listProfiles', () => {
     assert.deepEqual(namesOf(await listProfiles(config, options)), ['b/one', 'b/two', 'c/three']);
   });
 
-  test('reads a long list in pages', async (t) => {
+  test('reads a long list with one request, so that nothing can expire between two pages', async (t) => {
     const { hub, publish } = await startHub(t);
     const config = restConfigFor(hub, 'hub');
     t.after(() => config.close());
     for (let i = 0; i < 501; i++) publish(`one-${i}`, 'https://x');
+    const urls: string[] = [];
+    hub.onRequest = ({ url }) => {
+      if (url.includes('/clusterprofiles')) urls.push(url);
+    };
     assert.equal(new Set(namesOf(await listProfiles(config))).size, 501);
+    assert.deepEqual(urls, ['/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles']);
   });
 
   test('loses nothing by a broken profile among the others', async (t) => {
