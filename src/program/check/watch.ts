@@ -33,7 +33,8 @@ export async function watchClusters(
         await terminal.write(`${new Date().toISOString()} ${formatSummary(reports, reports.length, terminal)}`);
       }
     } catch (error) {
-      if (!known || signal.aborted) throw error;
+      if (!known) throw error;
+      if (signal.aborted) break;
       // The hub may be away for a while.
       const { message } = await describe(error);
       await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);

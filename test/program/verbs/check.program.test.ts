@@ -81,6 +81,19 @@ describe('clusterprofile check --watch', () => {
     assert.equal(await program.ended, 11);
   });
 
+  test('ends with the exit code of the last complete round, also while the hub does not answer', async (t) => {
+    const { env, flags, hub } = await startOperatedFleet(t);
+    const program = await startProgram(t, ['check', 'spoke-3', '-w', '--interval', '20ms', ...flags], { env });
+    await program.shows(/^\S+Z 1 cluster: 0 ok, 1 failed/m);
+    const asked = new Promise<void>((resolve) => {
+      hub.onRequest = () => resolve();
+    });
+    hub.failNext('hang');
+    await asked;
+    program.kill('SIGTERM');
+    assert.equal(await program.ended, 11);
+  });
+
   test('shows what fails first with -q, and every change then', async (t) => {
     const { env, flags, hub, spoke } = await startOperatedFleet(t);
     const program = await startProgram(t, ['check', '-wq', '--interval', '20ms', ...flags], { env });
