@@ -99,12 +99,19 @@ describe('get -w', () => {
 });
 
 test('a reader that goes away (| head -1) ends it without a word', async (t) => {
-  const { env, flags } = await startOperatedFleet(t);
+  const { spoke } = await startOperatedFleet(t);
   const home = await temporaryFolder(t);
+  const plugin = await shellPlugin(t, `${waitForGo}; ${print({ token: 'token-1' })}`);
+  const profiles = await writeInput(t, 'profiles.json', {
+    items: [profileOf('a', 'none', clusterOf(spoke)), profileOf('b', 'slow', clusterOf(spoke))],
+  });
+  const flags = ['-f', profiles, `--clusterprofile-access-provider=slow=${plugin.command}`];
   const line = [process.execPath, programFile, 'check', ...flags].map((argument) => `'${argument}'`).join(' ');
-  const { stdout, stderr } = await execa('bash', ['-c', `${line} | head -1; echo "\${PIPESTATUS[0]}"`], {
-    env: { ...programEnvironment(home), ...env },
+  // What it still has to write, it writes when the reader has gone.
+  const reader = `{ head -1; exec <&-; touch '${plugin.folder}/go'; }`;
+  const { stdout, stderr } = await execa('bash', ['-c', `${line} | ${reader}; echo "\${PIPESTATUS[0]}"`], {
+    env: programEnvironment(home),
     extendEnv: false,
   });
-  assert.deepEqual([stdout.split('\n').at(-1), stderr], ['141', '']);
+  assert.deepEqual([stdout.split('\n'), stderr], [['fleet/a', '141'], '']);
 });
