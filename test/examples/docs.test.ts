@@ -166,6 +166,23 @@ describe('the docs', () => {
     }
   });
 
+  test('name every function and class that an entry point exports', async () => {
+    const all = docs.map(read).join('\n');
+    for (const entry of ['', 'fleet/', 'image-credentials/', 'image-plugin/', 'plugin/', 'testing/']) {
+      const names = Object.keys(await import(join(root, `src/${entry}index.ts`)));
+      assert.ok(names.length > 0, entry);
+      for (const name of names) assert.match(all, new RegExp(`\\b${name}\\b`), name);
+    }
+  });
+
+  test('show the way from a checkout wherever they install the package', () => {
+    const installed = [...pages, ...globSync('examples/deploy/*Dockerfile', { cwd: root })].filter((page) =>
+      /npm install [^`\n]*clusterprofile-credentials/.test(read(page)),
+    );
+    assert.ok(installed.length >= 5, installed.join());
+    for (const page of installed) assert.match(read(page), /npm pack[\s\S]*clusterprofile-credentials-.*\.tgz/, page);
+  });
+
   test('list every variable that a profile may not set', () => {
     const security = read('docs/security.md');
     for (const { does, names } of dangerousEnvVars) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CoreV1Api } from '@kubernetes/client-node';
-import type { ConfigCredential } from '../../src/index.ts';
+import { type ConfigCredential, RestConfig } from '../../src/index.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
 import { startCertified } from '../fixtures/certified.ts';
 import { startFleet } from '../fixtures/fleet.ts';
@@ -80,6 +80,13 @@ describe('config.credential', () => {
     await assert.rejects(config.credential({ signal: AbortSignal.abort(new Error('enough')) }), /enough/);
     await config.close();
     await assert.rejects(config.credential(), { code: 'CONFIG_CLOSED' });
+  });
+
+  test('is not given where a fence lets no request pass', async (t) => {
+    const { config, plugin } = await startFleet(t);
+    RestConfig.setFence(config, () => new Error('the shard was lost'));
+    await assert.rejects(config.credential(), /the shard was lost/);
+    assert.equal(await plugin.runs(), 0);
   });
 
   test('is not printed', async (t) => {

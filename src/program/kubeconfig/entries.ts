@@ -30,7 +30,7 @@ const plainName = /^[\p{L}\p{N}_.][\p{L}\p{N}_.-]*(?:\/[\p{L}\p{N}_.-]+)?$/u;
 
 /** Shown by clients that do not find the command. It also marks the users that this program wrote: their command may be any. */
 const installHint =
-  'install the package clusterprofile-credentials, and write this kubeconfig again with clusterprofile kubeconfig';
+  'install clusterprofile-credentials as its docs/command-line.md says, and write this kubeconfig again with clusterprofile kubeconfig';
 
 /** The entry for a ClusterProfile, or why the library refuses it. */
 export function tryToEnter(

@@ -23,7 +23,7 @@ test('a new kubeconfig has a cluster, a user that execs this program, and a cont
             command: 'clusterprofile',
             args: ['credential', 'fleet/a', '--context', 'hub'],
             installHint:
-              'install the package clusterprofile-credentials, and write this kubeconfig again with clusterprofile kubeconfig',
+              'install clusterprofile-credentials as its docs/command-line.md says, and write this kubeconfig again with clusterprofile kubeconfig',
             interactiveMode: 'IfAvailable',
             provideClusterInfo: true,
           },
