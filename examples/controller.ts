@@ -65,5 +65,6 @@ server.listen(Number(process.env.PORT ?? 9464), () => {
 
 await fleet.run({ signal: stop.signal });
 server.close();
+server.closeAllConnections();
 await providers.close();
 await hub.close();

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -95,6 +97,11 @@ test('the example controller serves its metrics and probes: ready when it has re
   ]) {
     assert.match(text, line);
   }
+  // A scrape that never becomes a whole request must not hold up the end.
+  const half = connect(Number(port), '127.0.0.1', () => half.write('GET /metrics HTTP/1.1\r\n'));
+  t.after(() => half.destroy());
+  half.on('error', () => undefined);
+  await once(half, 'connect');
   child.kill('SIGTERM');
   const { exitCode, all } = await child;
   assert.equal(exitCode, 0, all);
