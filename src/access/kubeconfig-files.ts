@@ -133,7 +133,7 @@ interface ParsedKubeconfig extends Pick<YamlText, 'placeOf' | 'problems'> {
   readonly content?: z.output<typeof kubeconfigSchema> | undefined;
 }
 
-export function readKubeconfigText(text: string): ParsedKubeconfig {
+function readKubeconfigText(text: string): ParsedKubeconfig {
   const yaml = parseYaml(text, kubernetesYaml);
   if (!('content' in yaml)) return { ...yaml, placeOf: () => ({ line: 1, column: 1 }) };
   const { content, problems, placeOf } = yaml;

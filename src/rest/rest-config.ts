@@ -200,7 +200,8 @@ export class RestConfig extends KubeConfig {
   /**
    * The credential of every request, for a program with an HTTP client of its own: ask for it before each request, and call its
    * `reject()` after a 401. That program has to do what requests of this config do by themselves: verify `access.cluster`'s authority
-   * and TLS name, use its proxy, and stay below the paths of `allowedServers`.
+   * and TLS name, use its proxy, stay below the paths of `allowedServers`, and send `Impersonate-*` headers: without them the
+   * credential does not act as the user that you gave `getConfig`.
    *
    * @throws {PluginError} of the run; or the signal's reason
    * @example

@@ -5,19 +5,14 @@ import type { ReconcileRequest } from './options.ts';
 import type { Place } from './place.ts';
 import type { Written } from './written.ts';
 
-export interface FollowedSource {
-  /** Queues what it has for the keys that `affects` names. */
-  queueExisting(affects: (key: string) => boolean): Promise<void>;
-}
-
 export interface Attachment {
   readonly place: Place;
   /** The cache of what is reconciled. */
   readonly own: Informer;
   readonly queue: ClusterQueue<ReconcileRequest>;
   readonly written: Written;
-  /** Those that it follows now. */
-  readonly sources: Set<FollowedSource>;
+  /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */
+  readonly queueExisting: Set<(affects: (key: string) => boolean) => Promise<void>>;
   /** All running reconciles, but for those that were given up. */
   readonly running: Set<Promise<unknown>>;
   /** Why it cannot start. */

@@ -15,7 +15,7 @@ import type { FleetObserver } from '../telemetry.ts';
 import type { Attachment } from './attachment.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
 import { ControllerLog } from './controller-log.ts';
-import { type FollowContext, follow, followWatch, queueExisting } from './event-sources.ts';
+import { type FollowContext, follow, followWatch } from './event-sources.ts';
 import { type ControllerSettings, type EnqueueRequest, informerOf, type ReconcileRequest } from './options.ts';
 import { clusterPlace, type HubPlace, type Place } from './place.ts';
 import { Reconciler } from './reconciler.ts';
@@ -80,10 +80,10 @@ export class Controller {
     if (this.#settings.for.on === 'hub' && !hubPlace.signal.aborted) this.#attach(hubPlace, hubPlace);
   }
 
-  /** Queues what has become this process's on the hub. */
+  /** Queues what has become this process's on the hub, from all sources: a watch may name an object that is to be made. */
   ownersChanged(affects: (key: string) => boolean): void {
     const attachment = this.#attachments.get(this.#context.hubPlace);
-    if (attachment) queueExisting(attachment, affects);
+    for (const queue of attachment?.queueExisting ?? []) void queue(affects);
   }
 
   /** @internal See `ControllerHandle`. */
@@ -119,7 +119,7 @@ export class Controller {
       own: informerOf(place.informers, this.#settings.for),
       queue,
       written: new Written(() => this.#cachesOf(place), this.#context.clock),
-      sources: new Set(),
+      queueExisting: new Set(),
       running: new Set(),
       problem: undefined,
     };

@@ -67,11 +67,6 @@ export function followWatch(
   return listen(attachment, informer, watch, context, (object) => mapped(watch, object, cluster, context));
 }
 
-/** Queues what all sources have for the keys that `affects` names: a watch may name an object that is to be made. */
-export function queueExisting(attachment: Attachment, affects: (key: string) => boolean): void {
-  for (const { queueExisting } of attachment.sources) void queueExisting(affects);
-}
-
 /** The object before a change and after it, as far as there is one. */
 function sidesOf({ before, after, gone }: Change<KubernetesObject>): readonly KubernetesObject[] {
   return [before, after ?? gone].flatMap((object) => object ?? []);
@@ -113,13 +108,12 @@ function listen(
         queueAll(attachment, affected, true);
       });
     });
-  const existing = { queueExisting };
-  attachment.sources.add(existing);
+  attachment.queueExisting.add(queueExisting);
   const unsubscribe = informer.subscribe((change) => {
     if (!passes(source, change, context)) return;
     for (const object of sidesOf(change)) queueAll(attachment, requestsOf(object), change.initial);
   });
-  subscriptions.push(unsubscribe, () => attachment.sources.delete(existing));
+  subscriptions.push(unsubscribe, () => attachment.queueExisting.delete(queueExisting));
   return queueExisting(() => true);
 }
 
