@@ -104,7 +104,7 @@ export class Events {
     const known = this.#series.get(key);
     if (known && now - known.last < seriesMs) {
       Object.assign(known, { count: known.count + 1, lastObservedTime: time, last: now });
-      // The second one says that it is a series; then the timer writes the count. One that the queue had no room for comes now.
+      // The second event makes it a series, whose count the timer writes. An event that found the queue full is written now.
       if (known.written <= 1) this.#write(known);
       return;
     }

@@ -24,7 +24,7 @@ export function useCompileCache(): void {
   }
 }
 
-/** Makes the folder where it is missing, but no home, and nothing in another user's: that is where `sudo` may run. */
+/** Creates a missing folder, but no home, and nothing in a folder of another user, such as `sudo` may find there. */
 function makeOwn(path: string): boolean {
   if (!existsSync(path)) {
     if (!isOwn(dirname(path))) return false;

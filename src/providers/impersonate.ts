@@ -6,7 +6,10 @@ import { parseOptionsWith, text } from '../options/option-schemas.ts';
 
 /** Options of `getConfig`. */
 export interface GetConfigOptions {
-  /** Requests act as this user, as with `as` in a kubeconfig. */
+  /**
+   * Requests act as this user, as with `as` in a kubeconfig.
+   * @default the credential's own identity
+   */
   readonly impersonate?: ImpersonationConfig;
 }
 

@@ -17,7 +17,7 @@ import { isWatch } from './watch-dispatcher.ts';
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
-/** The length of headers, the URL included, that a request may have. */
+/** The largest headers of a request in bytes, including its URL. */
 const maxHeaderSize = 1024 * 1024;
 
 type Connected = (error: Error | null, socket?: Duplex) => void;
@@ -59,7 +59,7 @@ async function forward(
       path,
       method: method as Dispatcher.HttpMethod, // undici refuses what it does not know
       headers: rawHeaders,
-      // The request itself would end with the upload, and the answer to an upload that the server has stopped reading with it.
+      // Not the request itself: it would be destroyed with an upload that the server stops reading, and the response with it.
       body: hasBody ? request.pipe(new PassThrough()) : null,
       signal: left.signal,
     });
@@ -68,7 +68,7 @@ async function forward(
     // The head at once: a watch may be quiet for long. As flushHeaders(), but that would write it as UTF-8.
     response.write('', 'latin1');
     await pipeline(answer.body, response);
-    // What the server did not want to read.
+    // Discards what the server did not read.
     request.unpipe().resume();
   } catch (error) {
     const { socket }: { readonly socket: unknown } = request;

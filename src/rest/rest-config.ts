@@ -203,7 +203,7 @@ export class RestConfig extends KubeConfig {
    * and TLS name, use its proxy, stay below the paths of `allowedServers`, and send `Impersonate-*` headers: without them the
    * credential does not act as the user that you gave `getConfig`.
    *
-   * @throws {PluginError} of the run; or the signal's reason
+   * @throws {PluginError} of the run; {RequestError} `CONFIG_CLOSED` after `close`; or the signal's reason
    * @example
    * const { token } = await config.credential();
    */

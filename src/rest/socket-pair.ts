@@ -35,7 +35,7 @@ export class PairedSocket extends Duplex {
     return this;
   }
 
-  /** For what only a socket of the network has. */
+  /** Only a network socket has an effect here. */
   setKeepAlive(): this {
     return this;
   }

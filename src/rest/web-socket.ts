@@ -29,7 +29,7 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
         return;
       }
       connect(target, (...[error, socket]) => {
-        // ws before 8.13, and https.get, know no finishRequest: nothing has looked at their path.
+        // ws before 8.13 and https.get do not call finishRequest: their path has not been checked.
         const refusal = isChecked ? undefined : (dispatcher.fence?.() ?? unboundRefusal(dispatcher));
         if (dispatcher.destroyed || refusal) socket?.destroy();
         done(refusal ?? (error && dispatcher.toOwnError(error)), socket);

@@ -28,14 +28,14 @@ export class Written {
 
   /**
    * The item has written this object.
-   * @throws {TypeError} if it is none, such as the Status that a delete may return
+   * @throws {TypeError} if it is not one, such as the Status that a delete may return
    */
   add(key: string, object: WrittenObject): void {
     const { apiVersion, kind, metadata } = Object(object) as WrittenObject; // looked at here: it may come from JavaScript
     const { resourceVersion, namespace } = Object(metadata) as NonNullable<WrittenObject['metadata']>; // the same
     if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof resourceVersion !== 'string') {
       throw new TypeError(
-        'wrote takes the object that a write returned, with apiVersion, kind and metadata.resourceVersion: leave out what a delete returns',
+        'wrote takes the object that a write returned, with apiVersion, kind and metadata.resourceVersion: do not pass what a delete returns',
       );
     }
     // Versions that are no numbers cannot be compared.

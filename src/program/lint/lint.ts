@@ -40,7 +40,7 @@ export function lint(files: readonly GivenFile[], configured: readonly Configure
     const map = [...maps, ...generated].find(isMeant);
     const linted = map?.keys.get(key)?.();
     if (!linted) return map?.isWhole ? 'no such key' : undefined;
-    // A controller reads it, so it is a provider file, also if it does not look like one.
+    // A controller reads it, so it is a provider file, even if it does not look like one.
     inMaps.add(linted);
     return linted.providers;
   };
