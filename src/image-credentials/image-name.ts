@@ -14,11 +14,11 @@ export function repositoryOf(image: string): string {
   };
   if (typeof image !== 'string') return fail('is not the name of an image');
   const [beforeDigest = '', digest, ...more] = image.split('@');
-  if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has a digest that cannot be one');
+  if (more.length > 0 || (digest !== undefined && !isDigest(digest))) fail('has an invalid digest');
   const slash = beforeDigest.lastIndexOf('/');
   const colon = beforeDigest.indexOf(':', slash + 1);
   const tag = colon < 0 ? undefined : beforeDigest.slice(colon + 1);
-  if (tag !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(tag)) fail('has a tag that cannot be one');
+  if (tag !== undefined && !/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(tag)) fail('has an invalid tag');
   const name = colon < 0 ? beforeDigest : beforeDigest.slice(0, colon);
   if (/^[a-f0-9]{64}$/.test(name)) fail('is the identifier of an image, not its name');
   const [first = '', ...rest] = name.split('/');

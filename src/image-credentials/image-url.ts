@@ -15,7 +15,7 @@ export interface ImageUrl {
 export function parseImageUrl(text: string): ImageUrl | { readonly problem: string } {
   if (!/^[!-$&-~]*$/.test(text)) return { problem: 'has a character that is not allowed in a host or path' };
   const [, host = '', port = '', path = ''] = /^([^/?#]*?)(?::([^:/?#\]]*))?(\/[^?#]*)?(?:[?#].*)?$/.exec(text) ?? [];
-  if (!/^(?:[\w.*-]*|\[[\dA-Fa-f:]+\])$/.test(host)) return { problem: 'has a host that cannot be one' };
+  if (!/^(?:[\w.*-]*|\[[\dA-Fa-f:]+\])$/.test(host)) return { problem: 'has an invalid host' };
   if (!/^\d*$/.test(port)) return { problem: 'has a port that is not a number' };
   return { parts: host.split('.'), port, path };
 }

@@ -25,7 +25,8 @@ export interface Answer {
 
 /** What to do where the cluster cannot answer now, by its status. */
 export function adviceOn(statusCode: number): string | undefined {
-  if (statusCode === 429) return 'it limits requests (API Priority and Fairness): ask again later, and less at once';
+  if (statusCode === 429)
+    return 'it limits requests (API Priority and Fairness): retry later, with fewer requests at once';
   return statusCode >= 500 ? 'see the log of the API server, its etcd, and what is in front of it' : undefined;
 }
 

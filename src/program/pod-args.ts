@@ -80,7 +80,7 @@ export function containerOf(workload: object, wanted: string | undefined): Conta
     exitCodes.configuration,
     `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
     inShell
-      ? 'one has them in a text for a shell, which is not read: write them as arguments'
+      ? 'one passes them in a shell command, which is not parsed: write them as arguments'
       : 'check whether it is the controller, or give the flags yourself',
   );
 }

@@ -223,7 +223,7 @@ describe('oidc-credentials', () => {
     const old = await file('old', await issuer.sign({ sub: 'x' }, -60));
     assert.match(
       await complaintOf(['--token-file', old]),
-      /holds a token that ended at .*: check whether the program that writes it still runs/,
+      /holds a token that expired at .*: check whether the program that writes it still runs/,
     );
     for (const [content, complaint] of [
       ['a.b', /holds no JWT with an exp claim/],

@@ -79,7 +79,7 @@ describe('the container of a workload', () => {
     const shell = deployment([{ name: 'a', command: ['sh', '-c', `/controller ${flag}`] }]);
     assert.match(
       failure(() => containerOf(shell, undefined)),
-      /a text for a shell/,
+      /a shell command/,
     );
   });
 });

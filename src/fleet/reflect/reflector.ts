@@ -235,7 +235,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   #reportSlow(): void {
-    const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: check whether its server, or the way there, is slow`;
+    const message = `${this.#name()} has not listed everything after ${slowMs / 1_000} s, and goes on: check whether its server or the network is slow`;
     this.#context.logger.warn(this.#fields, message);
     guard(this.#context.logger, this.#fields, 'slow', () => this.#listener.slow?.(message));
   }

@@ -5,13 +5,13 @@ import { printable } from '../../util/printable.ts';
 
 /** Error codes of a token endpoint, by RFC 6749, RFC 8693 and RFC 8707. */
 const advice: Readonly<Record<string, string>> = {
-  invalid_client: 'check whether --client-id and the file of its proof are what the issuer has for this client',
-  unauthorized_client: 'let the client use this grant at the issuer',
-  unsupported_grant_type: 'the issuer does not do this grant: check whether it is on for the client',
+  invalid_client: 'check whether --client-id and its client authentication are those that the issuer has registered',
+  unauthorized_client: 'allow this grant type for the client at the issuer',
+  unsupported_grant_type: 'the issuer does not support this grant type: check whether it is enabled for the client',
   invalid_grant:
-    'check whether the token in --subject-token-file is of an issuer that this one trusts, and has not ended',
+    'check whether the token in --subject-token-file is from an issuer that this one trusts, and has not expired',
   invalid_scope: 'correct --scope',
-  invalid_target: 'correct --audience or --resource, or let the client have it',
+  invalid_target: 'correct --audience or --resource, or allow it for the client',
 };
 
 /** `issuer` is its URL. */
@@ -60,7 +60,7 @@ function isTimeout(error: unknown): boolean {
 function notConform({ cause }: Error, issuer: string): Error {
   const status = cause instanceof Response ? cause.status : undefined;
   if (status !== undefined && (status >= 500 || status === 429)) {
-    return new Error(`${issuer} answered ${status}: try again later, or ask who runs it`);
+    return new Error(`${issuer} answered ${status}: try again later, or ask its operator`);
   }
   const what = status === undefined ? '' : ` (HTTP ${status})`;
   return new Error(`${issuer} did not answer like an issuer${what}: check whether the URL is right`);

@@ -28,9 +28,9 @@ function tokenOfFile(file: string): CredentialStatus {
   if (endsAt === undefined)
     throw new Error(`--token-file ${file} holds no JWT with an exp claim in seconds since 1970`);
   if (endsAt > Date.now()) return { token, expirationTimestamp: new Date(endsAt) };
-  const ended = new Date(endsAt).toISOString();
+  const expired = new Date(endsAt).toISOString();
   throw new Error(
-    `--token-file ${file} holds a token that ended at ${ended}: check whether the program that writes it still runs`,
+    `--token-file ${file} holds a token that expired at ${expired}: check whether the program that writes it still runs`,
   );
 }
 

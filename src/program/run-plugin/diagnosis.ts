@@ -69,29 +69,29 @@ function adviceFor(credential: Credential, now: number): readonly string[] {
   const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
   if (expiresAt === undefined) {
     const known = tokenExpires ?? keyPair?.endsAt;
-    const when = known === undefined ? '' : ` (it ends at ${toRfc3339(known)})`;
+    const when = known === undefined ? '' : ` (it expires at ${toRfc3339(known)})`;
     advice.push(
-      `it says no expirationTimestamp${when}, so clients keep the credential until a server refuses it: say one`,
+      `it sets no expirationTimestamp${when}, so clients keep the credential until a server refuses it: set one`,
     );
   } else if (expiresAt <= now) {
     advice.push('its expirationTimestamp has passed already: check whether the clock is right');
   } else if (expiresAt - now < shortLife * 1_000) {
     advice.push(
-      `its credential ends in ${Math.floor((expiresAt - now) / 1_000)} s, so it is run all the time: give longer ones`,
+      `its credential expires in ${Math.floor((expiresAt - now) / 1_000)} s, so it runs all the time: issue longer ones`,
     );
   }
   if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
     advice.push(
-      `its token is a JWT that ends at ${toRfc3339(tokenExpires)}, before expirationTimestamp: say the earlier time`,
+      `its token is a JWT that expires at ${toRfc3339(tokenExpires)}, before expirationTimestamp: set the earlier time`,
     );
   }
   if (!keyPair) return advice;
   if (keyPair.startsAt > now)
-    advice.push(`its certificate begins at ${toRfc3339(keyPair.startsAt)}: check whether the clock is right`);
-  if (keyPair.endsAt <= now) advice.push(`its certificate ended at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
+    advice.push(`its certificate is not valid before ${toRfc3339(keyPair.startsAt)}: check whether the clock is right`);
+  if (keyPair.endsAt <= now) advice.push(`its certificate expired at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
   else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
     advice.push(
-      `its certificate ends at ${toRfc3339(keyPair.endsAt)}, before expirationTimestamp: say the earlier time`,
+      `its certificate expires at ${toRfc3339(keyPair.endsAt)}, before expirationTimestamp: set the earlier time`,
     );
   }
   return advice;

@@ -27,18 +27,18 @@ describe("a plugin's answer", () => {
   });
 
   for (const [what, answer, said] of [
-    ['no expiry', answered({ token: secret }), /says no expirationTimestamp, so clients keep/],
-    ['no expiry beside a JWT', answered({ token: jwt({ exp: now / 1000 }) }), /\(it ends at 2030-01-01T00:00:00Z\)/],
+    ['no expiry', answered({ token: secret }), /sets no expirationTimestamp, so clients keep/],
+    ['no expiry beside a JWT', answered({ token: jwt({ exp: now / 1000 }) }), /\(it expires at 2030-01-01T00:00:00Z\)/],
     [
       'an expiry that has passed',
       answered({ token: secret, expirationTimestamp: '2029-12-31T00:00:00Z' }),
       /has passed already/,
     ],
-    ['a short life', answered({ token: secret, expirationTimestamp: '2030-01-01T00:00:10Z' }), /ends in 10 s/],
+    ['a short life', answered({ token: secret, expirationTimestamp: '2030-01-01T00:00:10Z' }), /expires in 10 s/],
     [
       'a JWT that ends before',
       answered({ token: jwt({ exp: now / 1000 + 600 }), expirationTimestamp: '2030-01-01T01:00:00Z' }),
-      /JWT that ends at 2030-01-01T00:10:00Z, before expirationTimestamp/,
+      /JWT that expires at 2030-01-01T00:10:00Z, before expirationTimestamp/,
     ],
   ] as const) {
     test(`with ${what} is warned of`, () => {
@@ -53,7 +53,7 @@ describe("a plugin's answer", () => {
     const { credential, warnings } = diagnosed(answered({ ...status, expirationTimestamp: '2030-01-01T01:00:00Z' }));
     assert.deepEqual(credential.kinds, ['client certificate']);
     assert.match(credential.certificate?.notAfter ?? '', /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
-    assert.match(warnings.join(), /its certificate (?:ends|ended) at /);
+    assert.match(warnings.join(), /its certificate (?:expires|expired) at /);
   });
 
   test('that took long, or stands on stderr too, is warned of', () => {

@@ -121,7 +121,7 @@ describe('clusterprofile check', () => {
       anonymous: /FAIL {2}authentication .* did not look at the credential/,
       forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
       starting: /FAIL {2}authentication .* the cluster answers with status 503: etcd is away\n.*its etcd/,
-      busy: /FAIL {2}authentication .* status 429: too many\n.*ask again later/,
+      busy: /FAIL {2}authentication .* status 429: too many\n.*retry later/,
       old: /- {5}identity .* the cluster does not support SelfSubjectReview\n.*v1\.26\.0/,
       none: /FAIL {2}version /,
       empty: /FAIL {2}provider .* NO_MATCHING_PROVIDER/,
