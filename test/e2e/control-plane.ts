@@ -194,8 +194,9 @@ type Child = ReturnType<typeof startProgram>;
 async function waitUntilReady(url: string, ca: string, children: readonly Child[], data: string): Promise<void> {
   const agent = new Agent({ connect: { ca } });
   const patience = performance.now() + 120_000;
+  const run = ({ nodeChildProcess: { exitCode, signalCode } }: Child) => exitCode === null && signalCode === null;
   try {
-    while (performance.now() < patience && children.every(({ nodeChildProcess: { exitCode } }) => exitCode === null)) {
+    while (performance.now() < patience && children.every(run)) {
       const status = await request(`${url}/readyz`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
           await body.dump();

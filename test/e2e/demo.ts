@@ -71,13 +71,16 @@ async function demo(folder: string): Promise<void> {
   const names = ['hub', 'spoke-1', 'spoke-2'];
   console.log(`Starting ${names.join(', ')}: three API servers with etcd, from ${programs}.`);
   await using ends = new AsyncDisposableStack();
-  const planes = await Promise.all(
-    names.map(async (name) => {
-      const plane = await startControlPlane(programs, name);
-      ends.defer(() => plane.close());
-      return plane;
-    }),
-  );
+  const starts = names.map((name) => startControlPlane(programs, name));
+  // If one of them fails, the others may become ready later.
+  for (const start of starts)
+    ends.defer(() =>
+      start.then(
+        (plane) => plane.close(),
+        () => {},
+      ),
+    );
+  const planes = await Promise.all(starts);
   const KUBECONFIG = join(folder, 'kubeconfig');
   await writeFile(KUBECONFIG, kubeconfigOf(planes), { mode: 0o600 });
   console.log(`They are ready after ${seconds()}. The commands are those of docs/walk-through.md.`);
@@ -89,8 +92,9 @@ async function demo(folder: string): Promise<void> {
   console.log(`\nDone in ${seconds()}. docs/walk-through.md says how to type it yourself, with clusters of kind.`);
 }
 
-// Ctrl-C ends the commands of the step, and then the rest is put away.
-process.once('SIGINT', () => {});
+// Ctrl-C ends the commands of the step, and then the rest is put away. With `once`, execa's own handler would find itself alone, and
+// end this process.
+process.on('SIGINT', () => {});
 const folder = await mkdtemp(join(tmpdir(), 'walk-through-'));
 try {
   await demo(folder);
