@@ -44,8 +44,11 @@ test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never 
   t.diagnostic(
     `${most.runs} plugins at once, ${most.descriptors} descriptors, ${Math.round(heap / 1024 / 1024)} MiB of heap more`,
   );
-  // One connection for each distinct input, however many configs share it.
-  await Promise.all(configs.slice(0, 150).map((config) => config.makeApiClient(CoreV1Api).listNamespace()));
+  // One connection for each distinct input, however many configs share it. The second config of an input comes when it is open: one
+  // that has been dialled for more than a second would be dialled again.
+  for (const some of [configs.slice(0, 100), configs.slice(100, 150)]) {
+    await Promise.all(some.map((config) => config.makeApiClient(CoreV1Api).listNamespace()));
+  }
   assert.equal(cluster.stats.connections, 100);
   assert.equal(await plugin.runs(), 100);
 });
