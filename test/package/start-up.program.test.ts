@@ -46,7 +46,9 @@ describe('a start', () => {
   });
 });
 
-test('secretreader and kubeconfig-secretreader answer in a pod for less than 4 and 5 times a start of Node, without client-node', async (t) => {
+test('secretreader and kubeconfig-secretreader answer in a pod for less than 4 and 5 times a start of Node, without client-node', {
+  timeout: 300_000,
+}, async (t) => {
   const text = kubeconfig({ exec: null, cluster: { server: 'https://h' }, user: { token: 't' } });
   const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't', config: text } } });
   const config = { clusterName: 'spoke-1', name: 'spoke-1', key: 'config' };
@@ -89,7 +91,9 @@ test('secretreader and kubeconfig-secretreader answer in a pod for less than 4 a
   }
 });
 
-test('clusterprofile takes less than 5 times as long as Node where it talks to nobody, and never loads client-node', async (t) => {
+test('clusterprofile takes less than 5 times as long as Node where it talks to nobody, and never loads client-node', {
+  timeout: 300_000,
+}, async (t) => {
   const folder = await temporaryFolder(t);
   const [bare, profile] = [join(folder, 'bare.mjs'), join(folder, 'profile.json')];
   await writeFile(bare, '');
