@@ -35,7 +35,7 @@ export class PairedSocket extends Duplex {
     return this;
   }
 
-  /** Only a network socket has an effect here. */
+  /** These mean something only to a network socket. */
   setKeepAlive(): this {
     return this;
   }
