@@ -38,10 +38,14 @@ function isOwn(path: string): boolean {
   return uid === process.getuid?.() && (mode & 0o022) === 0;
 }
 
-/** Whether other users can write to none of the folders above. In one such as /tmp they cannot rename each other's folders. */
+/**
+ * Whether no other user, but root, can rename a folder above; in one such as /tmp they cannot rename each other's. The rule is that of
+ * plugins (`pluginFileProblem`), without its code, which would be compiled at each start.
+ */
 function cannotBeReplaced(path: string): boolean {
   const parent = dirname(path);
   if (parent === path) return true;
-  const { mode } = statSync(parent);
-  return ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) && cannotBeReplaced(parent);
+  const { uid, mode } = statSync(parent);
+  const isTrusted = uid === 0 || uid === process.getuid?.();
+  return isTrusted && ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) && cannotBeReplaced(parent);
 }

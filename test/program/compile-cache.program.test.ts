@@ -1,6 +1,6 @@
 // What V8 has compiled of the program is kept for its next start, where nobody else can write.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, stat, symlink } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { execa } from 'execa';
@@ -41,6 +41,20 @@ describe('the compile cache', () => {
       assert.deepEqual(await readdir(compiled), []);
     });
   }
+
+  test('is not used below a folder of another user, who could put another one in its place', async (t) => {
+    const above = await temporaryFolder(t);
+    const compiled = join(above, 'cache/clusterprofile/compiled');
+    await mkdir(compiled, { recursive: true, mode: 0o700 });
+    const isRoot = process.getuid?.() === 0;
+    // Only root can give a folder away; nobody else can make a private one in a folder of another user.
+    if (isRoot) await chown(above, 12_345, 0);
+    assert.match(
+      await start({ XDG_CACHE_HOME: join(above, 'cache') }),
+      isRoot ? /^$/ : /creating cache directory .*success/,
+    );
+    assert.equal((await readdir(compiled)).length > 0, !isRoot);
+  });
 
   test("is used where the user's cache folder is a link to a folder that is private too", async (t) => {
     const [HOME, elsewhere] = [await temporaryFolder(t), await temporaryFolder(t)];
