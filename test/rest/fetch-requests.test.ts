@@ -30,7 +30,7 @@ describe('config.fetch', () => {
       let seen: object = {};
       cluster.onRequest = ({ method, headers }) => {
         // Undici streams the body of a Request.
-        const { 'content-length': _, ...others } = headers;
+        const { 'content-length': _length, 'transfer-encoding': _encoding, ...others } = headers;
         seen = { method, others };
       };
       for (const send of [

@@ -27,7 +27,7 @@ describe('impersonation', () => {
     const headers = await headersOf(cluster, config);
     assert.equal(headers['impersonate-user'], 'jane');
     assert.equal(headers['impersonate-uid'], 'u-1');
-    // Two header lines, as Node joins them; on HTTP/2 undici would have sent one.
+    // Two header lines, as Node joins them.
     assert.equal(headers['impersonate-group'], 'dev, ops');
     assert.equal(headers['impersonate-extra-acme.com%2fproject'], 'p1, p2');
     assert.equal(headers.authorization, 'Bearer token-1');
@@ -39,7 +39,7 @@ describe('impersonation', () => {
     assert.equal(Buffer.from(String(sent), 'latin1').toString(), 'josé');
   });
 
-  test('stays on HTTP/2 where no header is repeated, and leaves one that the caller sets alone', async (t) => {
+  test('leaves a header that the caller sets alone', async (t) => {
     const { cluster, config } = await start(t, { as: 'jane' });
     const seen: SeenRequest['headers'][] = [];
     cluster.onRequest = ({ headers }) => seen.push(headers);
@@ -50,11 +50,8 @@ describe('impersonation', () => {
     });
     await body.dump();
     assert.deepEqual(
-      seen.map((headers) => [headers['impersonate-user'], headers[':scheme']]),
-      [
-        ['jane', 'https'],
-        ['joe', 'https'],
-      ],
+      seen.map((headers) => headers['impersonate-user']),
+      ['jane', 'joe'],
     );
   });
 
@@ -88,8 +85,7 @@ describe('getConfig with impersonate', () => {
   test('keeps users apart that share a connection and a credential, with one group or several', async (t) => {
     const { cluster, plugin, providers, profile } = await startFleet(t);
     const seen: string[] = [];
-    cluster.onRequest = ({ headers }) =>
-      seen.push(`${headers['impersonate-user']} ${headers['impersonate-group']} ${headers[':scheme'] ?? 'HTTP/1.1'}`);
+    cluster.onRequest = ({ headers }) => seen.push(`${headers['impersonate-user']} ${headers['impersonate-group']}`);
     for (const impersonate of [
       { user: 'joe', groups: ['dev'] },
       { user: 'ann', groups: ['a', 'b'] },
@@ -98,8 +94,7 @@ describe('getConfig with impersonate', () => {
       await namespaces(providers.getConfig(profile, { impersonate }));
     }
     await namespaces(providers.getConfig(profile));
-    // On HTTP/2 undici would have sent one group with a comma in its name.
-    assert.deepEqual(seen, ['joe dev https', 'ann a, b HTTP/1.1', 'eve undefined https', 'undefined undefined https']);
+    assert.deepEqual(seen, ['joe dev', 'ann a, b', 'eve undefined', 'undefined undefined']);
     assert.equal(await plugin.runs(), 1);
     assert.match(inspect(providers), /connections: 1, sources: 1/);
   });

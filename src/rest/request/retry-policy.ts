@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
-import { isLost, isUnprocessed } from '../transport/connection-errors.ts';
+import { isLost, isUnanswered, isUnprocessed } from '../transport/connection-errors.ts';
 import type { OutgoingRequest } from './layer.ts';
 
 /** How often one request is sent again in all. */
@@ -57,9 +57,11 @@ export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | u
   return backoff < watchLeftMs && isTransientForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
 }
 
-function afterError({ method }: Retried, error: Error): number | undefined {
+function afterError({ method, sent }: Retried, error: Error): number | undefined {
   const lost = error instanceof ConnectionError && error.code === 'CONNECTION_LOST';
-  return isUnprocessed(error) || (lost && method === 'GET') ? lostPauseMs : undefined;
+  // Once: a server that is only slow would not answer the next one sooner.
+  const unanswered = sent === 1 && isUnanswered(error);
+  return isUnprocessed(error) || ((lost || unanswered) && method === 'GET') ? lostPauseMs : undefined;
 }
 
 function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error }>): number | undefined {

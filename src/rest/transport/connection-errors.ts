@@ -69,6 +69,11 @@ export function isUnprocessed(error: Error): boolean {
   );
 }
 
+/** Whether the connection was open, and no response began in time: the peer may have died. */
+export function isUnanswered({ cause }: Error): boolean {
+  return codeOf(cause) === 'UND_ERR_HEADERS_TIMEOUT';
+}
+
 /** Our own error for the one that a request failed with. An unknown one means that the connection failed to open, or broke. */
 export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   if (error instanceof PluginError || error instanceof RequestError) return error.of(cluster);
@@ -87,6 +92,7 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
     const message = `the response is not valid HTTP: ${error.message}: check the proxies and gateways in between`;
     return new RequestError('RESPONSE_INVALID', message, { cause: withoutDetails(error) }, cluster);
   }
+  if (error.message.includes('ENHANCE_YOUR_CALM')) return fail('CONNECTION_LOST', calmMessage);
   return fail(
     'CONNECTION_LOST',
     `the connection was lost (${error.message}): check the server's log, and the proxies and gateways in between`,
@@ -110,6 +116,10 @@ function withoutDetails(error: unknown): Error {
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
+
+const calmMessage =
+  'the request was reset (ENHANCE_YOUR_CALM), though the server may have executed it: the HTTP/2 connection of this process ' +
+  'was over its limits, and later requests use another one';
 
 type Message = readonly [ConnectionError['code'], string];
 

@@ -24,8 +24,6 @@ export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'>, Ide
   /** Treat a 403 as a 401. */
   readonly refreshOnForbidden: boolean;
   readonly metrics?: CredentialMetrics | undefined;
-  /** Milliseconds for a request that is not long-running. */
-  readonly requestTimeoutMs?: number | undefined;
   /** Bytes of a response for a generated client. */
   readonly maxResponseBytes: number;
 }

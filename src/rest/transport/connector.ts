@@ -87,7 +87,9 @@ function createDirect(
   context: () => SecureContext,
 ): Connector {
   const { protocol, hostname } = new URL(cluster.server);
-  if (protocol !== 'https:') return buildConnector({ allowH2, timeout });
+  // Then ten probes a second apart (libuv): an idle socket whose peer has died is closed after half a minute.
+  const keepAliveInitialDelay = 15_000;
+  if (protocol !== 'https:') return buildConnector({ allowH2, timeout, keepAliveInitialDelay });
   const name = unbracket(cluster.tlsServerName ?? hostname).replace(/\.$/, '');
   const connect = buildConnector({
     secureContext: context(),
@@ -95,6 +97,7 @@ function createDirect(
     checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
     allowH2,
     timeout,
+    keepAliveInitialDelay,
   });
   const verified = isIP(name) > 0 ? { host: bracket(name), servername: '' } : { servername: name };
   return (options, callback) => connect({ ...options, ...verified, hostname: unbracket(options.hostname) }, callback);

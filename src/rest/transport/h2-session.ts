@@ -22,6 +22,8 @@ export interface StreamEvents {
 interface SessionEvents {
   /** The server has said how many streams it allows at once. */
   readonly allows: (streams: number) => void;
+  /** Node counts bytes as queued that it never sends, and refuses every response once they are 10 MB (`maxSessionMemory`). */
+  readonly leaks: () => void;
   /** A stream begins. Returns the callbacks of its request. */
   readonly streamBegins: () => StreamEvents | undefined;
 }
@@ -41,7 +43,7 @@ subscribe('http2.client.stream.created', (message) => {
 /** Watches the HTTP/2 session that undici opens on a socket, and returns what gives it: it is known from its first stream on. */
 export function watchSession(
   socket: Socket,
-  { allows, streamBegins }: SessionEvents,
+  { allows, leaks, streamBegins }: SessionEvents,
 ): () => ClientHttp2Stream['session'] {
   let session: ClientHttp2Stream['session'];
   /** The open streams, with what to call for each that the server has not processed. */
@@ -60,6 +62,10 @@ export function watchSession(
       watchSettings();
     }
     cancelOnClose(stream);
+    stream.on('close', () => {
+      // A body that was given up, or what its bytes lead to.
+      if (!stream.writableFinished || stream.rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM) leaks();
+    });
     const events = streamBegins();
     if (events) {
       const { unprocessed, lost } = events;

@@ -6,7 +6,7 @@ import { printable } from '../../util/printable.ts';
 import type { ClusterLog, LogOptions } from './cluster-log.ts';
 import { type Connector, createConnector } from './connector.ts';
 import type { Destination } from './destination.ts';
-import type { PoolOptions } from './pooled-request.ts';
+import { type PoolOptions, poolDefaults } from './pooled-request.ts';
 import type { ProxyServer } from './proxy.ts';
 import { RequestPool } from './request-pool.ts';
 
@@ -23,8 +23,10 @@ export interface IdentityPoolsOptions {
   readonly connectTimeoutMs: number;
   /** Milliseconds that the streams of an earlier certificate may go on. */
   readonly drainTimeoutMs: number;
+  /** Milliseconds for a request that is not long-running. */
+  readonly requestTimeoutMs?: number | undefined;
   /** For tests: when a silent peer is pinged, and given up. */
-  readonly liveness?: Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs'>;
+  readonly liveness?: Partial<Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs' | 'headersTimeoutMs'>>;
 }
 
 /** The key of the pool without a client certificate. */
@@ -106,8 +108,10 @@ export class IdentityPools {
   #create(keyPair: KeyPair | undefined): RequestPool {
     const { origin } = this.#target;
     const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
-    const { connectTimeoutMs, liveness } = this.#options;
-    const pool = new RequestPool(origin, connector, { connectTimeoutMs, ...liveness });
+    const { connectTimeoutMs, requestTimeoutMs = 0, liveness } = this.#options;
+    // Who allows a request more time than API servers take gets it.
+    const headersTimeoutMs = Math.max(poolDefaults.headersTimeoutMs, requestTimeoutMs);
+    const pool = new RequestPool(origin, connector, { connectTimeoutMs, headersTimeoutMs, ...liveness });
     this.#pools.set(keyPair?.identity ?? noCertificate, pool);
     this.#report('opened', keyPair !== undefined);
     return pool;

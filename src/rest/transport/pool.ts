@@ -7,19 +7,17 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { unbracket } from '../../util/brackets.ts';
-import { Cooldown } from '../../util/cooldown.ts';
 import type { PooledRequest, PoolOptions } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { SilentPeer } from './watchdog.ts';
 
 /** The server takes connections, and no request on them. */
 class NoStreamError extends Error {
   readonly code = 'ERR_NO_STREAM';
 }
 
-/** Milliseconds after a failed dial for an offer until the next one: the server may not speak the protocol. */
-const offerCooldownMs = 60_000;
+/** Sockets for short requests, and how many more there may be each time all of them are stuck. */
+const shortSockets = 32;
 /** Dials that are opened at once: a thousand would time out together. */
 const maxFreshDials = 32;
 /** Dials in flight at once, including those that no longer count. */
@@ -45,7 +43,6 @@ export class Pool {
   readonly #origin: URL;
   readonly #connect: buildConnector.connector;
   readonly #options: PoolOptions;
-  readonly #onSilence: (error: Error) => void;
   /** Those that take requests. */
   readonly #open = new Set<PooledSocket>();
   /** Those that are not closed yet, with the ones that only finish what they have begun. */
@@ -53,30 +50,31 @@ export class Pool {
   readonly #waiting: WaitingRequests;
   /** What the last socket spoke. */
   #protocol: PooledSocket['protocol'] | undefined;
+  readonly #short: boolean;
+  /** How many sockets there may be. */
+  #limit = Number.POSITIVE_INFINITY;
   readonly #dials = new Set<Dial>();
   /** When the last socket was opened. */
   #openedAt = Number.NEGATIVE_INFINITY;
   /** When a waiting request last got a socket that takes more than one request. */
   #progressAt = Number.NEGATIVE_INFINITY;
-  /** After a dial for an offer that failed. */
-  readonly #offerCooldown = new Cooldown();
   #retiring = false;
   /** Why nothing goes out any more. */
   #ended: Error | undefined;
   readonly #closed: Promise<void>;
   #resolveClosed = () => {};
 
-  /** `onSilence` is called when a socket is given up because its peer no longer answers. */
+  /** A pool for `short` requests alone has a bound of sockets: each carries one request, and is soon free for the next. */
   constructor(
     origin: string,
     connect: buildConnector.connector,
     options: PoolOptions,
-    onSilence: (error: Error) => void = () => undefined,
+    { short = false }: { readonly short?: boolean } = {},
   ) {
-    this.#onSilence = onSilence;
     this.#origin = new URL(origin);
     this.#connect = connect;
     this.#options = options;
+    this.#short = short;
     this.#waiting = new WaitingRequests(options.connectTimeoutMs, () => this.#check());
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
@@ -94,23 +92,9 @@ export class Pool {
       socket.send(options, request);
       return;
     }
+    if (this.#short && this.#waiting.size === 0) this.#limit = shortSockets;
     this.#waiting.add(request, options);
     this.#dial(true);
-  }
-
-  /** Sends a request where a socket is free for it, else dials for later requests and returns false. */
-  offer(options: Dispatcher.DispatchOptions, request: PooledRequest, limit: number): boolean {
-    if (this.#ended || this.#retiring) return false;
-    const socket = this.#free();
-    if (socket) socket.send(options, request);
-    else if (this.#dials.size === 0 && this.#open.size < limit && this.#offerCooldown.left(performance.now()) === 0)
-      this.#dialOne(() => this.#offerCooldown.set(performance.now(), offerCooldownMs));
-    return socket !== undefined;
-  }
-
-  /** The protocol of its sockets, once there has been one. */
-  get protocol(): PooledSocket['protocol'] | undefined {
-    return this.#protocol;
   }
 
   /** Takes a request back that no socket has taken yet. */
@@ -127,12 +111,11 @@ export class Pool {
     return this.#closed;
   }
 
-  /** Ends every socket, and the requests on it with the error; later requests open others. */
-  abandon(error: Error): void {
-    const sockets = [...this.#open];
-    // First: a request that is sent again must not take one of them.
-    this.#open.clear();
-    for (const socket of sockets) socket.destroy(error);
+  /** Takes back all requests that no socket has taken yet. */
+  takeWaiting(): readonly (readonly [PooledRequest, Dispatcher.DispatchOptions])[] {
+    const waiting = [...this.#waiting];
+    for (const [request] of waiting) this.forget(request);
+    return waiting;
   }
 
   /** Ends every request and every socket. */
@@ -189,22 +172,21 @@ export class Pool {
     let wanted = Math.ceil(this.#waiting.size / places);
     // Does the server answer again? One dial at a time shows it to requests that came too late for the earlier ones.
     if (unanswered) wanted = newcomer ? Math.min(wanted, 1) : 0;
-    const most = Math.min(wanted, coming - freshDials + maxFreshDials);
-    for (; coming < most && this.#dials.size < maxDials; coming += 1) this.#dialOne();
+    // Short requests double their sockets: a burst may be over before it needs more, and a server that is away gets one dial.
+    const dialsAtOnce = this.#short ? Math.min(maxFreshDials, Math.max(1, this.#open.size)) : maxFreshDials;
+    const most = Math.min(wanted, coming - freshDials + dialsAtOnce);
+    const room = Math.min(maxDials, this.#limit - this.#open.size);
+    for (; coming < most && this.#dials.size < room; coming += 1) this.#dialOne();
   }
 
-  #dialOne(onFailure: () => void = () => undefined): void {
+  #dialOne(): void {
     const { hostname, host, protocol, port } = this.#origin;
     const dial: Dial = { startedAt: performance.now(), abandoned: false };
     this.#dials.add(dial);
     this.#connect({ hostname: unbracket(hostname), host, protocol, port }, (error, socket) => {
       this.#dials.delete(dial);
-      if (socket) {
-        this.#add(socket);
-        return;
-      }
-      onFailure();
-      this.#dialFailed(dial, error ?? new Error('no connection'));
+      if (socket) this.#add(socket);
+      else this.#dialFailed(dial, error ?? new Error('no connection'));
     });
   }
 
@@ -223,9 +205,6 @@ export class Pool {
     });
     this.#sockets.add(socket);
     this.#openedAt = performance.now();
-    connected.once('error', (error) => {
-      if (error instanceof SilentPeer) this.#onSilence(error);
-    });
     this.#protocol = connected instanceof TLSSocket && connected.alpnProtocol === 'h2' ? 'h2' : 'h1';
     if (this.#ended) {
       socket.destroy(this.#ended);
@@ -254,6 +233,8 @@ export class Pool {
 
   /** Rejects requests that no connection accepted within `connectTimeoutMs`. */
   #check(): void {
+    // Requests that the server is slow to answer, on every socket, must not hold up all others.
+    if (this.#progressAt <= performance.now() - this.#waiting.checkMs) this.#limit += shortSockets;
     const patience = performance.now() - this.#options.connectTimeoutMs;
     if (this.#dials.size === 0 && this.#progressAt <= patience) {
       const message = 'no connection takes a request: SETTINGS_MAX_CONCURRENT_STREAMS is 0, or has not come';

@@ -5,8 +5,6 @@ import type { Dispatcher } from 'undici';
 export interface PooledRequest extends Dispatcher.DispatchHandler {
   /** It may be silent for as long as it likes. */
   readonly longRunning: boolean;
-  /** Its fence is asked when it starts, so it has to be written in the same turn of the event loop. */
-  readonly fenced: boolean;
   /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
   takenBy(carrier: Carrier): void;
   /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
@@ -36,17 +34,17 @@ export interface PoolOptions {
   readonly silenceMs: number;
   /** Milliseconds until a connection attempt fails. */
   readonly connectTimeoutMs: number;
-  /** Milliseconds until a response begins. Long-running requests have no limit. */
+  /** Milliseconds until a response begins: an API server answers within 60 s. Long-running requests have no limit. */
   readonly headersTimeoutMs: number;
 }
 
-/** As client-go: a ping after 30 s, and 15 s for its answer. */
+/** As client-go: a ping after 30 s, and 15 s for its answer. API servers close an idle socket after 90 s, balancers after 60 s. */
 export const poolDefaults: PoolOptions = {
-  keepAliveTimeoutMs: 90_000,
+  keepAliveTimeoutMs: 55_000,
   pingIntervalMs: 30_000,
   silenceMs: 45_000,
   connectTimeoutMs: 10_000,
-  headersTimeoutMs: 300_000,
+  headersTimeoutMs: 75_000,
 };
 
 /** The server has not processed the request (RFC 9113, 8.7): it may go out again, whatever its method. */

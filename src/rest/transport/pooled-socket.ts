@@ -45,6 +45,8 @@ export class PooledSocket implements Carrier {
   /** The request that is about to be written. */
   #starting: Dispatcher.DispatchController | undefined;
   #ended = false;
+  /** Takes no more requests; those under way go on. */
+  #leaving = false;
   #proven = false;
   readonly #free: () => void;
 
@@ -88,6 +90,12 @@ export class PooledSocket implements Carrier {
     if (this.protocol === 'h2') this.#client.on('drain', this.#free);
     this.#session = watchSession(socket, {
       allows: (streams) => this.#allows(streams, events),
+      leaks: () => {
+        if (this.#ended || this.#leaving) return;
+        this.#leaving = true;
+        events.ended();
+        this.close();
+      },
       streamBegins: () => this.#streamBegins(),
     });
     socket.on('error', () => undefined);
@@ -111,7 +119,7 @@ export class PooledSocket implements Carrier {
 
   /** It takes no request now. */
   get busy(): boolean {
-    return this.#busy || this.#ended || this.#socket.destroyed || this.#session()?.destroyed === true;
+    return this.#busy || this.#ended || this.#leaving || this.#socket.destroyed || this.#session()?.destroyed === true;
   }
 
   /** What the server lets it carry, be it busy with that or not. */
@@ -147,7 +155,12 @@ export class PooledSocket implements Carrier {
    * whether the connection ends with it, and then closes it: a request that was taken at once would be lost with it.
    */
   attemptEnded(): void {
-    if (this.protocol === 'h1') queueMicrotask(this.#free);
+    if (this.protocol !== 'h1') return;
+    queueMicrotask(() => {
+      // The server has answered early, and may never read the rest of the body: the next request would wait behind it.
+      if (this.#socket.writableLength > 0) this.#socket.destroy();
+      else this.#free();
+    });
   }
 
   /** Node sends no ping on a session that it has closed, as at a GOAWAY, while streams go on. */

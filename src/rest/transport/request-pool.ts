@@ -1,25 +1,22 @@
+/** Which requests use HTTP/1.1 and which HTTP/2: the one rule, for the pools of one cluster and one identity. */
 import type { buildConnector, Dispatcher } from 'undici';
+import { RequestError } from '../../errors/index.ts';
 import { Pool } from './pool.ts';
 import { type PooledRequest, type PoolOptions, poolDefaults } from './pooled-request.ts';
 
-/** Sockets for short requests, beside those for everything. */
-const maxQuickSockets = 32;
-/** Milliseconds after which a short request goes out on HTTP/2 again. */
-const mainUseMs = 20_000;
-/** Requests within a second from which a socket for short requests is worth its handshake. */
-const busyRate = 50;
+/** What the TLS alert of a server that speaks only HTTP/2 becomes in Node. */
+const noApplicationProtocol = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
 /**
- * The pools of one cluster and one identity: HTTP/2 for everything, and HTTP/1.1 for short requests once there are many of
- * them, because Node spends about two thirds of the time on them. A watch stays on HTTP/2, where a hundred share a
- * connection and a dead peer is noticed.
+ * Long-running requests use HTTP/2, where a hundred share a connection and pings detect a dead peer. All others use HTTP/1.1: it
+ * takes Node a third less CPU, a request is written in the event-loop turn in which its fence was asked, and a body that is given
+ * up costs one socket and not the connection of everybody else. A server that speaks only HTTP/2 gets everything over it.
  */
 export class RequestPool {
-  readonly #main: Pool;
-  readonly #quick: Pool;
-  #recent = 0;
-  #mainUsedAt = Number.NEGATIVE_INFINITY;
-  #since = 0;
+  readonly #short: Pool;
+  readonly #longRunning: Pool;
+  /** The server has refused HTTP/1.1. */
+  #onlyH2 = false;
 
   /** `createConnector` gives what opens sockets, with HTTP/2 or without. */
   constructor(
@@ -28,56 +25,61 @@ export class RequestPool {
     options: Partial<PoolOptions>,
   ) {
     const settings = { ...poolDefaults, ...options };
-    this.#quick = new Pool(origin, createConnector(false), settings);
-    // HTTP/1.1 has no pings: a peer that is silent on HTTP/2 will not answer there either.
-    this.#main = new Pool(origin, createConnector(true), settings, (error) => this.#quick.abandon(error));
+    const connect = createConnector(false);
+    this.#short = new Pool(
+      origin,
+      (target, callback) =>
+        connect(target, (...result) => {
+          if (result[0] && 'code' in result[0] && result[0].code === noApplicationProtocol) this.#useOnlyH2();
+          callback(...result);
+        }),
+      settings,
+      { short: true },
+    );
+    this.#longRunning = new Pool(origin, createConnector(true), settings);
   }
 
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
   send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
-    const quick = this.#quick;
-    // Node writes the frames of HTTP/2 in a later turn: after a blocked one, long after the fence has let the request pass. undici
-    // joins repeated headers there, and two groups to impersonate are not one with a comma in its name.
-    if ((request.fenced && !request.longRunning) || Object.values(options.headers ?? {}).some(isRepeated)) {
-      quick.send(options, request);
-      return;
-    }
-    const now = performance.now();
-    if (this.#main.protocol === 'h2' && this.#isBusy(now) && !request.longRunning) {
-      // One now and then keeps the connection that notices a dead peer.
-      if (now - this.#mainUsedAt < mainUseMs && quick.offer(options, request, maxQuickSockets)) return;
-    }
-    this.#mainUsedAt = now;
-    this.#main.send(options, request);
+    // undici joins repeated headers on HTTP/2, and two groups to impersonate are not one with a comma in its name.
+    const repeated = repeatedHeader(options.headers);
+    if (repeated !== undefined && this.#onlyH2) request.notSent(cannotRepeat(repeated));
+    else if (this.#onlyH2 || (request.longRunning && repeated === undefined)) this.#longRunning.send(options, request);
+    else this.#short.send(options, request);
   }
 
   /** Takes a request back that has not been sent yet. */
   forget(request: PooledRequest): void {
-    this.#main.forget(request);
-    this.#quick.forget(request);
+    this.#short.forget(request);
+    this.#longRunning.forget(request);
   }
 
   /** Lets every request end by itself, and every socket after it. Resolves when all are closed. */
   async retire(): Promise<void> {
-    await Promise.all([this.#main.retire(), this.#quick.retire()]);
+    await Promise.all([this.#short.retire(), this.#longRunning.retire()]);
   }
 
   /** Ends every request and every socket. */
   destroy(error: Error): void {
-    this.#main.destroy(error);
-    this.#quick.destroy(error);
+    this.#short.destroy(error);
+    this.#longRunning.destroy(error);
   }
 
-  /** Whether there have been many requests within this second or the last. */
-  #isBusy(now: number): boolean {
-    const elapsed = now - this.#since;
-    if (elapsed > 1_000) {
-      this.#recent = elapsed > 2_000 ? 0 : Math.min(this.#recent, busyRate);
-      this.#since = now;
-    }
-    this.#recent += 1;
-    return this.#recent > busyRate;
+  #useOnlyH2(): void {
+    this.#onlyH2 = true;
+    for (const [request, options] of this.#short.takeWaiting()) this.send(options, request);
   }
 }
 
-const isRepeated = (value: unknown) => Array.isArray(value) && value.length > 1;
+function repeatedHeader(headers: Dispatcher.DispatchOptions['headers']): string | undefined {
+  const values = Object(headers);
+  for (const name in values) if (Array.isArray(values[name]) && values[name].length > 1) return name;
+  return undefined;
+}
+
+function cannotRepeat(header: string): RequestError {
+  const message =
+    `the request repeats the header ${header}, which takes HTTP/1.1, and the server speaks only HTTP/2: ` +
+    'send it once (impersonate one group at most), or let the gateway in front of the server offer HTTP/1.1';
+  return new RequestError('REQUEST_INVALID', message);
+}

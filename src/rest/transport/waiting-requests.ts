@@ -7,14 +7,15 @@ const checks = 4;
 /** Requests that no socket has taken yet, oldest first. */
 export class WaitingRequests {
   readonly #requests = new Map<PooledRequest, Dispatcher.DispatchOptions>();
-  readonly #checkMs: number;
+  /** Milliseconds between two checks. */
+  readonly checkMs: number;
   readonly #check: () => void;
   /** Runs while requests wait. It keeps the process alive: nothing else may. */
   #timer: NodeJS.Timeout | undefined;
 
   /** Calls `check` a few times within `patienceMs`, while requests wait. */
   constructor(patienceMs: number, check: () => void) {
-    this.#checkMs = patienceMs / checks;
+    this.checkMs = patienceMs / checks;
     // After a blocked event loop the timers come first: read what the servers have sent meanwhile before that.
     this.#check = () => setImmediate(check);
   }
@@ -26,7 +27,7 @@ export class WaitingRequests {
   add(request: PooledRequest, options: Dispatcher.DispatchOptions): void {
     request.waitsSince ??= performance.now();
     this.#requests.set(request, options);
-    this.#timer ??= setInterval(this.#check, this.#checkMs);
+    this.#timer ??= setInterval(this.#check, this.checkMs);
   }
 
   delete(request: PooledRequest): void {

@@ -68,7 +68,7 @@ test('every request is settled when the server resets an HTTP/2 connection on wh
     unsettled += 1;
     try {
       const body = index % 2 === 0 ? Buffer.alloc(index * 20_000) : null;
-      // Short ones would go out on HTTP/1.1 once there are many.
+      // Short ones would go out on HTTP/1.1.
       const path = '/api/v1/pods?watch=true';
       const answer = await request(`https://127.0.0.1:${port}${path}`, {
         dispatcher,

@@ -1,32 +1,54 @@
 import assert from 'node:assert/strict';
-import { createSecureServer } from 'node:http2';
-import { test } from 'node:test';
+import { createSecureServer, type Http2ServerResponse } from 'node:http2';
+import { describe, type TestContext, test } from 'node:test';
 import { listen } from '../../fixtures/listen.ts';
 import { sendThrough, startPool } from '../../fixtures/pooled-request.ts';
 import { tlsOptions } from '../../fixtures/raw-h2.ts';
 import { until } from '../../fixtures/until.ts';
 
-test('the sockets for short requests are 32 at most beside the one for everything, and go when nobody has used them for a while', async (t) => {
-  // It never closes a connection by itself.
-  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, (_request, response) => response.end('{}'));
+/** A server that never closes a connection by itself. It answers at once, or those with `slow` in their path with `release`. */
+async function startServer(t: TestContext) {
+  const slow: Http2ServerResponse[] = [];
+  const server = createSecureServer({ ...tlsOptions, allowHTTP1: true }, ({ url }, response) => {
+    if (url.includes('slow')) slow.push(response);
+    else response.end('{}');
+  });
   // For HTTP/1.1; the library's types do not know it here.
   Object.assign(server, { keepAliveTimeout: 0 });
-  const { port, open } = await listen(t, server);
-  const { pool, url } = startPool(t, port, { keepAliveTimeoutMs: 500 });
-  assert.equal(await sendThrough(pool, url, '/'), 200);
-  assert.equal(open.size, 1);
-  let most = 0;
-  const caller = async () => {
-    for (let i = 0; i < 8; i++) {
-      assert.equal(await sendThrough(pool, url, '/'), 200);
-      most = Math.max(most, open.size);
-    }
-  };
-  await Promise.all(Array.from({ length: 60 }, caller));
-  assert.ok(most > 1 && most <= 33, `${most} sockets`);
-  // The one for everything is idle as well, and may go before the last of them.
-  await until(t, () => open.size <= 1);
-  // They come again with the load.
-  await Promise.all(Array.from({ length: 60 }, caller));
-  assert.ok(open.size > 1, `${open.size} sockets`);
+  return { ...(await listen(t, server)), slow };
+}
+
+describe('short requests', () => {
+  test('share 32 sockets, whatever their headers, which go when nobody has used them for a while', async (t) => {
+    const { port, open } = await startServer(t);
+    const { pool, url } = startPool(t, port, { keepAliveTimeoutMs: 500 });
+    assert.equal(await sendThrough(pool, url, '/'), 200);
+    assert.equal(open.size, 1);
+    let most = 0;
+    const caller = async (_: unknown, index: number) => {
+      for (let i = 0; i < 8; i++) {
+        // Every other one repeats a header, as those with several groups to impersonate do.
+        const headers = { 'impersonate-group': index % 2 === 0 ? ['a', `b${index}`] : 'a' };
+        assert.equal(await sendThrough(pool, url, '/', headers), 200);
+        most = Math.max(most, open.size);
+      }
+    };
+    await Promise.all(Array.from({ length: 60 }, caller));
+    assert.ok(most > 1 && most <= 32, `${most} sockets`);
+    await until(t, () => open.size === 0);
+    // They come again with the load.
+    await Promise.all(Array.from({ length: 60 }, caller));
+    assert.ok(open.size > 1, `${open.size} sockets`);
+  });
+
+  test('that the server is slow to answer, on every socket, hold up the others for a moment only', async (t) => {
+    const { port, slow } = await startServer(t);
+    const { pool, url } = startPool(t, port, { connectTimeoutMs: 2_000 });
+    const hanging = Array.from({ length: 80 }, () => sendThrough(pool, url, '/slow'));
+    await until(t, () => slow.length >= 32);
+    assert.equal(await sendThrough(pool, url, '/'), 200);
+    await until(t, () => slow.length === 80);
+    for (const response of slow) response.end('{}');
+    assert.deepEqual(new Set(await Promise.all(hanging)), new Set([200]));
+  });
 });

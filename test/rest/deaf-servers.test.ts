@@ -1,0 +1,80 @@
+// A server that has died without a word, on connections of HTTP/1.1, which know no pings.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer as createTlsServer } from 'node:https';
+import { describe, type TestContext, test } from 'node:test';
+import { request } from 'undici';
+import { parseKubeconfigOptions, readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
+import { RestConfig } from '../../src/rest/rest-config.ts';
+import { Connections } from '../../src/rest/transport/connections.ts';
+import { kubeconfigFor } from '../fixtures/fleet-hub.ts';
+import { listen } from '../fixtures/listen.ts';
+import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+const headersTimeoutMs = 1_000;
+
+/** A server whose first connection goes deaf after one response, and a config for it that is less patient than usual. */
+async function startDeaf(t: TestContext, { requestTimeoutMs }: { readonly requestTimeoutMs?: number } = {}) {
+  const seen: string[] = [];
+  const server = createTlsServer(tlsOptions, (incoming, response) => {
+    const isDeaf = deaf !== undefined && incoming.socket.remotePort === deaf;
+    deaf ??= incoming.socket.remotePort;
+    seen.push(`${incoming.method} ${isDeaf ? 'on the deaf connection' : 'on another'}`);
+    if (!isDeaf) response.end('{}');
+  });
+  let deaf: number | undefined;
+  const { port } = await listen(t, server);
+  const { server: url = '', 'certificate-authority-data': certificateAuthorityData = '' } =
+    profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
+  const options = { logger: { warn: () => undefined }, ...(requestTimeoutMs ? { requestTimeoutMs } : {}) };
+  const parts = readKubeconfig({ text: kubeconfigFor({ url, certificateAuthorityData }, 'token') }, options);
+  const liveness = requestTimeoutMs ? {} : { headersTimeoutMs };
+  const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
+  const config = RestConfig.create({ ...parts, connections });
+  t.after(() => connections.close());
+  const send = async (method: 'GET' | 'POST' | 'DELETE') => {
+    const { statusCode, body } = await request(`${url}/x`, { dispatcher: config.dispatcher, method });
+    await body.dump();
+    return statusCode;
+  };
+  assert.equal(await send('GET'), 200);
+  seen.length = 0;
+  return { send, seen, port };
+}
+
+describe('a server that has died without a word, at the other end of a connection that was in use', () => {
+  test('gets a GET a second time, on another connection', async (t) => {
+    const { send, seen } = await startDeaf(t);
+    assert.equal(await send('GET'), 200);
+    assert.deepEqual(seen, ['GET on the deaf connection', 'GET on another']);
+  });
+
+  for (const method of ['POST', 'DELETE'] as const)
+    test(`does not get a ${method} a second time, and the next one uses another connection`, async (t) => {
+      const { send, seen } = await startDeaf(t);
+      await assert.rejects(send(method), { code: 'RESPONSE_TIMEOUT' });
+      assert.equal(await send(method), 200);
+      assert.deepEqual(seen, [`${method} on the deaf connection`, `${method} on another`]);
+    });
+
+  test('gets nothing a second time after requestTimeoutMs', async (t) => {
+    const { send, seen } = await startDeaf(t, { requestTimeoutMs: 500 });
+    await assert.rejects(send('GET'), { code: 'RESPONSE_TIMEOUT', message: /requestTimeoutMs/ });
+    assert.deepEqual(seen, ['GET on the deaf connection']);
+  });
+});
+
+test('an idle connection is probed after 15 seconds', { skip: process.platform !== 'linux' }, async (t) => {
+  const { port } = await startDeaf(t);
+  /** Of the client's socket: the kind of its timer (2: keep-alive), and when it is due in hundredths of a second. */
+  const timer = async () => {
+    const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+    const lines = (await readFile('/proc/self/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+    const [kind, due] = (lines.find(([, , peer]) => peer === remote)?.[5] ?? '').split(':');
+    return { kind: Number(kind), due: Number.parseInt(due ?? '', 16) };
+  };
+  // Right after a response another timer may be set.
+  await until(t, async () => (await timer()).kind === 2);
+  assert.ok((await timer()).due <= 1_500);
+});

@@ -1,0 +1,120 @@
+// Bodies that are given up, by the server's early answer or by the caller. Node's HTTP/2 keeps their unsent bytes for as long as
+// the connection lives, and refuses every response at 10 MB of them.
+import assert from 'node:assert/strict';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
+import { describe, test } from 'node:test';
+import { type Dispatcher, request } from 'undici';
+import { startConfigAt } from '../fixtures/config-at.ts';
+import { tlsOptions } from '../fixtures/raw-h2.ts';
+import { until } from '../fixtures/until.ts';
+
+const tooLarge = Buffer.alloc(5_000_000, 'x');
+const forbidden = Buffer.alloc(1_400_000, 'x');
+const uploads = 12;
+
+for (const [speaks, allowHTTP1] of [
+  ['HTTP/2 and HTTP/1.1', true],
+  ['HTTP/2 alone', false],
+] as const) {
+  describe(`at a server that speaks ${speaks}, uploads that are given up`, () => {
+    for (const [manner, path] of [
+      ['answered early with 413', '/api/v1/namespaces/a/configmaps'],
+      ['answered early with 403', '/api/v1/namespaces/a/configmaps'],
+      ['aborted by their callers', '/api/v1/namespaces/a/configmaps'],
+      ['answered early with 413', '/api/v1/namespaces/a/services/b/proxy/upload'],
+    ] as const) {
+      test(`(${manner}, at ${path}) harm no later request, and no watch`, async (t) => {
+        let created = 0;
+        const server = createSecureServer({ ...tlsOptions, allowHTTP1 }, (incoming, response) => {
+          answer(incoming, response, () => (created += 1));
+        });
+        server.on('session', (session) => session.on('error', () => undefined));
+        const { dispatcher, providers, port } = await startConfigAt(t, server);
+        const origin = `https://127.0.0.1:${port}`;
+        const watch = await request(`${origin}/api/v1/pods?watch=true`, { dispatcher });
+        let events = '';
+        watch.body.on('data', (chunk) => {
+          events += chunk;
+        });
+        watch.body.on('error', (error) => {
+          events += error.message;
+        });
+        for (let round = 1; round <= uploads; round += 1) {
+          await upload(manner, { origin, path, dispatcher });
+          const small = await request(origin + path, { dispatcher, method: 'POST', body: '{}' });
+          assert.deepEqual([small.statusCode, await small.body.text()], [201, '{}'], `after ${round} uploads`);
+          assert.equal(created, round, 'executed once');
+        }
+        await until(t, () => events.length >= 3);
+        assert.match(events, /^(?:\{\})+$/, 'the watch goes on');
+        watch.body.on('error', () => undefined).destroy();
+        await providers.close();
+      });
+    }
+  });
+}
+
+test('a server that answers early on HTTP/1.1, and keeps a connection on which it reads no more, gets the next request on another one', async (t) => {
+  let bodies = 0;
+  const server = createTlsServer(tlsOptions, (incoming, response) => {
+    incoming.on('error', () => undefined);
+    if (incoming.url === '/huge') {
+      incoming.once('data', () => {
+        incoming.pause();
+        response.writeHead(413).end('{}');
+      });
+      return;
+    }
+    bodies += 1;
+    incoming.resume().on('end', () => response.writeHead(201).end('{}'));
+  });
+  const { dispatcher, port, connections } = await startConfigAt(t, server);
+  const send = async (path: string, body: Buffer) => {
+    const answer = await request(`https://127.0.0.1:${port}${path}`, { dispatcher, method: 'POST', body });
+    await answer.body.dump();
+    return answer.statusCode;
+  };
+  // More than the buffers of both ends hold.
+  assert.equal(await send('/huge', Buffer.alloc(64 * 1024 * 1024)), 413);
+  assert.equal(await send('/small', Buffer.from('{}')), 201);
+  assert.deepEqual([bodies, connections()], [1, 2]);
+});
+
+function answer(incoming: Http2ServerRequest, response: Http2ServerResponse, create: () => void): void {
+  incoming.on('error', () => undefined);
+  response.on('error', () => undefined);
+  const early = Number(incoming.headers['x-early'] ?? 0);
+  if (incoming.url.includes('watch')) {
+    const timer = setInterval(() => response.write('{}'), 50);
+    response.on('close', () => clearInterval(timer));
+  } else if (early > 0) {
+    incoming.once('data', () => {
+      // An API server says on HTTP/1.1 that it reads no more of a long body.
+      const headers = incoming.httpVersionMajor === 1 ? { connection: 'close' } : {};
+      incoming.pause();
+      response.writeHead(early, headers).end('{}');
+    });
+  } else if (early === 0) {
+    incoming.resume().on('end', () => {
+      create();
+      response.writeHead(201).end('{}');
+    });
+  }
+}
+
+async function upload(
+  manner: string,
+  { origin, path, dispatcher }: { origin: string; path: string; dispatcher: Dispatcher },
+): Promise<void> {
+  const send = (early: number, body: Buffer, signal: AbortSignal | null = null) =>
+    request(origin + path, { dispatcher, method: 'POST', body, headers: { 'x-early': String(early) }, signal });
+  if (manner.startsWith('aborted')) {
+    await assert.rejects(send(-1, tooLarge, AbortSignal.timeout(100)), { name: 'TimeoutError' });
+    return;
+  }
+  const status = manner.endsWith('413') ? 413 : 403;
+  const { statusCode, body } = await send(status, status === 413 ? tooLarge : forbidden);
+  await body.dump();
+  assert.equal(statusCode, status);
+}
