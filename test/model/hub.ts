@@ -8,6 +8,8 @@ import type { Process, World } from './world.ts';
 export interface Weather {
   /** Milliseconds that most messages take at most. */
   readonly delayMs: number;
+  /** Milliseconds that they take at least. @default 1 */
+  readonly leastMs?: number;
   /** How likely a message takes up to a minute. */
   readonly late: number;
   readonly lost: number;
@@ -212,7 +214,8 @@ export class SimulatedHub {
   }
 
   #delay(isPunctual = false): number {
-    const { delayMs, late } = this.weather;
-    return !isPunctual && this.#world.chance(late) ? 60_000 * this.#world.random() : 1 + delayMs * this.#world.random();
+    const { delayMs, leastMs = 1, late } = this.weather;
+    if (!isPunctual && this.#world.chance(late)) return 60_000 * this.#world.random();
+    return leastMs + delayMs * this.#world.random();
   }
 }

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { absences, depart, departures, outlast, play, rare, schedules } from './schedule.ts';
+import { absences, depart, departures, endure, latencies, outlast, play, rare, schedules } from './schedule.ts';
 
 async function reportOf<T>(details: fc.RunDetails<T>): Promise<string | undefined> {
   return details.failed ? `${await fc.asyncDefaultReportMessage(details)}\n${details.errorInstance}` : undefined;
@@ -32,8 +32,10 @@ const details = await fc.check(
 const fewer = { numRuns: Math.ceil(numRuns / 10), seed };
 const absence = await fc.check(fc.asyncProperty(absences, outlast), fewer);
 const departure = await fc.check(fc.asyncProperty(departures, depart), fewer);
+const latency = await fc.check(fc.asyncProperty(latencies, endure), fewer);
 const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-const failure = (await reportOf(details)) ?? (await reportOf(absence)) ?? (await reportOf(departure));
+const failure =
+  (await reportOf(details)) ?? (await reportOf(absence)) ?? (await reportOf(departure)) ?? (await reportOf(latency));
 if (failure) {
   console.error(failure);
   console.error(`npm run test:faults -- model --schedules ${numRuns} --seed ${seed} repeats it`);
@@ -42,7 +44,7 @@ if (failure) {
   recovered.sort((a, b) => a - b);
   const at = (share: number) => ((recovered[Math.floor(share * (recovered.length - 1))] ?? 0) / 1_000).toFixed(1);
   console.log(
-    `${numRuns} schedules (seed ${seed}) in ${seconds} s: never two owners, and a short absence of the hub changed nothing; ` +
+    `${numRuns} schedules (seed ${seed}) in ${seconds} s: never two owners, and neither a short absence of the hub nor slow answers changed anything; ` +
       'after the faults every cluster had one again after ' +
       `${at(0.5)} s (half), ${at(0.99)} s (99 of 100), ${at(1)} s (all); ${writes} writes to Leases`,
   );

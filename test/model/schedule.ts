@@ -208,6 +208,41 @@ export async function outlast({ seed, delayMs, replicas, who, at, ms: shortMs, m
   });
 }
 
+/** A hub whose every answer takes its time, and for a while much longer. It does all that it is asked for. */
+export const latencies = fc.record({
+  seed: fc.nat(2 ** 31 - 1),
+  replicas: fc.integer({ min: 1, max: 3 }),
+  answerMs: fc.constantFrom(100, 1_500, 1_800, 2_000, 3_000, 4_000, 6_000, 8_000),
+  hiccup: fc.record({ answerMs: fc.constantFrom(8_000, 12_000, 25_000), ms: fc.constantFrom(12_000, 40_000) }),
+});
+
+type Latency = typeof latencies extends fc.Arbitrary<infer T> ? T : never;
+
+/** Throws where a cluster has no owner while a single request ends within a third of a Lease's duration, or soon after it did not. */
+export async function endure({ seed, replicas, answerMs, hiccup }: Latency): Promise<void> {
+  const world = new World(seed);
+  const hub = new SimulatedHub(world);
+  // A request and its answer.
+  const of = (ms: number) => ({ ...calm, delayMs: 10, leastMs: ms / 2 });
+  hub.weather = of(answerMs);
+  const all = Array.from({ length: replicas }, (_, index) => {
+    const options = { identity: `replica-${index}`, weight: 1, drainMs: 0 } as const;
+    return new Replica(new Process(world, 1), hub, options, keys);
+  });
+  const check = (when: string) => () => {
+    const alone = keys.filter((key) => !all.some((replica) => replica.mayCall(key)));
+    if (alone.length > 0) throw new Error(`no replica may call ${alone} ${when}, at ${world.now} ms`);
+  };
+  const startMs = 120_000;
+  await world.until(startMs, () => {});
+  await world.until(startMs + 60_000, check('while the hub is as slow as always'));
+  hub.weather = of(hiccup.answerMs);
+  await world.until(world.now + hiccup.ms, hiccup.answerMs > 8_000 ? () => {} : check('while the hub is slower'));
+  hub.weather = of(answerMs);
+  await world.until(world.now + 90_000, hiccup.answerMs > 8_000 ? () => {} : check('after the hub was slower'));
+  await world.until(world.now + 60_000, check('long after the hub was slower'));
+}
+
 export interface Outcome {
   /** Milliseconds after the faults in which the last cluster got its owner; `undefined` where all replicas have gone. */
   readonly recoveredMs: number | undefined;

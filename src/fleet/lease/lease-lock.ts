@@ -3,11 +3,11 @@
  * Clocks of two machines are never compared. A process that waits counts from the moment when it saw the last change. The
  * holder counts from the moment before its last successful request. So the holder always ends first.
  */
-import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from './lease.ts';
 import { LeaseView } from './lease-view.ts';
 import type { Leases } from './leases.ts';
+import { PatientLeases } from './patient-leases.ts';
 
 export interface LeaseLockOptions {
   readonly leases: Leases;
@@ -18,7 +18,7 @@ export interface LeaseLockOptions {
   readonly durationMs: number;
   /** Milliseconds for which the lock is held after the start of the last successful request. Less than `durationMs`. */
   readonly deadlineMs: number;
-  /** Milliseconds after which a request is given up. */
+  /** Milliseconds after which a request is given up, where the server is fast. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   /** Called when what is known of it has changed. */
@@ -30,6 +30,7 @@ export class LeaseLock {
   readonly name: string;
   readonly identity: string;
   readonly #view: LeaseView;
+  readonly #leases: PatientLeases;
   readonly #options: LeaseLockOptions;
   #heldUntil = Number.NEGATIVE_INFINITY;
 
@@ -38,6 +39,7 @@ export class LeaseLock {
     this.name = name;
     this.identity = identity;
     this.#view = new LeaseView(clock, durationMs);
+    this.#leases = new PatientLeases(options.leases, { ...options, longestRequestMs: options.deadlineMs });
     this.#options = options;
   }
 
@@ -64,7 +66,7 @@ export class LeaseLock {
 
   /** Asks the server how it is. Rejects with the failure of the request. */
   async look(): Promise<void> {
-    const lease = await this.#ask((signal) => this.#options.leases.get(this.name, signal));
+    const lease = await this.#leases.get(this.name);
     if (lease ? this.#view.accept(lease) : this.#view.acceptAbsence()) this.#changed();
   }
 
@@ -106,12 +108,9 @@ export class LeaseLock {
 
   /** Whether the server has it like this now. */
   async #write(spec: LeaseSpec): Promise<boolean> {
-    const { leases } = this.#options;
     const known: Lease['metadata'] | undefined = this.#view.lease?.metadata;
     const object = { ...leaseKind, metadata: { ...known, name: this.name }, spec };
-    const written = await this.#ask((signal) =>
-      known ? leases.update(object, signal) : leases.create(object, signal),
-    );
+    const written = await this.#leases.write(object);
     if (!written) return false;
     if (this.#view.accept(written)) this.#changed();
     return true;
@@ -120,10 +119,5 @@ export class LeaseLock {
   #changed(): void {
     if (this.#view.holder !== this.identity) this.#heldUntil = Number.NEGATIVE_INFINITY;
     this.#options.changed();
-  }
-
-  #ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, requestTimeoutMs } = this.#options;
-    return within(clock, requestTimeoutMs, `Lease ${this.name}: no answer for ${requestTimeoutMs / 1_000} s`, request);
   }
 }

@@ -1,18 +1,15 @@
 /** Ends the sessions of replicas that seem to be dead. Only then may others take their shards. */
-import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { holderOf, leaseKind, releasedSpec } from '../lease/lease.ts';
-import type { Leases } from '../lease/leases.ts';
+import type { PatientLeases } from '../lease/patient-leases.ts';
 import { identityOf, replicaLeaseName } from './names.ts';
 import type { Replicas } from './replicas.ts';
-import type { Timing } from './timing.ts';
 
 export interface FencingContext {
-  readonly leases: Leases;
+  readonly leases: PatientLeases;
   /** Of the fleet. */
   readonly name: string;
   readonly clock: Clock;
-  readonly timing: Timing;
   readonly replicas: Replicas;
 }
 
@@ -29,11 +26,7 @@ export class Fencing {
   endSession(session: string): Promise<boolean> {
     const underWay = this.#underWay.get(session);
     if (underWay) return underWay;
-    const { clock, timing } = this.#context;
-    const message = `Lease of ${identityOf(session)}: no answer for ${timing.requestTimeoutMs / 1_000} s`;
-    const fencing = within(clock, timing.requestTimeoutMs, message, (signal) => this.#end(session, signal)).finally(
-      () => this.#underWay.delete(session),
-    );
+    const fencing = this.#end(session).finally(() => this.#underWay.delete(session));
     this.#underWay.set(session, fencing);
     return fencing;
   }
@@ -42,19 +35,16 @@ export class Fencing {
    * Its replica's Lease has not changed for its duration, and is written with this version as the condition: from then on the
    * replica cannot renew it any more. Nothing is written where it names another session.
    */
-  async #end(session: string, signal: AbortSignal): Promise<boolean> {
+  async #end(session: string): Promise<boolean> {
     const { leases, name, clock, replicas } = this.#context;
     const view = replicas.viewOfSession(session);
-    const lease = await leases.get(replicaLeaseName(name, identityOf(session)), signal);
+    const lease = await leases.get(replicaLeaseName(name, identityOf(session)));
     if (lease) view.accept(lease);
     else view.acceptAbsence();
     if (lease && holderOf(lease) !== session) return true;
     if (view.isLive) return false;
     if (!lease) return true;
-    const written = await leases.update(
-      { ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) },
-      signal,
-    );
+    const written = await leases.write({ ...leaseKind, metadata: lease.metadata, spec: releasedSpec(lease, clock) });
     if (written) view.observe(written);
     return written !== undefined;
   }

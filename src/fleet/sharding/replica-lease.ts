@@ -2,18 +2,20 @@
  * This replica's own Lease: the only clock of sharding. While it is renewed, all shards whose Leases name its session are this
  * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
+import { FleetError } from '../../errors/index.ts';
 import { within } from '../../rest/api/deadline.ts';
+import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';
+import type { PatientLeases } from '../lease/patient-leases.ts';
 import { Wait } from '../wait.ts';
-import type { LeaseSource } from './lease-source.ts';
 import { identityOf, labelsOf, replicaAnnotations, sessionName } from './names.ts';
 import type { Replicas } from './replicas.ts';
 import type { ShardingReport } from './report.ts';
 import { millisecondsTo, spread, type Timing } from './timing.ts';
 
 export interface ReplicaLeaseContext {
-  readonly leases: LeaseSource;
+  readonly leases: PatientLeases;
   /** Of the fleet. */
   readonly name: string;
   /** Of the Lease. */
@@ -26,7 +28,7 @@ export interface ReplicaLeaseContext {
   readonly random: () => number;
   readonly replicas: Replicas;
   /** Asks the server for all Leases as they are at this moment, and repairs those of its own shards. */
-  read(signal: AbortSignal): Promise<void>;
+  read(limitMs?: number): Promise<void>;
   /** All that the Leases of shards name. */
   sessions(): ReadonlySet<string>;
   /** Nothing of this replica is left to release. */
@@ -39,12 +41,12 @@ export interface ReplicaLeaseContext {
 export class ReplicaLease {
   readonly #context: ReplicaLeaseContext;
   readonly #wait: Wait;
-  /** As this session wrote it last; `undefined` before it has begun. */
-  #own: Lease | undefined;
+  /** The session has been written, and no other process has ended it as far as is known. */
+  #isBegun = false;
   #sessions = 0;
   #renewAt = Number.NEGATIVE_INFINITY;
-  /** The clock's uptime in which its last successful renewal ends, or ended. */
-  #heldUntil = Number.NEGATIVE_INFINITY;
+  /** The clock's uptime in which its last successful renewal began. */
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #leavesSince: number | undefined;
   #cancelDeadline = () => {};
 
@@ -64,6 +66,11 @@ export class ReplicaLease {
     return this.#context.clock.uptime() < this.#heldUntil;
   }
 
+  /** The clock's uptime in which its last successful renewal ends, or ended. */
+  get #heldUntil(): number {
+    return this.#renewedAt + this.#context.timing.deadlineMs;
+  }
+
   get isLeaving(): boolean {
     return this.#leavesSince !== undefined;
   }
@@ -79,7 +86,7 @@ export class ReplicaLease {
 
   /** A watch shows its own Lease: deleted, without its labels, or taken. */
   observe(lease: Lease): void {
-    if (this.#own && holderOf(lease) !== this.session) this.renewNow();
+    if (this.#isBegun && holderOf(lease) !== this.session) this.renewNow();
   }
 
   /** From now on it wants nothing; `run` ends when everything has been released. */
@@ -112,56 +119,73 @@ export class ReplicaLease {
   async #attempt(): Promise<void> {
     const { clock, timing, random, report, changed } = this.#context;
     const start = clock.uptime();
-    // Half of the time that is left to the deadline: a hub that is back meanwhile is asked once more.
-    const limitMs = this.isValid ? Math.max((this.#heldUntil - start) / 2, timing.shortestMs) : timing.requestTimeoutMs;
-    const message = `no answer for ${(limitMs / 1_000).toFixed(1)} s`;
     this.#renewAt = Number.POSITIVE_INFINITY;
-    let retryMs = timing.renewMs;
+    let retryMs = timing.retryMs;
     try {
-      const isRenewed = await within(clock, limitMs, message, (signal) => this.#renew(signal));
-      if (isRenewed) {
-        this.#heldUntil = start + timing.deadlineMs;
-        this.#watchDeadline();
-        report.succeeded('replica');
-      }
+      if (this.#isBegun) await this.#patientlyRenew(start);
+      if (!this.#isBegun && !(await this.#begin())) retryMs = timing.renewMs;
     } catch (error) {
-      retryMs = timing.retryMs;
-      report.failed('replica', error);
+      // A request that is waited for no longer may succeed yet.
+      if (!this.isValid || !isTimeout(error)) report.failed('replica', error);
     }
+    // Counted from its start: where the hub is slow, the next one begins at once.
+    const next =
+      this.#renewedAt >= start
+        ? this.#renewedAt + spread(timing.renewMs, random)
+        : clock.uptime() + spread(retryMs, random);
     // A change that it has to look at may have come meanwhile.
-    this.#renewAt = Math.min(this.#renewAt, clock.uptime() + spread(retryMs, random));
+    this.#renewAt = Math.min(this.#renewAt, next);
     changed();
   }
 
-  /** Whether it was renewed. Only when all Leases have been read too is the session valid for longer. */
-  async #renew(signal: AbortSignal): Promise<boolean> {
-    const { replicas, read } = this.#context;
-    if (!(await this.#write(signal)) && !(await this.#begin(signal))) return false;
+  /**
+   * Waits for half of the time that is left to the deadline, so that a hub that is back meanwhile, or another connection, is asked once
+   * more. The renewal goes on: a hub that is only slow answers in the end, and that counts from `start`.
+   */
+  async #patientlyRenew(start: number): Promise<void> {
+    const { clock, timing, leases } = this.#context;
+    const limitMs = this.isValid ? Math.max((this.#heldUntil - start) / 2, timing.shortestMs) : leases.limitMs;
+    const message = `PUT Lease ${this.leaseName}: no answer for ${(limitMs / 1_000).toFixed(1)} s`;
+    await within(clock, limitMs, message, (signal) => abortable(() => this.#renew(start), signal));
+  }
+
+  /** Writes it on top of the newest version that an answer or the watch has shown. Only when all Leases have been read too is it renewed. */
+  async #renew(start: number): Promise<void> {
+    const { leases, leaseName, replicas, read, timing } = this.#context;
+    const { session } = this;
+    const view = replicas.viewOf(leaseName);
+    const known = view.lease;
+    const isOurs = () => view.lease !== undefined && holderOf(view.lease) === session;
+    let isWritten = false;
+    if (isOurs()) [isWritten] = await Promise.all([this.#put(known, timing.durationMs), read(timing.durationMs)]);
+    if (!isWritten && isOurs() && view.lease === known) {
+      const now = await leases.get(leaseName, timing.durationMs);
+      // Its own write, whose answer is late or lost, or an edit. Where it still names the session, no other process has ended it.
+      if (view.lease === known) {
+        if (now) view.accept(now);
+        else view.acceptAbsence();
+      }
+    }
+    // Another attempt may have found that it is over.
+    if (!this.#isBegun || this.session !== session) return;
+    if (!isOurs()) this.#endSession();
+    else if (isWritten) this.#succeed(start);
+  }
+
+  #succeed(start: number): void {
+    const { replicas, report, changed } = this.#context;
     // It may not have seen the others since its last renewal, though they live.
     if (!this.isValid) replicas.startAgain();
-    await read(signal);
-    return true;
+    this.#renewedAt = Math.max(this.#renewedAt, start);
+    this.#watchDeadline();
+    if (this.isValid) report.succeeded('replica');
+    changed();
   }
 
-  /** Renews it. `false` where the session is over, or has not begun. */
-  async #write(signal: AbortSignal): Promise<boolean> {
-    const { leases, leaseName } = this.#context;
-    if (!this.#own) return false;
-    if (await this.#put(this.#own, signal)) return true;
-    // Its own write, whose answer was lost, or an edit. Where it still names the session, no other process has ended it.
-    const now = await leases.get(leaseName, signal);
-    if (now && holderOf(now) === this.session) {
-      if (await this.#put(now, signal)) return true;
-      throw new Error('others changed it at each attempt to renew it');
-    }
-    this.#endSession();
-    return false;
-  }
-
-  /** Begins a session, where no other one of this identity may live. */
-  async #begin(signal: AbortSignal): Promise<boolean> {
-    const { leases, leaseName, identity, replicas, read, sessions, report } = this.#context;
-    await read(signal);
+  /** Begins a session. Returns false where another one of this identity may live. */
+  async #begin(): Promise<boolean> {
+    const { clock, leases, leaseName, identity, replicas, read, sessions, report } = this.#context;
+    await read();
     const view = replicas.viewOf(leaseName);
     const named = [...sessions()].filter((session) => identityOf(session) === identity);
     // Where its Lease was deleted by hand, only those of its shards show that the other one may live.
@@ -172,8 +196,14 @@ export class ReplicaLease {
     }
     // An attempt whose answer is lost may be done late. So each has another name.
     this.#sessions += 1;
-    if (await this.#put(view.lease, signal)) return true;
-    const now = await leases.get(leaseName, signal);
+    const start = clock.uptime();
+    const [isWritten] = await Promise.all([this.#put(view.lease), read()]);
+    if (isWritten) {
+      this.#isBegun = true;
+      this.#succeed(start);
+      return true;
+    }
+    const now = await leases.get(leaseName);
     if (now) view.observe(now);
     else view.acceptAbsence();
     throw new Error('another process changed it');
@@ -183,7 +213,8 @@ export class ReplicaLease {
     return this.#context.leaseName;
   }
 
-  async #put(known: Lease | undefined, signal: AbortSignal): Promise<boolean> {
+  /** Whether the server has it like this now. */
+  async #put(known: Lease | undefined, limitMs?: number): Promise<boolean> {
     const { leases, replicas, name, leaseName, identity, weight, clock, timing } = this.#context;
     const { labels, annotations, ...rest } = known?.metadata ?? { name: leaseName };
     const facts = replicaAnnotations({ identity, weight: this.isLeaving ? 0 : weight });
@@ -194,11 +225,9 @@ export class ReplicaLease {
     };
     const spec = heldSpec(known, this.session, { clock, durationMs: timing.durationMs });
     const object = { ...leaseKind, metadata, spec };
-    const written = await (known ? leases.update(object, signal) : leases.create(object, signal));
-    if (!written) return false;
-    this.#own = written;
-    replicas.viewOf(leaseName).observe(written);
-    return true;
+    const written = await leases.write(object, limitMs);
+    if (written) replicas.viewOf(leaseName).observe(written);
+    return written !== undefined;
   }
 
   #isOwn(session: string): boolean {
@@ -207,8 +236,8 @@ export class ReplicaLease {
   }
 
   #endSession(): void {
-    this.#own = undefined;
-    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#isBegun = false;
+    this.#renewedAt = Number.NEGATIVE_INFINITY;
     this.#context.changed();
   }
 
@@ -223,12 +252,14 @@ export class ReplicaLease {
   }
 
   async #remove(): Promise<void> {
-    const { clock, timing, leases } = this.#context;
-    const own = this.#own;
-    if (!own) return;
+    const { leases, leaseName, replicas } = this.#context;
+    const { lease } = replicas.viewOf(leaseName);
+    if (!this.#isBegun || !lease || holderOf(lease) !== this.session) return;
     this.#endSession();
-    await within(clock, timing.requestTimeoutMs, 'no answer', (signal) => leases.delete(own, signal)).catch(
-      () => undefined,
-    );
+    await leases.delete(lease).catch(() => undefined);
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof FleetError && error.code === 'API_TIMEOUT';
 }

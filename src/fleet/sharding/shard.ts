@@ -2,11 +2,10 @@
  * One shard, as one replica sees it. Its Lease names the session that owns it, and is written only when that changes. One
  * request is under way at a time, and the desired state is evaluated again after each.
  */
-import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';
-import type { Leases } from '../lease/leases.ts';
+import type { PatientLeases } from '../lease/patient-leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';
@@ -15,7 +14,7 @@ import { millisecondsTo, spread, type Timing } from './timing.ts';
 
 /** What shards ask of their replica, and report to it. */
 export interface ShardContext {
-  readonly leases: Leases;
+  readonly leases: PatientLeases;
   readonly labels: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly timing: Timing;
@@ -194,10 +193,7 @@ export class Shard {
     this.#isAsking = true;
     let isDone = false;
     try {
-      const message = `Lease ${this.leaseName}: no answer for ${timing.requestTimeoutMs / 1_000} s`;
-      isDone = await within(clock, timing.requestTimeoutMs, message, (signal) =>
-        what === 'take' ? this.#take(signal) : this.#release(signal),
-      );
+      isDone = await (what === 'take' ? this.#take() : this.#release());
       report.succeeded('shard');
     } catch (error) {
       report.failed('shard', error);
@@ -207,7 +203,7 @@ export class Shard {
     this.reconcile();
   }
 
-  async #take(signal: AbortSignal): Promise<boolean> {
+  async #take(): Promise<boolean> {
     const { clock, timing, own, replicas, endSession } = this.#context;
     const { lease, seenAt: releasedAt } = this.view;
     const holder = this.#holder;
@@ -218,38 +214,38 @@ export class Shard {
       seenAt: holder === undefined ? releasedAt : replicas.viewOfSession(holder).seenAt,
     };
     if (holder !== undefined && holder !== session && !(await endSession(holder))) return false;
-    if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }), signal)) {
+    if (await this.#write(lease, heldSpec(lease, session, { clock, durationMs: timing.durationMs }))) {
       this.#taken = session;
       if (holder !== session) this.#from = from;
     } else {
-      await this.#read(signal);
+      await this.#read();
     }
     return true;
   }
 
-  async #release(signal: AbortSignal): Promise<boolean> {
+  async #release(): Promise<boolean> {
     if (this.#term) this.#end('handed_over');
     // Also where no answer comes: others may own it from now on, until it is taken again.
     this.#taken = undefined;
     const { lease } = this.view;
-    if (await this.#write(lease, releasedSpec(lease, this.#context.clock), signal)) return true;
-    await this.#read(signal);
+    if (await this.#write(lease, releasedSpec(lease, this.#context.clock))) return true;
+    await this.#read();
     return false;
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
-    const lease = await this.#context.leases.get(this.leaseName, signal);
+  async #read(): Promise<void> {
+    const lease = await this.#context.leases.get(this.leaseName);
     if (lease) this.view.observe(lease);
     else this.view.acceptAbsence();
   }
 
   /** Whether the server has it like this now. It has not where the Lease is another one than `lease`. */
-  async #write(lease: Lease | undefined, spec: LeaseSpec, signal: AbortSignal): Promise<boolean> {
+  async #write(lease: Lease | undefined, spec: LeaseSpec): Promise<boolean> {
     const { leases, labels } = this.#context;
     const known = lease?.metadata;
     const metadata = { ...known, name: this.leaseName, labels: { ...known?.labels, ...labels } };
     const object = { ...leaseKind, metadata, spec };
-    const written = await (known ? leases.update(object, signal) : leases.create(object, signal));
+    const written = await leases.write(object);
     if (written) this.view.observe(written);
     return written !== undefined;
   }

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease } from '../lease/lease.ts';
+import { PatientLeases } from '../lease/patient-leases.ts';
 import { type Owner, type Ownership, type OwnershipListener, shardLost } from '../membership/ownership.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import { assignShards } from './assignment.ts';
@@ -42,6 +43,7 @@ export interface ShardingOptions {
 
 export class Sharding implements Ownership {
   readonly #options: ShardingOptions;
+  readonly #leases: PatientLeases<LeaseSource>;
   readonly #shards: readonly Shard[];
   readonly #replicas: Replicas;
   readonly #own: ReplicaLease;
@@ -66,11 +68,12 @@ export class Sharding implements Ownership {
     this.#replicas = new Replicas({ clock, name, durationMs: timing.durationMs, own: leaseName });
     this.#report = new ShardingReport(options);
     this.#changes = new OwnershipChanges(options.logger, shards);
-    const common = { leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
+    this.#leases = new PatientLeases(leases, { ...timing, clock });
+    const common = { leases: this.#leases, clock, timing, random, replicas: this.#replicas, report: this.#report };
     this.#own = new ReplicaLease({
       ...common,
       ...{ name, leaseName, identity, nonce, weight },
-      read: (signal) => this.#read(signal),
+      read: (limitMs) => this.#read(limitMs),
       sessions: () => this.#sessions,
       isGone: () => this.#shards.every(({ isGone }) => isGone),
       changed: () => this.#changed(),
@@ -204,9 +207,9 @@ export class Sharding implements Ownership {
   }
 
   /** Reads all Leases. A shard whose Lease is missing has no owner, and nobody takes it before all replicas know that. */
-  async #read(signal: AbortSignal): Promise<void> {
+  async #read(limitMs?: number): Promise<void> {
     const before = this.#shards.map(({ view }) => view.lease);
-    const all = await this.#options.leases.list(signal);
+    const all = await this.#leases.ask('list Leases', (leases, signal) => leases.list(signal), limitMs);
     for (const lease of all) this.#observe(lease);
     const listed = new Set(all.map(({ metadata }) => metadata.name));
     const missing = this.#shards.filter(({ leaseName }) => !listed.has(leaseName));
@@ -216,20 +219,19 @@ export class Sharding implements Ownership {
       // What was written since is not missing.
       if (shard.view.lease === before[shard.index] && shard.view.acceptAbsence()) shard.reconcile();
     }
-    try {
-      await this.#deleteDead(signal);
-      this.#report.succeeded('dead replica');
-    } catch (error) {
-      this.#report.failed('replica', error, 'dead replica');
-    }
+    // A renewal does not wait for it.
+    this.#deleteDead().then(
+      () => this.#report.succeeded('dead replica'),
+      (error: unknown) => this.#report.failed('replica', error, 'dead replica'),
+    );
   }
 
   /** The first of the replicas that live deletes the Leases of those that are dead, when no shard is theirs any more. */
-  async #deleteDead(signal: AbortSignal): Promise<void> {
-    const { name, identity, leases } = this.#options;
+  async #deleteDead(): Promise<void> {
+    const { name, identity } = this.#options;
     if (!this.#own.isValid || this.#replicas.candidates.some((other) => other < identity)) return;
     const needed = new Set([...this.#sessions].map((session) => replicaLeaseName(name, identityOf(session))));
-    for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await leases.delete(lease, signal);
+    for (const lease of this.#replicas.dead) if (!needed.has(lease.metadata.name)) await this.#leases.delete(lease);
   }
 
   /** All that the Leases of shards name. */

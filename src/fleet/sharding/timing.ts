@@ -14,7 +14,10 @@ export interface Timing {
   readonly retryMs: number;
   /** Before a failed change of a shard's Lease is tried again. */
   readonly shardRetryMs: number;
+  /** For a request, where the hub is fast. */
   readonly requestTimeoutMs: number;
+  /** For a request, however slow the hub is. */
+  readonly longestRequestMs: number;
   /** The least time that a renewal gets before the deadline. */
   readonly shortestMs: number;
 }
@@ -32,6 +35,7 @@ export function timingOf(durationMs: number): Timing {
     retryMs: durationMs / 60,
     shardRetryMs: durationMs / 15,
     requestTimeoutMs: durationMs / 6,
+    longestRequestMs: durationMs / 3,
     shortestMs: durationMs / 30,
   };
 }

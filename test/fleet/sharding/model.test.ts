@@ -1,6 +1,16 @@
 import { test } from 'node:test';
 import { fc } from '../../fixtures/property.ts';
-import { absences, depart, departures, outlast, play, rare, schedules } from '../../model/schedule.ts';
+import {
+  absences,
+  depart,
+  departures,
+  endure,
+  latencies,
+  outlast,
+  play,
+  rare,
+  schedules,
+} from '../../model/schedule.ts';
 
 // `npm run test:faults -- model` plays thousands.
 test('whatever happens to replicas, hub and network, two never own one shard, and each shard gets an owner again', async () => {
@@ -18,4 +28,8 @@ test('a hub that is away for less than ten seconds changes nothing, whenever tha
 
 test('replicas that leave release all that they have, and others take it', async () => {
   await fc.assert(fc.asyncProperty(departures, depart), { numRuns: 50 });
+});
+
+test('a hub that does all it is asked for, and answers late, changes nothing while a request takes less than a third of a Lease', async () => {
+  await fc.assert(fc.asyncProperty(latencies, endure), { numRuns: 30 });
 });
