@@ -1,34 +1,42 @@
-// Keeps a template of syncer.ts that was deleted until no cluster has a copy of it any more: with a finalizer for each cluster.
+// As syncer.ts, and keeps a template that was deleted until no cluster has a copy of it: with a finalizer for each cluster.
 //
 //   node cleanup.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
+import { createHash } from 'node:crypto';
+import type { V1ConfigMap } from '@kubernetes/client-node';
 import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet } from 'clusterprofile-credentials/fleet';
+import { Fleet, type Wire } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'cleanup' } } : {};
 const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding });
 
-const copies = { apiVersion: 'v1', kind: 'ConfigMap', labelSelector: 'example.dev/copied=true', metadataOnly: true };
-const template = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'templates' };
-const templates = { ...template, metadataOnly: true };
+const copied = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' };
+const templates = { ...copied, namespace: 'templates' };
 const profiles = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile', metadataOnly: true };
+// What follows the slash may have 63 bytes, and the name of a ClusterProfile 253.
+const keyOf = (cluster: string) => createHash('sha256').update(cluster).digest('hex').slice(0, 32);
 const prefix = 'cleanup.example.dev/';
 
-fleet.controller({
+fleet.controller<Wire<V1ConfigMap>>({
   name: 'cleanup',
-  for: { ...copies, namespace: 'default' },
+  for: { ...copied, labelSelector: 'example.dev/copied=true' },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
-  async reconcile({ name }, { cluster, object, hub, hubInformer, signal }) {
-    const held = hubInformer(templates).get(name, 'templates');
-    if (!held) return;
-    const { uid, deletionTimestamp, finalizers = [] } = held.metadata;
-    if (deletionTimestamp && object) return; // the copy goes, and then it is reconciled again
-    const key = cluster.name.replace('/', '.');
-    if (finalizers.includes(prefix + key) === !deletionTimestamp) return;
-    const metadata = { name, uid, finalizers: deletionTimestamp ? [] : [prefix + key] };
+  async reconcile({ name }, { cluster, object, hub, hubInformer, signal, wrote }) {
+    const template = hubInformer<Wire<V1ConfigMap>>(templates).get(name, 'templates');
+    const { uid, deletionTimestamp, finalizers } = template?.metadata ?? {};
+    const [key, copies] = [keyOf(cluster.name), cluster.resource({ ...copied, fieldManager: 'cleanup' })];
     // Each cluster applies a finalizer of its own, so there are no conflicts. With the uid nothing is created.
-    await hub.resource({ ...template, fieldManager: key }).apply({ metadata }, { signal });
+    const held = hub.resource({ ...templates, fieldManager: key });
+    const hold = (finalizers: readonly string[]) => held.apply({ metadata: { name, uid, finalizers } }, { signal });
+    if (template && !deletionTimestamp) {
+      // Before the copy: the template cannot go while there is one.
+      if (!finalizers?.includes(prefix + key)) wrote(await hold([prefix + key]), hub);
+      const metadata = { name, labels: { 'example.dev/copied': 'true' } };
+      wrote(await copies.apply({ metadata, data: template.data ?? {} }, { force: true, signal }));
+    } else if (object)
+      await copies.delete(name, { signal }); // the copy goes, and then it is reconciled again
+    else if (finalizers?.includes(prefix + key)) wrote(await hold([]), hub);
   },
 });
 
@@ -42,10 +50,10 @@ fleet.controller({
   async reconcile({ name }, { object, hub, hubInformer, signal }) {
     const { finalizers = [], resourceVersion } = object?.metadata ?? {};
     const clusters = hubInformer(profiles).list();
-    const needed = new Set(clusters.map(({ metadata }) => `${prefix}${metadata.namespace}.${metadata.name}`));
+    const needed = new Set(clusters.map(({ metadata }) => prefix + keyOf(`${metadata.namespace}/${metadata.name}`)));
     const kept = finalizers.filter((finalizer) => !finalizer.startsWith(prefix) || needed.has(finalizer));
     if (kept.length === finalizers.length) return;
-    await hub.resource(template).patch(name, { metadata: { finalizers: kept, resourceVersion } }, { signal });
+    await hub.resource(templates).patch(name, { metadata: { finalizers: kept, resourceVersion } }, { signal });
   },
 });
 

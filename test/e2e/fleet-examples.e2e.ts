@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,6 @@ import { profiles, publish, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
 import { kinds, startSpoke } from './spoke.ts';
 
-const names = ['syncer', 'reporter', 'cleanup'];
 const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -46,16 +46,30 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     `${plane.name}=${plugin.command}`,
   ]);
   const ended: string[] = [];
-  const programs = names.flatMap((name) =>
-    ['a', 'b'].map((replica) => {
-      const program = fileURLToPath(new URL(`../../examples/fleet/${name}.ts`, import.meta.url));
-      const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'default', POD_NAME: `${name}-${replica}` };
-      const child = execa(process.execPath, [program, ...flags], { env, all: true, reject: false });
-      life.after(() => child.kill('SIGKILL'));
-      child.then(({ all }) => ended.push(`${name} has ended: ${all}`));
-      return { name, child };
-    }),
-  );
+  const start = (...names: readonly string[]) =>
+    names.flatMap((name) => ['a', 'b'].map((replica) => startReplica(name, replica)));
+  const startReplica = (name: string, replica: string) => {
+    const program = fileURLToPath(new URL(`../../examples/fleet/${name}.ts`, import.meta.url));
+    const env = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'default', POD_NAME: `${name}-${replica}` };
+    const child = execa(process.execPath, [program, ...flags], { env, all: true, reject: false });
+    life.after(() => child.kill('SIGKILL'));
+    child.then(({ all }) => ended.push(`${name} has ended: ${all}`));
+    return { name, child };
+  };
+  /** Ends the programs. They have nothing to say but what is routine. */
+  const stop = async (programs: ReturnType<typeof start>) => {
+    for (const { child } of programs) child.kill('SIGTERM');
+    for (const { name, child } of programs) {
+      const { exitCode, all } = await child;
+      assert.equal(exitCode, 0, `${name}: ${all}`);
+      // What a cache has is a moment old: such a write is tried again. A busy API server closes watches, which begin again, and is slow to
+      // answer.
+      const routine = /^$|was answered with 40[49]|the watch of .* goes on in |a Lease of fleet .* no answer for /;
+      const said = all.split('\n').filter((line) => !routine.test(line));
+      assert.deepEqual(said, [], name);
+    }
+    ended.length = 0;
+  };
   const has = async (maps: typeof templates, name: string) => {
     try {
       return await maps.get(name);
@@ -75,6 +89,16 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
   const copiesOf = async (name: string) => (await has(templates, name))?.metadata.annotations?.['example.dev/copies'];
   const finalizersOf = async (name: string) => (await has(templates, name))?.metadata.finalizers?.toSorted();
 
+  const syncers = start('syncer');
+  await templates.create({ metadata: { name: 'synced' }, data: { colour: 'red' } });
+  for (const maps of [one, two])
+    await until('each cluster has a copy', async () => (await has(maps, 'synced'))?.data?.colour === 'red');
+  await templates.delete('synced');
+  for (const maps of [one, two])
+    await until('the copy has gone', async () => (await has(maps, 'synced')) === undefined);
+  await stop(syncers);
+
+  const programs = start('reporter', 'cleanup');
   for (const name of ['kept', 'deleted']) await templates.create({ metadata: { name }, data: { colour: 'red' } });
   for (const maps of [one, two])
     await until('each cluster has a copy', async () => (await has(maps, 'kept'))?.data?.colour === 'red');
@@ -83,7 +107,10 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     async () => (await copiesOf('kept')) === '2' && (await copiesOf('deleted')) === '2',
   );
   assert.deepEqual(Object.keys((await has(reports, 'kept'))?.data ?? {}).toSorted(), ['default.one', 'default.two']);
-  const both = ['cleanup.example.dev/default.one', 'cleanup.example.dev/default.two'];
+  const finalizerOf = (cluster: string) =>
+    `cleanup.example.dev/${createHash('sha256').update(cluster).digest('hex').slice(0, 32)}`;
+  const ofOne = finalizerOf('default/one');
+  const both = [ofOne, finalizerOf('default/two')].toSorted();
   await until('each cluster holds the template', async () => (await finalizersOf('deleted'))?.join() === both.join());
 
   await templates.patch('kept', { data: { colour: 'blue' } });
@@ -107,17 +134,8 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     namespace: 'default',
   });
   await clusterProfiles.delete('two');
-  await until('a cluster that has left holds nothing', async () => (await finalizersOf('kept'))?.join() === both[0]);
+  await until('a cluster that has left holds nothing', async () => (await finalizersOf('kept'))?.join() === ofOne);
   assert.ok(await has(two, 'kept'), 'what it has stays');
 
-  for (const { child } of programs) child.kill('SIGTERM');
-  for (const { name, child } of programs) {
-    const { exitCode, all } = await child;
-    assert.equal(exitCode, 0, `${name}: ${all}`);
-    // What a cache has is a moment old: such a write is tried again. A busy API server closes watches, which begin again, and is slow to
-    // answer.
-    const routine = /^$|was answered with 40[49]|the watch of .* goes on in |a Lease of fleet .* no answer for /;
-    const said = all.split('\n').filter((line) => !routine.test(line));
-    assert.deepEqual(said, [], name);
-  }
+  await stop(programs);
 });

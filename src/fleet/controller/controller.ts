@@ -42,6 +42,8 @@ export class Controller {
   /** By cluster, or by the hub's place. */
   readonly #attachments = new Map<Cluster | Place, Attachment>();
   readonly #byQueue = new Map<ClusterQueue<ReconcileRequest>, Attachment>();
+  /** By the name of the cluster: its newest. */
+  readonly #byName = new Map<string, Attachment>();
   readonly #log: ControllerLog;
   readonly #reconciler: Reconciler;
   #pumping = false;
@@ -90,10 +92,11 @@ export class Controller {
   enqueue(request: EnqueueRequest): boolean {
     const { cluster, ...value } = readEnqueueRequest(request, this.name, this.#settings.for.on === 'hub');
     const key = keyOfRequest(value);
-    const places = [...this.#attachments.values()].filter(
-      ({ place }) => (cluster === undefined || place.name === cluster) && !place.signal.aborted && place.owns(key),
+    const named = cluster === undefined ? this.#attachments.values() : [this.#byName.get(cluster)];
+    const places = [...named].filter(
+      (attachment) => attachment && !attachment.place.signal.aborted && attachment.place.owns(key),
     );
-    for (const { queue } of places) queue.add(key, value, 'change');
+    for (const attachment of places) attachment?.queue.add(key, value, 'change');
     return places.length > 0;
   }
 
@@ -110,6 +113,8 @@ export class Controller {
     await Promise.all(attachment.running);
     this.#attachments.delete(key);
     this.#byQueue.delete(attachment.queue);
+    const { name } = attachment.place;
+    if (this.#byName.get(name) === attachment) this.#byName.delete(name);
   }
 
   #attach(key: Cluster | Place, place: Place): void {
@@ -118,23 +123,29 @@ export class Controller {
       place,
       own: informerOf(place.informers, this.#settings.for),
       queue,
-      written: new Written(() => this.#cachesOf(place), this.#context.clock),
+      written: new Written((server) => this.#cachesOf(place, server), this.#context.clock),
       queueExisting: new Set(),
       running: new Set(),
       problem: undefined,
     };
     this.#attachments.set(key, attachment);
     this.#byQueue.set(queue, attachment);
+    this.#byName.set(place.name, attachment);
     this.#start(attachment);
     place.signal.addEventListener('abort', () => queue.close(), { once: true });
   }
 
-  /** Those of the place itself: versions of two servers cannot be compared. */
-  #cachesOf(place: Place): readonly Informer[] {
-    if (place.signal.aborted) return [];
+  /** Those of one server, for a reconcile in a place: versions of two servers cannot be compared. */
+  #cachesOf(place: Place, server: Cluster | 'hub' = place.cluster ?? 'hub'): readonly Informer[] {
     const { for: main, owns, watches } = this.#settings;
-    const there = watches.filter(({ on }) => (place.cluster ? on === undefined : on !== 'clusters'));
-    return [main, ...owns, ...there].map((source) => informerOf(place.informers, source));
+    const { informers, signal } = server === 'hub' ? this.#context.hubPlace : server;
+    if (signal.aborted) return [];
+    const isOwn = (place.cluster ?? 'hub') === server;
+    const others = server === 'hub' ? 'hub' : 'clusters';
+    const sources = isOwn
+      ? [main, ...owns, ...watches.filter(({ on }) => on === undefined || on === main.on)]
+      : watches.filter(({ on }) => on === others);
+    return sources.map((source) => informerOf(informers, source));
   }
 
   /** Queues objects of the hub for what happens on an engaged cluster. Its caches end with it. */

@@ -29,9 +29,10 @@ export interface HubReconcileContext<T extends KubernetesObject = KubernetesObje
    * Takes what this reconcile has written: the object that the API server returned. The next reconcile of the same item waits until the
    * caches of this controller have it: `for`, `owns` and `watches` of its kind. After ten seconds it goes on, with a warning.
    *
+   * @param server where it was written: `hub`, or a cluster. @default the cluster of this reconcile; in a controller of the hub, the hub
    * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`, such as the `Status` that a delete may return
    */
-  wrote(object: WrittenObject): void;
+  wrote(object: WrittenObject, server?: RestConfig | Cluster): void;
   /** The config of the hub. With `sharding` nothing is sent through it after the shard of the cluster, or of the object, was lost. */
   readonly hub: RestConfig;
   /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source where the options are equal. */

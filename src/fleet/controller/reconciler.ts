@@ -2,9 +2,10 @@
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { RestConfig } from '../../rest/rest-config.ts';
+import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
+import type { Cluster } from '../cluster.ts';
 import type { Hub } from '../hub.ts';
 import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
 import type { Attachment } from './attachment.ts';
@@ -79,7 +80,6 @@ export class Reconciler {
       if (timedOut) throw abort.signal.reason;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
-      queue.slow(false);
       this.#log.succeeded(place, job.value);
     } catch (thrown) {
       const error = withoutTraps(thrown);
@@ -91,6 +91,8 @@ export class Reconciler {
       cancel();
       cancelDrain();
       ends.removeEventListener('abort', end);
+      // Whatever came of it: the cluster answers.
+      if (!timedOut && !ends.aborted) queue.slow(false);
       job.done(outcome);
       emit(this.#context.observer, 'reconcile', {
         controller: this.#settings.name,
@@ -113,7 +115,8 @@ export class Reconciler {
     if (written.has(key)) await this.#seen(request, place, written, signal);
     const object = own.get(request.name, request.namespace);
     const hubInformer = this.#context.hub.informer.bind(this.#context.hub);
-    const wrote = (result: WrittenObject) => written.add(key, result);
+    const wrote = (result: WrittenObject, server?: RestConfig | Cluster) =>
+      written.add(key, result, server instanceof RestConfig ? 'hub' : server);
     const { cluster } = place;
     const context = { cluster, object, signal, wrote, hub, hubInformer };
     const returned = (await this.#settings.reconcile(request, context)) ?? {};

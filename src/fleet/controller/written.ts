@@ -1,6 +1,7 @@
 /** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
+import type { Cluster } from '../cluster.ts';
 import { isVersion } from '../informer/cached-version.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { WrittenObject } from './options.ts';
@@ -10,15 +11,14 @@ import { groupOf } from './requests.ts';
 const longestWaitMs = 10_000;
 
 export class Written {
-  readonly #find: () => readonly Informer[];
-  #caches: readonly Informer[] | undefined;
+  readonly #cachesOf: (server: Cluster | 'hub' | undefined) => readonly Informer[];
   readonly #clock: Clock;
   /** By the key of the item: the newest version of each cache that it has to see. */
   readonly #items = new Map<string, Map<Informer, string>>();
 
-  /** `caches` gives those of the controller. */
-  constructor(caches: () => readonly Informer[], clock: Clock) {
-    this.#find = caches;
+  /** `cachesOf` gives those that the controller has of a server, or of its own place. */
+  constructor(cachesOf: (server: Cluster | 'hub' | undefined) => readonly Informer[], clock: Clock) {
+    this.#cachesOf = cachesOf;
     this.#clock = clock;
   }
 
@@ -27,10 +27,10 @@ export class Written {
   }
 
   /**
-   * The item has written this object.
+   * The item has written this object, on a server or in its own place.
    * @throws {TypeError} if it is not one, such as the Status that a delete may return
    */
-  add(key: string, object: WrittenObject): void {
+  add(key: string, object: WrittenObject, server?: Cluster | 'hub'): void {
     const { apiVersion, kind, metadata } = Object(object) as WrittenObject; // looked at here: it may come from JavaScript
     const { resourceVersion, namespace } = Object(metadata) as NonNullable<WrittenObject['metadata']>; // the same
     if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof resourceVersion !== 'string') {
@@ -41,8 +41,7 @@ export class Written {
     // Versions that are no numbers cannot be compared.
     if (!isVersion(resourceVersion)) return;
     const awaited = this.#items.get(key) ?? new Map<Informer, string>();
-    this.#caches ??= this.#find();
-    for (const informer of this.#caches) {
+    for (const informer of this.#cachesOf(server)) {
       const { options } = informer;
       if (options.kind !== kind || groupOf(options.apiVersion) !== groupOf(apiVersion)) continue;
       if (options.namespace !== undefined && options.namespace !== namespace) continue;
@@ -68,7 +67,7 @@ export class Written {
     } catch (error) {
       if (!late.signal.aborted || signal.aborted) throw error;
       const versions = awaited.map(([{ options }, version]) => `${options.kind} (${version})`);
-      return `the cache of ${versions.join(', ')} has not seen in ${longestWaitMs / 1_000} s what was written`;
+      return `the cache of ${versions.join(', ')} has not seen in ${longestWaitMs / 1_000} s what was written: if that is on another server, pass it to wrote as well (wrote(object, hub))`;
     } finally {
       cancel();
       late.abort();

@@ -70,6 +70,8 @@ export interface ReflectorListener {
 const healthyMs = 10_000;
 /** Milliseconds. A watch that ends sooner is a failure, so that it is reopened with backoff. */
 const shortMs = 1_000;
+/** Milliseconds in which clients whose versions have expired list again, after a server was away. */
+const backAgainMs = 1_000;
 /** Milliseconds after which an unfinished list is reported. */
 const slowMs = 60_000;
 
@@ -84,6 +86,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   #streamingList = true;
   #openedAt: number | undefined;
   #failures = 0;
+  /** The last attempt ended with an expired version. */
+  #isExpired = false;
   #cancelSlow = () => {};
   readonly #warnings: WarningLimiter;
 
@@ -209,6 +213,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   #settle(): void {
     if (this.#lived() < healthyMs) return;
     this.#failures = 0;
+    this.#isExpired = false;
     this.#warnings.clear(this.#subject, 'watch');
   }
 
@@ -222,8 +227,11 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const stopped = reason === 'timeout' || reason === 'closed' || reason === 'connection';
     if (listing && stopped && this.#openedAt !== undefined) this.#streamingList = false;
     this.#failures += 1;
-    const first = reason === 'expired' && this.#failures === 1;
-    const afterMs = first ? 0 : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
+    const first = reason === 'expired' && !this.#isExpired;
+    this.#isExpired = reason === 'expired';
+    // A server that is back says it to all of its clients at once, and is no failure.
+    const soonMs = this.#failures === 1 ? 0 : backAgainMs * random();
+    const afterMs = first ? soonMs : Math.max(atLeastMs, backoffMs(this.#failures, watchBackoff, random));
     const advice = this.#context.advice?.(restart);
     const message = `${this.#name()} ${relist && !listing ? 'is listed again' : 'goes on'} in ${(afterMs / 1_000).toFixed(1)} s (${reason}): ${reasonOf(error)}${advice ? `: ${advice}` : ''}`;
     // An expired version is routine.

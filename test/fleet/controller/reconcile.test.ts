@@ -114,6 +114,40 @@ describe('a controller', () => {
     assert.equal(seen[3], 'one/a');
   });
 
+  test('gives a cluster that was slow all its places again when its reconciles end in time, though they fail', async (t) => {
+    const { cluster, run } = await startOne(t, ['a']);
+    const clock = new ManualClock();
+    const fleet = run({ clock });
+    let active = 0;
+    let most = 0;
+    const hold = gate();
+    t.after(() => hold.open());
+    let mode: 'hangs' | 'fails' | 'counts' = 'hangs';
+    const seen = note(fleet, {
+      perClusterConcurrency: 3,
+      reconcileTimeoutMs: 20_000,
+      reconcile: async (_request, { signal }) => {
+        if (mode === 'hangs')
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        if (mode === 'fails') throw new Error('at once');
+        active += 1;
+        most = Math.max(most, active);
+        await hold.promise;
+        active -= 1;
+      },
+    });
+    await until(t, () => seen.length === 1);
+    mode = 'fails';
+    clock.advance(20_000);
+    await clock.waiting((ms) => ms === 5);
+    clock.advance(5);
+    await until(t, () => clock.waits.includes(10));
+    mode = 'counts';
+    cluster.add(Array.from({ length: 6 }, (_, i) => map(`m-${i}`)));
+    await until(t, () => most === 3);
+    hold.open();
+  });
+
   test('works on a cluster though all the others hang', async (t) => {
     const { publish, spoke, run } = await startHub(t);
     const hung = await spoke();

@@ -6,7 +6,7 @@ import { CoreV1Api } from '@kubernetes/client-node';
 import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, map } from '../../fixtures/controllers.ts';
-import { startHub } from '../../fixtures/fleet-hub.ts';
+import { restConfigFor, startHub } from '../../fixtures/fleet-hub.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
@@ -146,7 +146,7 @@ describe('a controller that creates a child if its cache has none, with a slow w
     await until(t, () => children() === 2 * count);
     const [warning, ...others] = warnings.filter((line) => line.includes('goes on without its last write'));
     const expected =
-      /^reconcile of default\/m-\d+ on fleet\/one goes on without its last write: the cache of Secret \(\d+\) has not seen in 10 s what was written$/;
+      /^reconcile of default\/m-\d+ on fleet\/one goes on without its last write: the cache of Secret \(\d+\) has not seen in 10 s what was written: if that is on another server, pass it to wrote as well \(wrote\(object, hub\)\)$/;
     assert.match(warning ?? '', expected);
     assert.deepEqual(others, []);
     slow.release();
@@ -181,4 +181,40 @@ describe('a controller that creates a child if its cache has none, with a slow w
     await until(t, () => [...calls.values()].every((call) => call === 2) && wrong.length === 8);
     assert.equal(waiting(), 0);
   });
+});
+
+test('a controller of the clusters that writes to the hub waits for the cache of the hub, and for no other one', async (t) => {
+  const { hub, spoke, publish, run, warnings } = await startHub(t);
+  const slow = await startSlowWatches(t, hub);
+  const cluster = await spoke();
+  publish('one', cluster);
+  const clock = new ManualClock();
+  const fleet = run({ clock, hub: restConfigFor(slow, 'hub') });
+  const onHub = { apiVersion: 'v1', kind: 'Secret', namespace: 'reports' };
+  const seen: (string | undefined)[] = [];
+  fleet.controller({
+    name: 'reports',
+    for: configMaps,
+    // The same kind on the cluster, whose versions say nothing of the hub's.
+    owns: [secrets],
+    watches: [{ ...onHub, on: 'hub', map: () => [] }],
+    reconcile: async ({ name }, { hub: server, hubInformer, wrote }) => {
+      seen.push(hubInformer(onHub).get(name, 'reports')?.metadata.name);
+      wrote(await server.resource({ ...onHub, fieldManager: 'x' }).apply({ metadata: { name } }), server);
+      return seen.length === 1 ? { requeueAfterMs: 1 } : {};
+    },
+  });
+  await until(t, () => fleet.list().some(({ state }) => state === 'Engaged'));
+  await fleet.synced();
+  hub.add({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'reports' } });
+  slow.hold();
+  cluster.add(map('a'));
+  await until(t, () => clock.waits.includes(1));
+  clock.advance(1);
+  await until(t, () => clock.waits.includes(10_000));
+  assert.deepEqual(seen, [undefined]);
+  slow.release();
+  await until(t, () => seen.length === 2);
+  assert.deepEqual(seen, [undefined, 'a']);
+  assert.deepEqual(warnings, []);
 });

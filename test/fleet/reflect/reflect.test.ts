@@ -72,6 +72,38 @@ for (const streamingList of [true, false]) {
       assert.deepEqual(warnings, []);
     });
 
+    test('lists again within a second when its version has expired while the server was away', async (t) => {
+      const { server, take, next, watching, clock, restarts } = await startReflector(t);
+      server.streamingList = streamingList;
+      server.apply(map('a'));
+      await take(3);
+      const change = next();
+      await watching();
+      clock.advance(20_000);
+      server.misbehave = (_request, response) => {
+        response.stream.close();
+        return true;
+      };
+      server.endWatches();
+      while (restarts.length < 6) {
+        const { length } = restarts;
+        await clock.waiting((ms) => ms > 500);
+        clock.advance(30_000);
+        await until(t, () => restarts.length > length);
+      }
+      server.delete('a');
+      server.compact();
+      server.misbehave = () => false;
+      await clock.waiting((ms) => ms > 5_000);
+      clock.advance(30_000);
+      await until(t, () => restarts.length === 7);
+      const { reason, afterMs } = restarts[6] ?? {};
+      assert.ok(reason === 'expired' && afterMs !== undefined && afterMs <= 1_000, `${reason}, ${afterMs} ms`);
+      clock.advance(1_000);
+      assert.equal(await change, 'Init');
+      assert.equal(await next(), 'InitDone');
+    });
+
     test('waits out whatever a server answers, and tells it once', async (t) => {
       const { server, take, clock, restarts, warnings } = await startReflector(t);
       server.streamingList = streamingList;
