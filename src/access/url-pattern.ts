@@ -34,8 +34,9 @@ export function parseUrlPattern(text: string, protocols: readonly string[]): Url
   if (!protocols.includes(protocol)) {
     return { problem: `must begin with ${protocols.map((known) => `${known}//`).join(' or ')}` };
   }
-  // Such a pattern would match no address, and no name either.
-  if (labels.includes('*') && labels.some(isNumber)) {
+  // Such a pattern would match no address, and no name either. A name may have numbers in it: `*.10.0.0.1.nip.io`.
+  const isNumeric = labels.some(isNumber) && labels.every((label) => label === '*' || isNumber(label));
+  if (labels.includes('*') && (isNumeric || isAddress(labels))) {
     return { problem: 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24' };
   }
   if (labels.some((label) => label !== '*' && label.includes('*'))) {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
 import { exitOnSignals } from '../exec/kill-at-exit.ts';
-import { registryOfServer, serverUrlOf } from './docker-server-url.ts';
+import { registriesOfServer, serverUrlOf } from './docker-server-url.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';
 
@@ -38,11 +38,15 @@ function open(): ImageCredentialProviders {
  * a plugin failed.
  */
 async function find(providers: ImageCredentialProviders, serverUrl: string): Promise<ImageCredential | undefined> {
-  const registry = registryOfServer(serverUrl);
-  if (registry === undefined) return undefined;
-  const { credentials, failures, skipped } = await providers.getRegistryCredentials(registry);
-  const [credential] = credentials;
-  if (credential) return credential;
+  const answers = [];
+  for (const registry of registriesOfServer(serverUrl)) {
+    const answer = await providers.getRegistryCredentials(registry);
+    const [credential] = answer.credentials;
+    if (credential) return credential;
+    answers.push(answer);
+  }
+  const skipped = answers.flatMap((answer) => answer.skipped);
+  const failures = answers.flatMap((answer) => answer.failures);
   // Docker has no service account, so only a kubelet can use such a provider.
   for (const { provider, reason } of skipped) {
     process.stderr.write(`${name}: image credential provider ${provider} was not asked: ${reason}\n`);

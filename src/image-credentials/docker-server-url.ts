@@ -7,11 +7,11 @@ import { registryPath } from './image-name.ts';
 const hubHosts: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
 
 /**
- * The registry that a server URL means: `https://r.io:443/v2/` is `r.io`. A repository without a scheme (`r.io/team/app`, as crane asks)
- * stays one. `undefined` if the URL is not of a registry: Docker keeps its own tokens under `https://index.docker.io/v1/...`.
- * Throws an `ImageError` for what cannot be a server.
+ * The registries that a server URL may mean, the likeliest first: `https://r.io:443/v2/` is `r.io`, or `r.io:443` as images may name it.
+ * A repository without a scheme (`r.io/team/app`, as crane asks) stays one. None if the URL is not of a registry: Docker keeps its own
+ * tokens under `https://index.docker.io/v1/...`. Throws an `ImageError` for what cannot be a server.
  */
-export function registryOfServer(serverUrl: string): string | undefined {
+export function registriesOfServer(serverUrl: string): readonly string[] {
   const [, scheme, authority = '', rest = ''] = /^(?:(https?):\/\/)?([^/]*)(.*)$/is.exec(serverUrl) ?? [];
   const usualPort = scheme?.toLowerCase() === 'http' ? ':80' : ':443';
   const lowered = authority.toLowerCase();
@@ -19,9 +19,10 @@ export function registryOfServer(serverUrl: string): string | undefined {
   const host = hasUsualPort ? lowered.slice(0, lowered.length - usualPort.length) : lowered;
   const isHub = hubHosts.has(host);
   // A path below /v1/ there is not a repository.
-  if (isHub && scheme !== undefined && /^\/v1\/./.test(rest)) return undefined;
+  if (isHub && scheme !== undefined && /^\/v1\/./.test(rest)) return [];
   try {
-    return registryPath(`${isHub ? 'docker.io' : host}${pathOf(rest, scheme !== undefined)}`);
+    const hosts = isHub ? ['docker.io'] : [...new Set([host, lowered])];
+    return hosts.map((name) => registryPath(`${name}${pathOf(rest, scheme !== undefined)}`));
   } catch {
     // As it was given.
     throw new ImageError(serverUrl, 'is not the URL of a registry: write https://registry.example.dev or the like');

@@ -60,12 +60,12 @@ function isReference(name: string, value: string): boolean {
 const isPath = (text: string) => /^(?:~|\.{1,2})?\/[\w./-]*$/.test(text) && isWordy(text);
 
 /**
- * Whether a word, with the colon behind it, is the code of an error: `AADSTS7000215`, `ORA-01017:`, `invalid_client:`. Behind
+ * Whether a word, with the colon behind it, is the code of an error: `AADSTS7000215`, `ORA-01017:`, `E0000011:`, `invalid_client:`. Behind
  * `token: ` it is what a diagnosis is about.
  */
 export function isErrorCode(word: string): boolean {
   if (isKnownCode(word)) return true;
-  if (/^[A-Z]{2,20}\d?[A-Z_-]{0,40}\d{0,8}:$/.test(word)) return true;
+  if (/^[A-Z]{1,20}\d?[A-Z_-]{0,40}\d{0,8}:$/.test(word)) return true;
   return /^[A-Za-z]{2,20}(?:_[A-Za-z]{1,20}){0,5}:$/.test(word) && isWordy(word);
 }
 

@@ -73,6 +73,8 @@ export class RestConfig extends KubeConfig {
     this.contexts = [{ name, cluster: name, user, ...(namespace === undefined ? {} : { namespace }) }];
     this.currentContext = name;
     for (const list of [this.clusters, this.users, this.contexts]) Object.freeze(list);
+    // `const { fetch } = config`, and other clients that take a fetch.
+    this.fetch = this.fetch.bind(this);
     Object.freeze(this);
   }
 

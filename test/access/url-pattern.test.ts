@@ -104,8 +104,19 @@ describe('a pattern of URLs', () => {
     test(`cannot be ${JSON.stringify(text)}`, () => assert.ok('problem' in parseUrlPattern(text, ['https:'])));
   }
 
+  test('may have numbers among its labels', () => {
+    for (const [pattern, url, other] of [
+      ['https://*.10.0.0.1.nip.io', 'https://a.10.0.0.1.nip.io', 'https://10.0.0.1'],
+      ['https://*.7.example.com', 'https://a.7.example.com', 'https://a.8.example.com'],
+      ['https://1.*.example.com', 'https://1.2.example.com', 'https://2.2.example.com'],
+    ] as const) {
+      assert.equal(matches(pattern, url), true, pattern);
+      assert.equal(matches(pattern, other), false, pattern);
+    }
+  });
+
   test('with a star in an address says how addresses are written', () => {
-    for (const text of ['https://10.0.0.*', 'https://172.16.*.*']) {
+    for (const text of ['https://10.0.0.*', 'https://172.16.*.*', 'https://10.*.0.1']) {
       const problem = 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24';
       assert.deepEqual(parseUrlPattern(text, ['https:']), { problem });
     }

@@ -37,6 +37,13 @@ describe('docker-credential-clusterprofile', () => {
     }
   });
 
+  test('get gives the credential of a pattern that names the usual port', async (t) => {
+    const login = { 'r.io:443': { username: 'r', password: 'pw4' } };
+    const run = await startHelper(t, respond(login), ['r.io:443']);
+    const { stdout } = await run(['get'], 'r.io:443');
+    assert.deepEqual(JSON.parse(stdout), { ServerURL: 'r.io:443', Username: 'r', Secret: 'pw4' });
+  });
+
   test('get and list say what Docker knows, and a failure of a plugin', async (t) => {
     const run = await startHelper(t, 'echo down >&2; exit 1');
     for (const [serverUrl, expected] of [

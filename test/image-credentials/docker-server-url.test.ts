@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageError } from '../../src/errors/index.ts';
-import { registryOfServer, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
+import { registriesOfServer, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
 
 describe('a server URL of Docker', () => {
   for (const [serverUrl, expected] of [
@@ -33,8 +33,17 @@ describe('a server URL of Docker', () => {
     // Docker's own tokens.
     ['https://index.docker.io/v1/access-token', undefined],
   ] as const) {
-    test(`${serverUrl} means ${expected ?? 'no registry'}`, () => assert.equal(registryOfServer(serverUrl), expected));
+    test(`${serverUrl} means ${expected ?? 'no registry'}`, () =>
+      assert.equal(registriesOfServer(serverUrl)[0], expected));
   }
+
+  test('with the usual port may mean an image that names it', () => {
+    assert.deepEqual(registriesOfServer('r.io:443'), ['r.io', 'r.io:443']);
+    assert.deepEqual(registriesOfServer('https://r.io:443/v2/'), ['r.io', 'r.io:443']);
+    assert.deepEqual(registriesOfServer('http://r.io:80'), ['r.io', 'r.io:80']);
+    assert.deepEqual(registriesOfServer('r.io:5000'), ['r.io:5000']);
+    assert.deepEqual(registriesOfServer('https://registry-1.docker.io:443'), ['docker.io']);
+  });
 
   for (const serverUrl of [
     'ftp://r.io',
@@ -54,7 +63,7 @@ describe('a server URL of Docker', () => {
   ]) {
     test(`${JSON.stringify(serverUrl)} is refused as it was given, but for a user`, () =>
       assert.throws(
-        () => registryOfServer(serverUrl),
+        () => registriesOfServer(serverUrl),
         (error: unknown) =>
           error instanceof ImageError &&
           error.message.includes(`"${serverUrl.replace('\n', '\\u000a').replace(/\/\/.*@/, '//[redacted]@')}"`),

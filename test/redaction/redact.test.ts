@@ -83,6 +83,8 @@ describe('an ordinary diagnosis', () => {
     'token: AADSTS7000215: Invalid client secret provided',
     'cannot get token: AADSTS700016 Application with identifier x was not found',
     'password: AADSTS50126: Error validating credentials due to invalid username or password',
+    'token: E0000011: Invalid token provided',
+    'token: E0000004: Authentication failed',
     'password: ORA-01017: invalid username/password; logon denied',
     'password: KRB5KDC_ERR_PREAUTH_FAILED: Preauthentication failed',
     'secret: ERR_TLS_CERT_ALTNAME_INVALID',

@@ -8,6 +8,12 @@ import { profileFor, startCluster, startFleet, startPlugin, startProviders } fro
 import { clusterOf, load } from '../fixtures/kubeconfigs.ts';
 
 describe('config.fetch', () => {
+  test('works without its config, as other clients take a fetch', async (t) => {
+    const { config } = await startFleet(t);
+    const { fetch } = config;
+    assert.equal((await fetch('/version')).status, 200);
+  });
+
   test('takes a path, which stands below the server, or a URL of it', async (t) => {
     const cluster = await startCluster(t, { pathPrefix: '/v1/projects/1' });
     const seen: string[] = [];

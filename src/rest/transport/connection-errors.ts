@@ -185,6 +185,11 @@ const untrusted: ReadonlySet<string> = new Set([
 
 /** A connection that could not be opened, for a reason without a message of its own here. */
 function connectFailure(error: Error, code: string): Message {
+  if (/not (?:yet )?implemented/i.test(error.message))
+    return [
+      'CONNECT_FAILED',
+      `this runtime lacks what a connection needs (${error.message}): use Node; Bun is not supported`,
+    ];
   if (typeof Reflect.get(error, 'syscall') === 'string')
     return ['CONNECT_FAILED', `it cannot be reached (${code}): check server, and this machine's log`];
   if (code.startsWith('ERR_') || error.name !== 'Error')
