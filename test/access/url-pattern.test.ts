@@ -116,7 +116,7 @@ describe('a pattern of URLs', () => {
   });
 
   test('with a star in an address says how addresses are written', () => {
-    for (const text of ['https://10.0.0.*', 'https://172.16.*.*', 'https://10.*.0.1']) {
+    for (const text of ['https://10.0.0.*', 'https://172.16.*.*']) {
       const problem = 'has a * in an address: write the addresses as a CIDR, such as https://10.0.0.0/24';
       assert.deepEqual(parseUrlPattern(text, ['https:']), { problem });
     }
