@@ -43,6 +43,8 @@ export type WarningKind =
   | 'cache'
   /** An event about an object cannot be written. Cleared by the next one that is. */
   | 'event'
+  /** The server warned about a request: each text once. */
+  | 'server'
   /** Other users could replace a plugin. */
   | 'plugin file'
   /** The images that a provider gave no credential for. */
@@ -77,7 +79,7 @@ const maxKeys = 500;
 const events: ReadonlySet<WarningKind> = new Set<WarningKind>(['refusal', 'caller']);
 
 /** Kinds of which one subject may have many at the same time: each is warned about. */
-const many: ReadonlySet<WarningKind> = new Set<WarningKind>(['ignored', 'left out', 'reconcile']);
+const many: ReadonlySet<WarningKind> = new Set<WarningKind>(['ignored', 'left out', 'reconcile', 'server']);
 
 /** A problem can be active without a warning: a flapping one is mostly not logged. */
 interface State {

@@ -37,21 +37,35 @@ export interface OwnerReference {
 }
 
 /**
- * A model of client-node as the wire has it: where the model says `Date`, there is a string.
+ * A model of client-node as the wire has it: where the model says `Date`, there is a string, and fields have the API's names, `from` and
+ * not `_from`.
  *
  * @example
  * const pods = cluster.informer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' });
  */
 export type Wire<Model extends object> = KubernetesObject & {
-  readonly [K in keyof Model as K extends keyof KubernetesObject ? never : K]: OnWire<Model[K]>;
+  readonly [K in keyof Model as K extends keyof KubernetesObject ? never : WireName<K, Model>]: OnWire<Model[K]>;
 };
+
+/** The API's name of a model's field: client-node's generator renames words of TypeScript, and characters that no name has. */
+type WireName<K, Model> = K extends `_${infer Word}`
+  ? Word
+  : K extends `x_kubernetes_${infer Words}`
+    ? `x-kubernetes-${Dashed<Words>}`
+    : 'x_kubernetes_list_type' extends keyof Model
+      ? K extends 'ref' | 'schema'
+        ? `$${K}`
+        : K
+      : K;
+
+type Dashed<Words extends string> = Words extends `${infer Word}_${infer Others}` ? `${Word}-${Dashed<Others>}` : Words;
 
 type OnWire<T> = T extends Date
   ? string
   : T extends readonly (infer Element)[]
     ? readonly OnWire<Element>[]
     : T extends object
-      ? { readonly [K in keyof T]: OnWire<T[K]> }
+      ? { readonly [K in keyof T as WireName<K, T>]: OnWire<T[K]> }
       : T;
 
 /**

@@ -169,6 +169,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   }) {
     return {
       fieldManager: fieldManager ?? this.#options.fieldManager,
+      fieldValidation: this.#options.fieldValidation,
       dryRun: dryRun ? 'All' : undefined,
     };
   }

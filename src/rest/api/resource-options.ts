@@ -22,6 +22,13 @@ export interface ResourceOptions {
    * @default none: `apply` needs one, and for other writes the server takes `clusterprofile-credentials`
    */
   readonly fieldManager?: string;
+  /**
+   * What the server does with unknown and duplicate fields in what is written: `Strict` refuses them, with a 400; `Warn` drops them with a
+   * warning, which is logged; `Ignore` drops them.
+   *
+   * @default `Warn`, the server's default
+   */
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
 }
 
 /** Options of `get`. */
@@ -109,7 +116,11 @@ const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>
   z.enum(names, { error: `must be one of ${names.join(', ')}` }).optional();
 
 /** @internal */
-export const resourceSchema = z.strictObject({ ...kindShape, fieldManager });
+export const resourceSchema = z.strictObject({
+  ...kindShape,
+  fieldManager,
+  fieldValidation: oneOf(['Strict', 'Warn', 'Ignore']),
+});
 
 /** @internal Of each call. */
 export const callSchemas = {

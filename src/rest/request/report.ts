@@ -7,6 +7,10 @@ import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
 import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
 import { Relay } from './relay.ts';
+import { requestName } from './request-messages.ts';
+
+/** Characters of a warning that are logged. */
+const longestWarning = 512;
 
 export const report: Layer = (owner, next) => (request, handler) => {
   next(request, new ReportedRequest(handler, owner, request));
@@ -37,7 +41,17 @@ class ReportedRequest extends Relay {
     this.#owner.log.answered();
     // Early hints and the like: the response is still to come.
     if (statusCode >= 200) this.#events?.answered(statusCode);
+    if (headers.warning !== undefined) this.#warn(String(headers.warning));
     super.respond(statusCode, headers, message);
+  }
+
+  /** As kube-apiserver writes it (RFC 7234, 5.5): `299 - "text"`, or several of them. */
+  #warn(header: string): void {
+    const request = requestName(this.#request.options);
+    for (const [, quoted = ''] of header.matchAll(/(?:^|,\s*)299 \S+ ("(?:[^"\\]|\\.)*")/g)) {
+      const text = quoted.slice(1, -1).replace(/\\(.)/g, '$1');
+      this.#owner.log.serverWarned(this.#owner.shown(text, longestWarning), request);
+    }
   }
 
   protected override complete(trailers: IncomingHttpHeaders): void {

@@ -133,6 +133,12 @@ export class ClusterLog implements Asker {
     this.#options.warnings.add(this.#subject, 'watch', { key: String(statusCode), message: this.#line(message) });
   }
 
+  /** The server warned about a request: a deprecated API, a field that it dropped. */
+  serverWarned(text: string, request: string): void {
+    const message = this.#line(`the server warns about ${request}: ${text}`);
+    this.#options.warnings.add(this.#subject, 'server', { key: text, message });
+  }
+
   watchBegan(): void {
     this.#options.warnings.clear(this.#subject, 'watch', this.#line('watches begin again'));
   }

@@ -56,7 +56,4 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
 /** Throws a 501 for the options of a write that are not done. */
 export function checkWriteOptions(query: URLSearchParams): void {
   if (query.has('dryRun')) throw notImplemented('dryRun');
-  if (query.get('fieldValidation') === 'Strict') {
-    throw notImplemented('fieldValidation=Strict, because it knows no schemas');
-  }
 }

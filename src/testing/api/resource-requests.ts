@@ -1,10 +1,11 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
+import { dropRenamed } from './client-node-names.ts';
 import { deleteObject, deleteOptionsOf } from './delete.ts';
 import { servesGroup } from './discovery.ts';
 import { type Form, inForm } from './form.ts';
-import { parseBody, type Response } from './http.ts';
+import { parseBody, parseJson, parseYaml, type Response } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
@@ -113,7 +114,7 @@ export class ResourceRequests {
       }
       case 'POST': {
         checkWriteOptions(query);
-        const given = readObject(type, parseBody(call.body, call.mediaType));
+        const given = readObject(type, parseBody(knownBody(type, call), call.mediaType));
         const object = createObject(this.#state, type, namespace, given, this.#writer(call));
         return { code: 201, body: present(type, object) };
       }
@@ -202,22 +203,39 @@ export class ResourceRequests {
 
 /** What a PUT or a PATCH makes of an object. */
 function changeOf(call: ObjectCall, writer: Writer): Omit<Update, 'part'> {
-  const { method, query, mediaType, body, name, target, type } = call;
+  const { method, query, mediaType, name, target, type } = call;
   if (method === 'PUT') {
     checkWriteOptions(query);
-    const given = readObject(type, parseBody(body, mediaType));
+    const given = readObject(type, parseBody(knownBody(type, call), mediaType));
     checkName(type, target.namespace, name, given.metadata);
     return { change: () => given, uid: given.metadata.uid, writer };
   }
   if (method !== 'PATCH') throw methodNotAllowed();
   checkWriteOptions(query);
-  const patch = readPatch(type, mediaType, body, query);
+  const patch = readPatch(type, mediaType, knownBody(type, call), query);
   const patcher = patch.apply ? { ...writer, applied: readApplied(type, name, patch) } : writer;
   return {
     change: (before) => patched(type, name, patch, before, patcher),
     mayCreate: patch.apply,
     writer: patcher,
   };
+}
+
+/** The body of a write without what a server drops, with its warning on the response. */
+function knownBody(type: ResourceType, { body, mediaType, query, response }: Call): Buffer {
+  // Most bodies have none. Fields of a custom resource may have any name.
+  if (type.custom || !/"(?:_|x_kubernetes_)/.test(body.toString())) return body;
+  const isApplied = mediaType === 'application/apply-patch+yaml';
+  const { kind, version } = type;
+  const validation = query.get('fieldValidation') ?? 'Warn';
+  const { known, warning } = dropRenamed(isApplied ? parseYaml(body) : parseJson(body), {
+    kind,
+    version,
+    isApplied,
+    validation,
+  });
+  if (warning !== undefined) response.setHeader('warning', `299 - ${JSON.stringify(warning)}`);
+  return Buffer.from(JSON.stringify(known));
 }
 
 const bodyOf = (body: Buffer, mediaType: string): Json | undefined =>
