@@ -12,8 +12,10 @@ import type { RestConfigParts } from '../rest/rest-config-parts.ts';
 import { type Answer, adviceOn, ClusterClient } from './cluster-client.ts';
 import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
-import { isReadOnce, readSource } from './input.ts';
+import { isReadOnce, kubeconfigPaths, readSource } from './input.ts';
+import { hubOfUser } from './kubeconfig/entries.ts';
 import { durationOf } from './option-values.ts';
+import { leadPluginsTo, type PluginHub } from './plugin-hub.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
 import type { Call } from './verb.ts';
 
@@ -40,14 +42,23 @@ export class Hub {
   readonly namespace: string | undefined;
   /** The name of that context; `in-cluster` for a pod's service account. */
   readonly context: string;
+  /** The files that it is read from. */
+  readonly files: readonly string[];
   readonly #client: ClusterClient;
   readonly #signal: AbortSignal;
   readonly #answerMs: number;
 
-  constructor(client: ClusterClient, { name, namespace }: RestConfigParts, signal: AbortSignal, answerMs: number) {
+  constructor(
+    client: ClusterClient,
+    { name, namespace }: RestConfigParts,
+    files: readonly string[],
+    signal: AbortSignal,
+    answerMs: number,
+  ) {
     this.#client = client;
     this.namespace = namespace;
     this.context = name;
+    this.files = files;
     this.#signal = signal;
     this.#answerMs = answerMs;
   }
@@ -192,9 +203,31 @@ async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Prom
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
   const settings: KubeconfigOptions = { context, logger: silent };
-  const parts = path === undefined ? readDefault(settings) : readKubeconfig(await sourceOf(path, signal), settings);
+  const source = path === undefined ? undefined : await sourceOf(path, signal);
+  let parts = source === undefined ? readDefault(settings) : readKubeconfig(source, settings);
+  let hub: PluginHub = {
+    files: parts.name === inCluster ? [] : kubeconfigPaths(path),
+    context,
+    text: source !== undefined && 'text' in source ? source.text : undefined,
+  };
+  const written = hubOfUser(parts.destination.call?.exec);
+  if (context === undefined && written) {
+    // A context that this program wrote is current: the cluster's own, which knows no ClusterProfiles.
+    hub = { files: written.files ?? hub.files, context: written.context };
+    if (hub.context === undefined || hub.files.length === 0) throw noHub(parts.name);
+    parts = readKubeconfig({ paths: hub.files }, { ...settings, context: hub.context });
+  }
+  const files = leadPluginsTo(hub);
   const dispatcher = new AuthenticatedDispatcher(parts.connections, parts.destination);
-  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, signal, answerMs);
+  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, files, signal, answerMs);
+}
+
+/** The name of the context that is a pod's service account. */
+const inCluster = 'in-cluster';
+
+function noHub(context: string): Failure {
+  const message = `the current context ${context} is one that this program wrote for a cluster, and it does not name the hub`;
+  return new Failure(exitCodes.configuration, message, 'name the hub with --context, and its file with --kubeconfig');
 }
 
 /** kubectl takes seconds without a unit, and 0 for no limit. */

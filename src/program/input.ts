@@ -37,10 +37,12 @@ export async function readInput(what: string, file: string, exitCode: ExitCode, 
   }
 }
 
+/** As this process was started with it: later it leads plugins to the hub. */
+const { KUBECONFIG } = process.env;
+
 /** Where the hub's kubeconfig is read from: `--kubeconfig`, else the files that kubectl would read. They may be missing. */
 export function kubeconfigPaths(given: string | undefined): readonly string[] {
   if (given !== undefined) return [given];
-  const { KUBECONFIG } = process.env;
   return KUBECONFIG ? KUBECONFIG.split(delimiter).filter((path) => path !== '') : [homeKubeconfig() ?? []].flat();
 }
 

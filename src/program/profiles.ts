@@ -8,6 +8,7 @@ import { exitCodes } from './exit-codes.ts';
 import { Failure } from './failure.ts';
 import type { Selectors } from './hub.ts';
 import { readSource } from './input.ts';
+import { leadPluginsByOptions } from './plugin-hub.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
@@ -93,13 +94,15 @@ async function profilesOfHub(call: Call): Promise<readonly Profile[]> {
 
 async function profilesOfFiles(call: Call, files: readonly string[]): Promise<readonly Profile[]> {
   const { options, args } = call;
-  const selector = ['selector', 'field-selector', 'kubeconfig', 'context'].find(
-    (name) => options.text(name) !== undefined,
-  );
+  // Plugins may read the hub all the same.
+  const ofHub = call.verb.runsPlugins ? [] : ['kubeconfig', 'context'];
+  const selector = ['selector', 'field-selector', ...ofHub].find((name) => options.text(name) !== undefined);
   if (selector !== undefined && options.text('from-pod-args') === undefined) {
     const why = `--${selector} is for the hub, and -f reads files instead of it`;
     throw new Failure(exitCodes.usage, why, 'give one of the two');
   }
+  const [kubeconfig, context] = [options.text('kubeconfig'), options.text('context')];
+  if (kubeconfig !== undefined || context !== undefined) await leadPluginsByOptions(kubeconfig, context, call.signal);
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
   const profiles = unique(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
   const namespace = await homeOf(call);

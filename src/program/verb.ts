@@ -30,6 +30,8 @@ export interface Verb {
   readonly options: readonly OptionSpec[];
   /** Takes the controller's own `--clusterprofile-*` flags. */
   readonly takesProviderFlags?: boolean;
+  /** Plugins run, here or later, and may read the hub also where the profiles come from files. */
+  readonly runsPlugins?: boolean;
   /** Takes a command after `--`: the verb gets it as `call.command`. */
   readonly takesCommand?: boolean;
   /** Waits after Ctrl-C until the user's own commands have ended, however long they take. */

@@ -11,7 +11,7 @@
  */
 import { lint, runPlugin } from './definitions/authors.ts';
 import { check, exec, get, resolve, shards } from './definitions/clusters.ts';
-import { credential, kubeconfig, use } from './definitions/kubeconfigs.ts';
+import { credential, kubeconfig } from './definitions/kubeconfigs.ts';
 import { completion, explain, version } from './definitions/program.ts';
 import type { Verb } from './verb.ts';
 
@@ -23,7 +23,6 @@ export const verbs: readonly Verb[] = [
   lint,
   runPlugin,
   kubeconfig,
-  use,
   credential,
   exec,
   shards,

@@ -71,6 +71,7 @@ export const check: Verb = {
     ...outputOptions('json', 'yaml', 'name'),
   ],
   takesProviderFlags: true,
+  runsPlugins: true,
   examples: [
     {
       what: 'every cluster of the hub, with the flags of the controller',
@@ -124,6 +125,7 @@ export const exec: Verb = {
     { flags: '--no-prefix', about: 'omit the cluster at the start of each line' },
   ],
   takesProviderFlags: true,
+  runsPlugins: true,
   takesCommand: true,
   hasCommands: true,
   examples: [

@@ -1,5 +1,5 @@
 /** Verbs for clients of a kubeconfig: kubectl, helm, k9s and the like. */
-import { hubOptions, profileOptions, providerOptions } from '../option-groups.ts';
+import { profileOptions, providerOptions } from '../option-groups.ts';
 import type { Verb } from '../verb.ts';
 
 export const kubeconfig: Verb = {
@@ -34,6 +34,7 @@ export const kubeconfig: Verb = {
     { flags: '-o, --output <format>', about: 'output format', choices: ['json', 'yaml'] },
   ],
   takesProviderFlags: true,
+  runsPlugins: true,
   examples: [
     {
       what: 'one cluster, for a while',
@@ -51,23 +52,6 @@ export const kubeconfig: Verb = {
   load: () => import('../verbs/kubeconfig.ts'),
 };
 
-export const use: Verb = {
-  name: 'use',
-  arguments: '<NAME>',
-  completes: 'profiles',
-  summary: "make a ClusterProfile's context the current one",
-  description:
-    'Makes the context that "kubeconfig --merge" wrote for a ClusterProfile the current one, in the file in which kubectl config use-context would.',
-  options: hubOptions
-    .filter(({ flags }) => flags.startsWith('--kubeconfig'))
-    .map((option) => ({
-      ...option,
-      about: 'the kubeconfig (default: what kubectl would use)',
-    })),
-  examples: [{ what: 'make kubectl use this cluster', args: 'use fleet/spoke-1' }],
-  load: () => import('../verbs/use.ts'),
-};
-
 export const credential: Verb = {
   name: 'credential',
   arguments: '[NAME]',
@@ -83,6 +67,7 @@ export const credential: Verb = {
     { flags: '--forget', about: 'only remove the cached credential of that ClusterProfile, or all of them' },
   ],
   takesProviderFlags: true,
+  runsPlugins: true,
   examples: [
     {
       what: 'what a kubeconfig execs',

@@ -8,6 +8,7 @@ import { hideShapes } from '../../redaction/secret-shapes.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
+import type { PluginHub } from '../plugin-hub.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
 
@@ -96,10 +97,17 @@ export function readsPodOfHub({ options }: Call): boolean {
   return pod !== undefined && pod !== '-' && !existsSync(pod);
 }
 
-/** The context of the hub that is the current one now. */
-export async function contextOf(call: Call): Promise<string> {
+/** The hub that the options name; `undefined` where they name none. */
+export function namedHub({ options }: Call): PluginHub | undefined {
+  const [kubeconfig, context] = [options.text('kubeconfig'), options.text('context')];
+  if (kubeconfig === undefined && context === undefined) return undefined;
+  return { files: kubeconfigPaths(kubeconfig), context };
+}
+
+/** The hub that is the current one now. */
+export async function hubOf(call: Call): Promise<PluginHub> {
   const { openHub } = await import('../hub.ts');
-  return (await openHub(call)).context;
+  return openHub(call);
 }
 
 /** The files that ClusterProfiles are read from, where it is not the hub. */
@@ -107,19 +115,23 @@ export function fileArguments({ options }: Call): readonly string[] {
   return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
 }
 
-/** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. Nothing if `context` is `undefined`. */
-export function hubArguments({ options }: Call, context: string | undefined): Pick<CredentialCommand, 'after' | 'env'> {
-  const files = context === undefined ? [] : kubeconfigFiles(options.text('kubeconfig'));
+/** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. Nothing if there is none. */
+export function hubArguments(hub: PluginHub | undefined): Pick<CredentialCommand, 'after' | 'env'> {
+  if (hub === undefined) return { after: [], env: [] };
+  const context = hub.context === undefined ? [] : ['--context', hub.context];
+  const files = existing(hub.files);
   const [file, second] = files;
-  if (context === undefined) return { after: [], env: [] };
   // A pod's service account is used only if KUBECONFIG is empty. In the later call KUBECONFIG may name the written kubeconfig.
   if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
   return second === undefined
-    ? { after: ['--kubeconfig', file, '--context', context], env: [] }
-    : { after: ['--context', context], env: [{ name: 'KUBECONFIG', value: files.join(delimiter) }] };
+    ? { after: ['--kubeconfig', file, ...context], env: [] }
+    : { after: context, env: [{ name: 'KUBECONFIG', value: files.join(delimiter) }] };
 }
 
 function kubeconfigFiles(given: string | undefined): readonly string[] {
-  if (given !== undefined) return [resolve(given)];
-  return [...new Set(kubeconfigPaths(given).map((path) => resolve(path)))].filter((path) => existsSync(path));
+  return given === undefined ? existing(kubeconfigPaths(given)) : [resolve(given)];
+}
+
+function existing(files: readonly string[]): readonly string[] {
+  return [...new Set(files.map((path) => resolve(path)))].filter((path) => existsSync(path));
 }

@@ -1,4 +1,5 @@
 /** Converts resolved accesses into entries of a kubeconfig, whose users exec `clusterprofile credential`. Pure. */
+import { delimiter } from 'node:path';
 import type { ConfiguredProvider } from '../../access/provider.ts';
 import { profileName, type ResolvedAccess } from '../../access/resolve.ts';
 import { ProfileError } from '../../errors/index.ts';
@@ -83,6 +84,23 @@ export function sourceOf(user: unknown): readonly string[] {
     ),
     ...variables.flatMap((one) => (Object(one).name === 'KUBECONFIG' ? `KUBECONFIG=${textOf(Object(one).value)}` : [])),
   ].sort();
+}
+
+/** The hub that a user of ours names; `undefined` for any other user. Absent files: those of `KUBECONFIG`. */
+export function hubOfUser(
+  exec: unknown,
+): { readonly files?: readonly string[]; readonly context?: string } | undefined {
+  if (profileOfUser({ exec }) === undefined) return undefined;
+  const { args, env }: { args?: unknown; env?: unknown } = Object(exec);
+  const given: readonly unknown[] = Array.isArray(args) ? args : [];
+  const after = (flag: string) => textOf(given[given.indexOf(flag) + 1]) || undefined;
+  const [file, context] = ['--kubeconfig', '--context'].map((flag) => (given.includes(flag) ? after(flag) : undefined));
+  const variables: readonly unknown[] = Array.isArray(env) ? env : [];
+  const paths = variables.flatMap((one) =>
+    Object(one).name === 'KUBECONFIG' ? textOf(Object(one).value).split(delimiter) : [],
+  );
+  const files = file === undefined ? paths.filter((path) => path !== '') : [file];
+  return { ...(files.length === 0 ? {} : { files }), ...(context === undefined ? {} : { context }) };
 }
 
 /** The `namespace/name` that a user of a kubeconfig, as it stands in the file, is for. `undefined` if this program has not written it. */

@@ -85,17 +85,6 @@ export function mergeKubeconfig(
   return { text: document.toString(formOf(text ?? '')), ...all, isRewritten: !isNew };
 }
 
-/** The contexts that this program wrote, with their ClusterProfiles. Throws a `MergeProblem`. */
-export function contextsOf(text: string): readonly Pick<KubeconfigEntry, 'name' | 'profile'>[] {
-  const document = readKubeconfig(text);
-  const users = listOf(document, 'users');
-  return [...listOf(document, 'contexts').byName].flatMap(([name, item]) => {
-    const { user } = Object(Object(item.toJS(document)).context);
-    const profile = profileOfUser(Object(users.byName.get(user)?.toJS(document)).user);
-    return typeof name === 'string' && profile !== undefined ? { name, profile } : [];
-  });
-}
-
 const toText = (value: unknown) => new Document(value, asWritten).toString({ lineWidth: 0, indentSeq: false });
 
 const removeFirst = 'remove it first (kubectl config delete-context, delete-cluster and delete-user)';

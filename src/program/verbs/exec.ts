@@ -8,9 +8,11 @@ import { runCommand } from '../exec/run-command.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
+import { kubeconfigPaths } from '../input.ts';
 import {
-  contextOf,
   hubArguments,
+  hubOf,
+  namedHub,
   providerArguments,
   readsPodOfHub,
   refuseReadOnce,
@@ -42,9 +44,11 @@ export async function run(call: Call): Promise<ExitCode> {
   const readsHub = readsPodOfHub(call);
   refuseReadOnce(call, [], readsHub);
   const { providers } = await requiredProvidersOf(call);
-  const hub = hubArguments(call, readsHub ? await contextOf(call) : undefined);
-  const after = [...hub.after, ...providerArguments(call, providers)];
   const profiles = await profilesOf(call);
+  // Also where the profiles come from files: the commands have a KUBECONFIG of their own, and a plugin may read the hub.
+  const isOfHub = readsHub || options.texts('filename').length === 0;
+  const hub = hubArguments(isOfHub ? await hubOf(call) : (namedHub(call) ?? { files: kubeconfigPaths(undefined) }));
+  const after = [...hub.after, ...providerArguments(call, providers)];
   if (profiles.length === 0) {
     await terminal.say(await noProfiles(call));
     return exitCodes.ok;

@@ -9,9 +9,10 @@ import { Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
 import { contextNamer, contextToUse, refuseCollisions } from '../kubeconfig/context-name.ts';
 import {
-  contextOf,
   fileArguments,
   hubArguments,
+  hubOf,
+  namedHub,
   providerArguments,
   readsPodOfHub,
   refuseReadOnce,
@@ -78,8 +79,9 @@ async function entering(call: Call): Promise<{ readonly command: CredentialComma
   const readsHub = !readsFiles || readsPodOfHub(call);
   refuseReadOnce(call, files, readsHub);
   const { providers } = await requiredProvidersOf(call);
-  const context = readsHub ? await contextOf(call) : undefined;
-  const { after, env } = hubArguments(call, context);
+  const hub = readsHub ? await hubOf(call) : namedHub(call);
+  const context = readsHub ? hub?.context : undefined;
+  const { after, env } = hubArguments(hub);
   const given = call.options.text('command');
   const command = {
     ...(given === undefined ? thisProgram() : { command: given.includes('/') ? resolve(given) : given, before: [] }),
