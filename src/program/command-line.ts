@@ -88,7 +88,7 @@ function toOption({ flags, about, choices, multiple }: OptionSpec): Option {
   // One that takes no value is there or not.
   if (!option.required) return option;
   return option.argParser((value: string, before: unknown) => {
-    if (choices?.every((one) => (one.endsWith('=') ? !value.startsWith(one) : value !== one))) {
+    if (choices && !choices.includes(value)) {
       const meant = nearest(value, choices);
       throw new InvalidArgumentError(
         `must be one of ${choices.join(', ')}${meant ? `\n(Did you mean ${meant}?)` : ''}`,

@@ -51,9 +51,7 @@ export const providerOptions: readonly OptionSpec[] = [
 ];
 
 /** `-o` with these formats, beside the table. */
-export function outputOptions(
-  ...choices: readonly ('json' | 'yaml' | 'wide' | 'name' | 'jsonpath=' | 'custom-columns=')[]
-): readonly OptionSpec[] {
+export function outputOptions(...choices: readonly ('json' | 'yaml' | 'wide' | 'name')[]): readonly OptionSpec[] {
   return [
     { flags: '-o, --output <format>', about: 'output format', choices },
     ...(choices.includes('wide') ? [{ flags: '--no-headers', about: 'omit the header line' }] : []),

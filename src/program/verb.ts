@@ -6,7 +6,6 @@ import type { Terminal } from './terminal.ts';
 export interface OptionSpec {
   readonly flags: string;
   readonly about: string;
-  /** One that ends with `=` has a text behind it. */
   readonly choices?: readonly string[];
   /** May be given more than once. Any other may not: which of two would count is a guess. */
   readonly multiple?: boolean;

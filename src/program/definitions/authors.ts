@@ -10,7 +10,7 @@ export const lint: Verb = {
   description:
     'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Runs nothing, and contacts no cluster.',
   options: [
-    { flags: '-o, --output <format>', about: 'output format', choices: ['json', 'sarif'] },
+    { flags: '-o, --output <format>', about: 'output format', choices: ['json'] },
     {
       flags: '--fail-on <severity>',
       about: 'exit with 3 from this severity on (default: error)',
@@ -21,7 +21,6 @@ export const lint: Verb = {
   examples: [
     { what: 'a provider file', args: 'lint providers.yaml' },
     { what: 'everything that is deployed, strictly', args: 'lint --fail-on warning deploy/*.yaml' },
-    { what: 'for code scanning in CI', args: 'lint -o sarif deploy/*.yaml > lint.sarif' },
   ],
   load: () => import('../verbs/lint.ts'),
 };

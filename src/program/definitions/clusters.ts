@@ -13,19 +13,7 @@ export const get: Verb = {
     ...profileOptions,
     ...providerOptions,
     { flags: '-w, --watch', about: 'keep running, with a line for each change' },
-    ...outputOptions('json', 'yaml', 'wide', 'name', 'jsonpath=', 'custom-columns='),
-    {
-      flags: '-L, --label-columns <labels>',
-      about: 'columns for these labels: env,tier',
-      multiple: true,
-      completes: 'nothing',
-    },
-    { flags: '--show-labels', about: 'a column with all labels' },
-    {
-      flags: '--sort-by <path>',
-      about: 'sort by a field: .metadata.creationTimestamp',
-      completes: 'nothing',
-    },
+    ...outputOptions('json', 'yaml', 'wide', 'name'),
     {
       flags: '--field-selector <fields>',
       about: 'ClusterProfiles with these fields: metadata.name!=spoke-1',
@@ -36,7 +24,6 @@ export const get: Verb = {
   takesProviderFlags: true,
   examples: [
     { what: 'the ClusterProfiles in all namespaces', args: 'get -A' },
-    { what: 'fields of the objects, as with kubectl', args: "get -A -o jsonpath='{.items[*].metadata.name}'" },
     { what: 'with the providers of the controller', args: 'get -A --from-pod-args fleet-system/deployment/fleet' },
     { what: 'their names, for a script', args: 'get -A -l env=prod -o name' },
   ],

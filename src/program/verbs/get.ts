@@ -5,8 +5,7 @@ import { ProfileError } from '../../errors/index.ts';
 import { printableLines } from '../../util/printable.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { Failure } from '../failure.ts';
-import { at, listAt, textAt } from '../fields.ts';
-import { parsePath, parseTemplate, textOfValues } from '../json-path.ts';
+import { listAt, textAt } from '../fields.ts';
 import { jsonText, printData } from '../print.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
@@ -42,149 +41,63 @@ export async function run(call: Call): Promise<ExitCode> {
       'leave one of the two out',
     );
   }
-  const output = outputOf(call);
   const { providers } = await providersOf(call);
-  const toShown = (profile: Profile): Shown => ({ profile, row: toRow(profile, providers) });
   const profiles = await profilesOf(call);
-  const widths = await show(call, output, sorted(call, profiles.map(toShown)), providers.length === 0);
+  const rows = profiles.map((profile) => toRow(profile, providers));
+  const widths = await show(call, rows, providers.length === 0);
   if (!options.has('watch')) return exitCodes.ok;
   const { watchProfiles } = await import('../watch-profiles.ts');
-  const print = createPrinter(call, output, widths);
+  const print = createPrinter(call, widths);
   for await (const { profile, isGone } of watchProfiles(call, profiles)) {
-    const { row } = toShown(profile);
-    await print({ profile, row: isGone ? { ...row, deleted: true } : row });
+    const row = toRow(profile, providers);
+    await print(isGone ? { ...row, deleted: true } : row);
   }
   return call.signal.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
-/** A ClusterProfile, and its row. */
-interface Shown {
-  readonly profile: Profile;
-  readonly row: Row;
-}
-
-/** What `-o`, `-L` and `--show-labels` ask for. `jsonpath=` and `custom-columns=` read the objects, as kubectl does. */
-interface Output {
-  readonly columns: readonly Column<Shown>[];
-  readonly template: ((data: unknown) => string) | undefined;
-}
-
-function outputOf({ options }: Call): Output {
-  const [, kind, spec = ''] = /^(jsonpath|custom-columns)=(.*)$/s.exec(options.text('output') ?? '') ?? [];
-  const labels = options.texts('label-columns').flatMap((text) => text.split(','));
-  const own = [
-    ...columns,
-    ...labels.map((label): Column<Shown> => {
-      const title = label.slice(label.lastIndexOf('/') + 1).toUpperCase();
-      return { title, value: ({ profile }) => textAt(profile, 'metadata', 'labels', label) ?? '' };
-    }),
-    ...(options.has('show-labels') ? [{ title: 'LABELS', value: ({ profile }: Shown) => labelsOf(profile) }] : []),
-  ];
-  return {
-    columns: kind === 'custom-columns' ? spec.split(',').map(customColumn) : own,
-    template: kind === 'jsonpath' ? parseTemplate(spec) : undefined,
-  };
-}
-
-/** `NAME:.metadata.name` */
-function customColumn(spec: string): Column<Shown> {
-  const [, title, path] = /^([^:]+):(.+)$/s.exec(spec) ?? [];
-  if (title === undefined || path === undefined) {
-    const message = `-o custom-columns: ${spec} is not TITLE:PATH`;
-    throw new Failure(
-      exitCodes.usage,
-      message,
-      'write it as for kubectl: NAME:.metadata.name,ENV:.metadata.labels.env',
-    );
-  }
-  const find = parsePath(path);
-  return { title, value: ({ profile }) => textOfValues(find(profile), ',') || '<none>' };
-}
-
-function labelsOf(profile: Profile): string {
-  return Object.entries(at(profile, 'metadata', 'labels') ?? {})
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
-}
-
-/** By `--sort-by`: numbers by their size, text as people sort it, and what lacks the field first. */
-function sorted({ options }: Call, shown: readonly Shown[]): readonly Shown[] {
-  const path = options.text('sort-by');
-  if (path === undefined) return shown;
-  const find = parsePath(path);
-  const keyed = shown.map((one) => ({ one, key: find(one.profile)[0] }));
-  if (shown.length > 0 && keyed.every(({ key }) => key === undefined)) {
-    const message = `--sort-by ${path}: no ClusterProfile has this field`;
-    throw new Failure(exitCodes.usage, message, 'write it as for kubectl: .metadata.creationTimestamp');
-  }
-  return keyed.toSorted((a, b) => compareKeys(a.key, b.key)).map(({ one }) => one);
-}
-
-function compareKeys(a: unknown, b: unknown): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return textOfValues([a]).localeCompare(textOfValues([b]), 'en', { numeric: true });
-}
-
 /** Prints the current profiles. Returns the widths of the table's columns. */
-async function show(
-  call: Call,
-  output: Output,
-  shown: readonly Shown[],
-  isUnknown: boolean,
-): Promise<readonly number[]> {
-  const { terminal, options, args } = call;
-  if (options.has('watch') && (isData(call) || output.template)) {
-    for (const one of shown) await createPrinter(call, output, [])(one);
+async function show(call: Call, rows: readonly Row[], isUnknown: boolean): Promise<readonly number[]> {
+  const { terminal, options } = call;
+  const format = options.text('output');
+  if (options.has('watch') && (format === 'json' || format === 'yaml')) {
+    for (const row of rows) await createPrinter(call, [])(row);
     return [];
   }
-  if (await printData(call, () => ({ items: shown.map(({ row }) => row) }))) return [];
-  if (output.template) {
-    const items = shown.map(({ profile }) => profile);
-    const isOne = args.length === 1 && items.length === 1;
-    await terminal.write(output.template(isOne ? items[0] : { apiVersion: 'v1', kind: 'List', items }));
-    return [];
-  }
-  if (options.text('output') === 'name') {
+  if (await printData(call, () => ({ items: rows }))) return [];
+  if (format === 'name') {
     const home = await homeOf(call);
-    await terminal.write(shown.map(({ row }) => nameLine(row, home)).join(''));
+    await terminal.write(rows.map((row) => nameLine(row, home)).join(''));
     return [];
   }
-  if (shown.length === 0) {
+  if (rows.length === 0) {
     if (!options.has('ignore-not-found')) await terminal.say(await noProfiles(call));
     return [];
   }
-  const { text, widths } = formatTable(terminal, output.columns, shown, { ...tableOptions(call), widths: [] });
+  const { text, widths } = formatTable(terminal, columns, rows, { ...tableOptions(call), widths: [] });
   await terminal.write(text);
-  if (isUnknown && output.columns.includes(providerColumn) && terminal.stderr.isTTY) await terminal.say(noProviders);
+  if (isUnknown && terminal.stderr.isTTY) await terminal.say(noProviders);
   return widths;
 }
 
 /** Prints one row after another, in the way that `-o` says. */
-function createPrinter(
-  call: Call,
-  { columns, template }: Output,
-  before: readonly number[],
-): (shown: Shown) => Promise<void> {
+function createPrinter(call: Call, before: readonly number[]): (row: Row) => Promise<void> {
   const { terminal, options } = call;
   let widths = before;
-  // Where there was no table yet, it begins with the first row.
+  // If there was no table yet, it begins with the first row.
   let headers = before.length === 0 && tableOptions(call).headers;
-  return async ({ profile, row }) => {
+  return async (row) => {
     const format = options.text('output');
     if (format === 'json') await terminal.write(`${jsonText(row)}\n`);
     else if (format === 'yaml') await printData(call, () => row).then(() => terminal.write('---\n'));
     else if (format === 'name') await terminal.write(nameLine(row, await homeOf(call)));
-    else if (template) await terminal.write(template(profile));
     else {
-      const table = formatTable(terminal, columns, [{ profile, row }], { ...tableOptions(call), headers, widths });
+      const table = formatTable(terminal, columns, [row], { ...tableOptions(call), headers, widths });
       headers = false;
       widths = table.widths;
       await terminal.write(table.text);
     }
   };
 }
-
-const isData = ({ options }: Call) => ['json', 'yaml'].includes(options.text('output') ?? '');
 
 /** As kubectl prints it; with its namespace where the same call would not find it without. Each verb takes both. */
 function nameLine({ namespace, name }: Row, home: string | undefined): string {
@@ -200,27 +113,25 @@ const tableOptions = ({ options }: Call) => ({
 const noProviders =
   'The provider is not known: give the flags that the controller runs with (--clusterprofile-...), or --from-pod-args.';
 
-const providerColumn: Column<Shown> = {
-  title: 'PROVIDER',
-  value: ({ row: { provider, error, deleted } }) =>
-    deleted ? 'deleted' : (provider ?? (error ? `none (${error.code})` : '?')),
-  style: ({ row: { error } }) => (error ? 'red' : undefined),
-};
-
-const columns: readonly Column<Shown>[] = [
-  { title: 'NAMESPACE', value: ({ row }) => row.namespace },
-  { title: 'NAME', value: ({ row }) => row.name },
-  { title: 'MANAGER', value: ({ row }) => row.manager ?? '' },
+const columns: readonly Column<Row>[] = [
+  { title: 'NAMESPACE', value: ({ namespace }) => namespace },
+  { title: 'NAME', value: ({ name }) => name },
+  { title: 'MANAGER', value: ({ manager = '' }) => manager },
   {
     title: 'HEALTHY',
-    value: ({ row }) => row.healthy ?? '',
-    style: ({ row: { healthy } }) => (healthy === 'True' ? 'green' : healthy === 'False' ? 'red' : undefined),
+    value: ({ healthy = '' }) => healthy,
+    style: ({ healthy }) => (healthy === 'True' ? 'green' : healthy === 'False' ? 'red' : undefined),
   },
-  { title: 'ACCESS TYPES', value: ({ row }) => row.accessTypes.join(',') },
-  providerColumn,
-  { title: 'VERSION', wide: true, value: ({ row }) => row.kubernetesVersion ?? '' },
-  { title: 'SERVER', wide: true, value: ({ row }) => row.server ?? '' },
-  { title: 'WHY NONE', wide: true, value: ({ row }) => row.error?.message ?? '' },
+  { title: 'ACCESS TYPES', value: ({ accessTypes }) => accessTypes.join(',') },
+  {
+    title: 'PROVIDER',
+    value: ({ provider, error, deleted }) =>
+      deleted ? 'deleted' : (provider ?? (error ? `none (${error.code})` : '?')),
+    style: ({ error }) => (error ? 'red' : undefined),
+  },
+  { title: 'VERSION', wide: true, value: ({ kubernetesVersion = '' }) => kubernetesVersion },
+  { title: 'SERVER', wide: true, value: ({ server = '' }) => server },
+  { title: 'WHY NONE', wide: true, value: ({ error }) => error?.message ?? '' },
 ];
 
 /** `get` shows what the profile contains, wrong values too. */

@@ -4,11 +4,9 @@ import { Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
 import { type Finding, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
 import { lint } from '../lint/lint.ts';
-import { toSarif } from '../lint/sarif.ts';
 import { jsonText } from '../print.ts';
 import { providersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
-import { version } from '../version.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { args, options, terminal } = call;
@@ -26,7 +24,6 @@ export async function run(call: Call): Promise<ExitCode> {
   const findings = lint(files, configured);
   const format = options.text('output');
   if (format === 'json') await terminal.write(`${jsonText({ findings }, 2)}\n`);
-  else if (format === 'sarif') await terminal.write(`${jsonText(toSarif(findings, version()), 2)}\n`);
   else await terminal.write(findings.map((finding) => `${painted(call, finding)}\n`).join(''));
   await terminal.say(summaryOf(findings, files.length));
   const failOn = severities.find((severity) => severity === options.text('fail-on')) ?? 'error';
