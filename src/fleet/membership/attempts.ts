@@ -1,14 +1,23 @@
 /** The attempts to engage a cluster: when the next one is due, after those that failed. */
-import { CredentialsError } from '../../errors/index.ts';
+import { CredentialsError, type ErrorCode } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { WarningLimiter } from '../../observability/warning-limiter.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Failure } from './failure.ts';
-import { watchCommand } from './watch-command.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
+
+/** The longest pause after a plugin that could not be started: its file may be repaired at any time, and an attempt costs little. */
+const longestWithoutPluginMs = 60_000;
+const withoutPlugin: ReadonlySet<ErrorCode> = new Set([
+  'PLUGIN_NOT_FOUND',
+  'PLUGIN_NOT_EXECUTABLE',
+  'PLUGIN_NOT_STARTED',
+  'PLUGIN_NOT_ALLOWED',
+  'PLUGIN_FILE_UNSAFE',
+]);
 
 export interface AttemptsContext {
   readonly clock: Clock;
@@ -26,7 +35,6 @@ export class Attempts {
   #failure: Failure | undefined;
   /** Something has changed since the last one began: retry without a pause. */
   #isWorthTrying = false;
-  #stopWatching = () => {};
 
   constructor(name: string, context: AttemptsContext) {
     this.#name = name;
@@ -41,16 +49,16 @@ export class Attempts {
 
   /** One begins. What changed before does not count. */
   begin(): void {
-    this.#stopWatching();
     this.#isWorthTrying = false;
   }
 
-  /** One has failed. Watches the file of its plugin, and calls `replaced` when the next attempt is worth while. */
-  failed(failure: Failure, error: unknown, command: string | undefined, replaced: () => void): void {
+  /** One has failed. */
+  failed(failure: Failure, error: unknown): void {
     const { clock, logger, warnings } = this.#context;
     this.#failures += 1;
-    const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
-    const ms = Math.min(limits.longestMs, Math.max(asked, backoffMs(this.#failures, limits)));
+    const { code, retryAfterMs = 0 } = error instanceof CredentialsError ? error : {};
+    const longestMs = code && withoutPlugin.has(code) ? longestWithoutPluginMs : limits.longestMs;
+    const ms = Math.min(longestMs, Math.max(retryAfterMs, backoffMs(this.#failures, { ...limits, longestMs })));
     this.#retryAt = this.#isWorthTrying ? 0 : clock.uptime() + ms;
     const next = this.#isWorthTrying ? 'now' : `in ${Math.ceil(ms / 1_000)} s`;
     const message = `${this.#name} cannot be engaged (${failure.reason}), next try ${next}: ${failure.message}`;
@@ -58,12 +66,6 @@ export class Attempts {
     warnings.set({ name: this.#name, fields }, 'engagement', [{ key: failure.reason, message }]);
     if (this.#failure?.reason === failure.reason) logger.debug?.(fields, message);
     this.#failure = failure;
-    // Another plugin file may help against any failure: a 401 may be about the plugin's answer.
-    if (command === undefined) return;
-    this.#stopWatching = watchCommand(command, () => {
-      this.skipPause();
-      replaced();
-    });
   }
 
   /** Skips the pause of a failure, also of one that is about to happen. */
@@ -74,7 +76,6 @@ export class Attempts {
 
   /** Earlier failures no longer count. `message` says so, where one was warned about. */
   forget(message?: string): void {
-    this.#stopWatching();
     this.#failures = 0;
     this.#failure = undefined;
     const subject = { name: this.#name, fields: { cluster: this.#name } };

@@ -9,7 +9,6 @@ import type { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
 import { Wait } from '../wait.ts';
-import { accessOf, forgetFailure } from './access.ts';
 import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
@@ -250,16 +249,13 @@ export class ClusterLifecycle {
       await engagement.end(disengaged(this.name, { state: 'Backoff', ...failure }));
       this.#engagement = undefined;
       // An aborted attempt is no failure of the cluster.
-      if (!isGivenUp(error)) this.#fail(failure, error, engagement);
+      if (!isGivenUp(error)) this.#fail(failure, error);
       this.#context.release(key, this);
     }
   }
 
-  #fail(failure: Failure, error: unknown, { command }: Engagement): void {
-    this.#attempts.failed(failure, error, command, () => {
-      forgetFailure(this.#context.providers, this.#profile);
-      this.wake();
-    });
+  #fail(failure: Failure, error: unknown): void {
+    this.#attempts.failed(failure, error);
     this.#setStatus({ state: 'Backoff', ...failure });
   }
 
@@ -272,7 +268,7 @@ export class ClusterLifecycle {
     this.#setStatus(why);
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
-    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error, engagement);
+    if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
     this.#context.release(engagement.basis.key, this);
   }
 
@@ -282,8 +278,14 @@ export class ClusterLifecycle {
     this.wake();
   }
 
+  /** What the profile resolves to, or why it does not resolve, as a text that can be compared. */
   #access(): string {
-    return accessOf(this.#context.providers, this.#profile);
+    try {
+      // Ignored fields have no effect.
+      return JSON.stringify({ ...this.#context.providers.resolve(this.#profile), ignored: [] });
+    } catch (error) {
+      return reasonOf(error);
+    }
   }
 
   #setStatus(status: Status): void {

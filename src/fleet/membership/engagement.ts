@@ -89,11 +89,6 @@ export class Engagement {
     return this.#config?.access.provider;
   }
 
-  /** The plugin's. */
-  get command(): string | undefined {
-    return this.#config?.access.exec?.command;
-  }
-
   get server(): string {
     return this.#config?.access.cluster.server ?? '';
   }

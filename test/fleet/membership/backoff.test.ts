@@ -1,38 +1,35 @@
 import assert from 'node:assert/strict';
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
+import { PluginError } from '../../../src/errors/index.ts';
 import { FleetError } from '../../../src/fleet/index.ts';
+import { Attempts } from '../../../src/fleet/membership/attempts.ts';
+import { failureOf } from '../../../src/fleet/membership/failure.ts';
+import { WarningLimiter } from '../../../src/observability/warning-limiter.ts';
 import { gate, map, note } from '../../fixtures/controllers.ts';
 import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
 
-// One waits for a plugin's time limit: side by side.
-describe('a cluster in Backoff', { concurrency: true }, () => {
-  for (const [how, state] of [
-    ['is missing', 'CREDENTIAL/PLUGIN_NOT_FOUND'],
-    ['hangs', 'CREDENTIAL/PLUGIN_TIMEOUT'],
-    ['gives what the cluster refuses', 'REQUEST/STATUS_401'],
-  ] as const) {
-    test(`is tried at once when its plugin, which ${how}, is replaced`, async (t) => {
-      const { publish, spoke, plugin, run } = await startHub(t, { timeoutMs: 5_000 });
-      const clock = new ManualClock();
-      const script = (line: string) => `#!/bin/sh\n${line}\n`;
-      const answer = (token: string) =>
-        `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"${token}"}}'`;
-      const put = async (line: string) => {
-        await writeFile(`${plugin.command}.new`, script(line), { mode: 0o755 });
-        await rename(`${plugin.command}.new`, plugin.command);
-      };
-      if (how === 'is missing') await rm(plugin.command);
-      else await put(how === 'hangs' ? 'exec sleep 60' : answer('token-of-yesterday'));
-      publish('one', await spoke());
-      const fleet = run({ clock });
-      await until(t, () => stateOf(fleet, 'one') === `Backoff ${state}`);
-      await put(answer('token-1'));
-      await until(t, () => isEngaged(fleet, 'one'));
-    });
-  }
+describe('a cluster in Backoff', () => {
+  test('is tried at least every minute while its plugin cannot be started, and otherwise every five', () => {
+    for (const [code, longestMs] of [
+      ['PLUGIN_NOT_FOUND', 60_000],
+      ['PLUGIN_FILE_UNSAFE', 60_000],
+      ['PLUGIN_TIMEOUT', 300_000],
+    ] as const) {
+      const logger = { warn: () => undefined };
+      const warnings = new WarningLimiter({ logger, clock: Date.now });
+      const attempts = new Attempts('one', { clock: new ManualClock(), logger, warnings });
+      const error = new PluginError(code, 'failed', {
+        provider: 'google',
+        origin: 'access provider google',
+        command: 'x',
+      });
+      for (let failures = 0; failures < 20; failures++) attempts.failed(failureOf('CREDENTIAL', error), error);
+      const ms = attempts.pause?.ms ?? 0;
+      assert.ok(ms > longestMs / 2 && ms <= longestMs, `${code}: ${ms}`);
+    }
+  });
 
   test('because a function of its author fails is tried at once when its profile has changed since', async (t) => {
     const { publish, spoke, run } = await startHub(t);
