@@ -24,47 +24,107 @@ export interface RunRequest {
   readonly history: RunHistory;
 }
 
-interface Run extends RunRequest {
-  readonly priority: number;
-  readonly start: () => void;
-}
-
-const [known, unknown, failed] = [0, 1, 2];
-const running = new Set<Run>();
-/** In the order of arrival. */
-const waiting = new Set<Run>();
-
 /**
  * Waits for a slot among the plugins of this process, and runs `work` in it. No instance has more slots than its limit, and all
  * together have no more than the largest limit.
  *
- * - The access type that runs the least is next.
- * - Within an access type, inputs whose last run succeeded come first, then new ones, then those whose last run failed.
- * - Inputs whose last run failed leave a quarter of an instance's slots to others.
+ * - The access type that runs the least is next. Within it, inputs whose last run succeeded come first, then new ones, then those whose
+ *   last run failed.
+ * - A quarter of an instance's slots is kept from inputs whose last run failed, and from an access type beside which there are others.
  */
 export async function withinRunLimit<T>(request: RunRequest, work: () => Promise<T>): Promise<T> {
-  const { signal, history } = request;
-  signal.throwIfAborted();
-  const { lastRun } = history;
-  const priority = lastRun === 'succeeded' ? known : lastRun === 'failed' ? failed : unknown;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const run = { ...request, priority, start: resolve };
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop);
-  waiting.add(run);
-  try {
+  const { signal, accessType, history } = request;
+  const run = await new Promise<Run>((start, reject) => {
+    signal.throwIfAborted();
+    const instance = instanceOf(request);
+    if (!instance.running.has(accessType)) instance.running.set(accessType, 0);
+    waiting.add({ instance, accessType, rank: ranks[history.lastRun ?? 'new'], start, reject });
     startNext();
-    await promise;
+  });
+  try {
     const result = await work();
     history.lastRun = 'succeeded';
     return result;
   } catch (error) {
-    if (running.has(run)) history.lastRun = 'failed';
+    history.lastRun = 'failed';
     throw error;
   } finally {
-    signal.removeEventListener('abort', stop);
-    waiting.delete(run);
     running.delete(run);
+    count(run, -1);
     startNext();
   }
+}
+
+const ranks = { succeeded: 0, new: 1, failed: 2 };
+
+interface Instance {
+  readonly limit: number;
+  /** Runs of each access type. */
+  readonly running: Map<string, number>;
+  runningAll: number;
+  /** Those of inputs whose last run failed. */
+  runningFailed: number;
+}
+
+interface Run {
+  readonly instance: Instance;
+  readonly accessType: string;
+  readonly rank: number;
+  readonly start: (run: Run) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+const running = new Set<Run>();
+/** In the order of arrival. */
+const waiting = new Set<Run>();
+const instances = new WeakMap<AbortSignal, Instance>();
+
+function instanceOf({ signal, limit }: RunRequest): Instance {
+  const known = instances.get(signal);
+  if (known) return known;
+  const instance = { limit, running: new Map(), runningAll: 0, runningFailed: 0 };
+  instances.set(signal, instance);
+  const close = () => {
+    for (const run of waiting) {
+      if (run.instance !== instance) continue;
+      waiting.delete(run);
+      run.reject(signal.reason);
+    }
+    startNext();
+  };
+  signal.addEventListener('abort', close, { once: true });
+  return instance;
+}
+
+const ofType = ({ instance, accessType }: Run) => instance.running.get(accessType) ?? 0;
+
+function hasSlot(run: Run): boolean {
+  const { limit, running, runningAll, runningFailed } = run.instance;
+  const quarter = Math.ceil((limit - 1) / 4);
+  if (runningAll >= limit) return false;
+  if (run.rank === ranks.failed && runningFailed >= limit - quarter) return false;
+  return ofType(run) < limit - Math.min(quarter, running.size - 1);
+}
+
+const isBefore = (run: Run, other: Run) => (ofType(run) - ofType(other) || run.rank - other.rank) < 0;
+
+function startNext(): void {
+  for (;;) {
+    const most = Math.max(0, ...[...running, ...waiting].map(({ instance }) => instance.limit));
+    if (running.size >= most) return;
+    let next: Run | undefined;
+    for (const run of waiting) if (hasSlot(run) && (!next || isBefore(run, next))) next = run;
+    if (!next) return;
+    waiting.delete(next);
+    running.add(next);
+    count(next, 1);
+    next.start(next);
+  }
+}
+
+function count(run: Run, change: 1 | -1): void {
+  const { instance, accessType, rank } = run;
+  instance.running.set(accessType, ofType(run) + change);
+  instance.runningAll += change;
+  if (rank === ranks.failed) instance.runningFailed += change;
 }

@@ -136,13 +136,29 @@ describe('plugin inputs', () => {
     await finishAll([...others, ...failing]);
   });
 
-  test('that are new, and hang, take every place; those that were known before come next', async (t) => {
-    const { run } = startInstance(t, 4);
-    const hanging = many(12, () => run({ history: historyOf('new') }));
-    const [fresh, known] = [run({ history: historyOf('new') }), run()];
-    await finishAll(hanging.slice(0, 1));
-    await settled();
-    assert.deepEqual(running([fresh, known]), [false, true]);
-    await finishAll([known, ...hanging, fresh]);
-  });
+  for (const [honest, hanging] of [
+    ['succeeded', 'new'],
+    ['succeeded', 'failed'],
+    ['new', 'failed'],
+  ] as const) {
+    test(`whose history is "${honest}" wait for at most two timeouts behind 200 that hang and have "${hanging}"`, async (t) => {
+      const { run } = startInstance(t, 16);
+      const timedOut = new Error('timed out');
+      const bad = many(200, () => run({ history: historyOf(hanging) }));
+      const good = many(200, () => run({ history: historyOf(honest) }));
+      for (let timeouts = 0; timeouts < 2; timeouts++) {
+        // The honest ones end much faster than a timeout.
+        for (let ended = -1; ended < good.filter((one) => one.isRunning()).length; await settled()) {
+          const begun = good.filter((one) => one.isRunning());
+          await finishAll(begun);
+          ended = begun.length;
+        }
+        for (const one of bad.filter((one) => one.isRunning())) one.finish(timedOut).catch(() => undefined);
+        await settled();
+      }
+      assert.ok(good.every((one) => one.isRunning()));
+      await finishAll(good);
+      await Promise.allSettled(bad.map((one) => one.finish()));
+    });
+  }
 });
