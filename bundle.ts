@@ -1,13 +1,14 @@
 /**
- * Bundles what is started again and again: `/plugin` and `/image-plugin`, the shipped plugins, the programs. A file for each module, and
- * for each of zod's, would take longer to load than everything else that a plugin does. tsc has built the rest, which takes its
- * dependencies from node_modules. Beside the bundles it writes what is in them, a CycloneDX SBOM and the licences, and for editors
- * the JSON Schema of the provider file.
+ * Builds the JavaScript of `dist/`; tsc has written the declarations. A file for each module, and for each of zod's, would take longer to
+ * load than everything else that a plugin does, and half of a controller's start. What is started again and again is a bundle of its own:
+ * `/plugin` and `/image-plugin`, the shipped plugins, the programs. The other entry points share chunks, and take what a user's audit
+ * should see, such as undici, from node_modules. Beside the bundles it writes what is in them, a CycloneDX SBOM and the licences, and for
+ * editors the JSON Schema of the provider file.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { rolldown } from 'rolldown';
+import { type RolldownOutput, rolldown } from 'rolldown';
 import { z } from 'zod';
 import { providersSchema } from './src/access/provider-schema.ts';
 
@@ -18,7 +19,8 @@ interface Manifest {
 
 interface Package extends Manifest {
   readonly bin: Readonly<Record<string, string>>;
-  readonly exports: Readonly<Record<'./image-plugin' | './plugin', { readonly default: string }>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
 }
 
 /** The fields of npm's SBOM that are changed here. */
@@ -30,7 +32,7 @@ interface Sbom {
 
 const root = import.meta.dirname;
 const readManifest = (folder: string) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-const { name, bin, exports }: Package = readManifest(root);
+const { name, bin, dependencies, exports }: Package = readManifest(root);
 
 /** What is used of undici. Its own index also has fetch, agents, caches, cookies, mocks and WebSockets, which take twice as long to load. */
 const undiciParts = `
@@ -74,9 +76,52 @@ const chunksOfProgram = [
 /** The same code as for Node, as ES modules: they load faster in one file than CommonJS. */
 const yamlModules = join(root, 'node_modules/yaml/browser/index.js');
 
+const pathOf = (file: string) => file.replace(/^(?:\.\/)?dist\/(.*)\.js$/, '$1');
+
+/** The folders of the packages of which code is used. */
+function foldersIn(output: RolldownOutput['output']): readonly string[] {
+  const modules = output.flatMap((part) => (part.type === 'chunk' ? Object.entries(part.modules) : []));
+  // Of some modules nothing is used.
+  const used = modules.filter(([, { renderedLength }]) => renderedLength > 0);
+  return used.flatMap(([id]) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+}
+
+/** Builds the entry points that a controller imports. Each class is there once, in a chunk that they share. */
+async function bundleLibrary(files: readonly string[]): Promise<readonly string[]> {
+  const build = await rolldown({
+    platform: 'node',
+    input: Object.fromEntries(files.map((file) => [pathOf(file), join(root, `src/${pathOf(file)}.ts`)])),
+    external: Object.keys(dependencies).map((one) => new RegExp(`^${one}(?:/|$)`)),
+    treeshake: { moduleSideEffects: 'no-external' },
+    plugins: [
+      {
+        name: 'what-is-used',
+        resolveId: (id, importer = '') => {
+          if (id === 'yaml') return yamlModules;
+          return id === 'zod' && !parts.has(importer) ? partsFile(id) : null;
+        },
+        load: (id) => parts.get(id) ?? null,
+      },
+    ],
+  });
+  const { output } = await build.write({
+    dir: join(root, 'dist'),
+    format: 'esm',
+    chunkFileNames: 'chunks/library/[name].js',
+    // An old Node gets its message before it loads anything else.
+    codeSplitting: { groups: [{ name: 'node-version', test: /\/util\/node-version\.ts$/ }] },
+    comments: { jsdoc: false },
+    // Of the sources that are in the package.
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await build.close();
+  return foldersIn(output);
+}
+
 /** Builds `dist/plugins/secretreader.js` of `src/plugins/secretreader.ts`. Returns the folders of the packages that are in it. */
 async function bundle(file: string): Promise<readonly string[]> {
-  const path = file.replace(/^(?:\.\/)?dist\/(.*)\.js$/, '$1');
+  const path = pathOf(file);
   const build = await rolldown({
     platform: 'node',
     input: { [path]: join(root, `src/${path}.ts`) },
@@ -108,10 +153,7 @@ async function bundle(file: string): Promise<readonly string[]> {
     minify: path === 'program/clusterprofile' && { mangle: { keepNames: true } },
   });
   await build.close();
-  const modules = output.flatMap((part) => (part.type === 'chunk' ? Object.entries(part.modules) : []));
-  // Of some modules nothing is used.
-  const used = modules.filter(([, { renderedLength }]) => renderedLength > 0);
-  return used.flatMap(([id]) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+  return foldersIn(output);
 }
 
 /** The licences ask to be handed on with the code. */
@@ -140,15 +182,11 @@ async function sbomOf(folders: readonly string[]): Promise<Sbom> {
   };
 }
 
-const started = [
-  ...new Set([
-    exports['./image-plugin'].default,
-    exports['./plugin'].default,
-    ...Object.values(bin),
-    `dist/plugins/${apart}.js`,
-  ]),
-];
-const folders = [...new Set((await Promise.all(started.map(bundle))).flat())].sort();
+const entryPoints = Object.values(exports).flatMap((entry) => (typeof entry === 'string' ? [] : [entry.default]));
+const forPlugins = entryPoints.filter((file) => /\/(?:image-)?plugin\/index\.js$/.test(file));
+const started = [...new Set([...forPlugins, ...Object.values(bin), `dist/plugins/${apart}.js`])];
+const library = entryPoints.filter((file) => !forPlugins.includes(file));
+const folders = [...new Set((await Promise.all([bundleLibrary(library), ...started.map(bundle)])).flat())].sort();
 writeFileSync(join(root, 'dist/LICENSES.txt'), folders.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`));
 writeFileSync(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(await sbomOf(folders), undefined, 2)}\n`);
 

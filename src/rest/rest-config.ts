@@ -4,14 +4,7 @@
  */
 import type { Agent } from 'node:http';
 import { type InspectOptions, inspect } from 'node:util';
-import {
-  type ApiConstructor,
-  type ApiType,
-  createConfiguration,
-  KubeConfig,
-  type RequestContext,
-  ServerConfiguration,
-} from '@kubernetes/client-node';
+import type { ApiConstructor, ApiType, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfigAccess } from '../access/resolve.ts';
@@ -29,23 +22,24 @@ import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
 import { type DefaultPlaces, readDefault } from './from-default.ts';
 import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from './from-kubeconfig.ts';
+import { generatedClient } from './generated-client.ts';
 import { createHttpAgent } from './http-agent.ts';
-import { createHttpLibrary } from './http-library.ts';
+import { KubeConfigFace } from './kube-config-face.ts';
 import { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
-import { toCluster } from './to-cluster.ts';
 import { Connections } from './transport/connections.ts';
 import { isWatch, WatchDispatcher } from './watch-dispatcher.ts';
 import { webSocketOptions } from './web-socket.ts';
 
 /**
- * A client-node `KubeConfig` for one cluster. Any client-node class takes it; each request gets the plugin's credential.
+ * A client-node `KubeConfig` for one cluster: it has all of its public members, and any client-node class takes it. Each request gets the
+ * plugin's credential. It is no instance of client-node's class, which is not loaded: `toKubeConfig` makes one.
  * It is frozen, and one reference to what it shares with equal configs: `close()` gives back only this one.
  *
  * @example
  * const core = providers.getConfig(clusterProfile).makeApiClient(CoreV1Api);
  */
-export class RestConfig extends KubeConfig {
+export class RestConfig extends KubeConfigFace {
   /** What the profile and the providers, or a kubeconfig, made of it, for logs and tests: prints without the values of its variables. */
   readonly access: ConfigAccess;
   readonly #dispatcher: AuthenticatedDispatcher;
@@ -55,24 +49,18 @@ export class RestConfig extends KubeConfig {
   #agent: Agent | undefined;
 
   private constructor(parts: RestConfigParts) {
-    super();
     // For callers without types.
     if (!(parts?.connections instanceof Connections)) {
       const message =
         'has no public constructor: use providers.getConfig, RestConfig.fromKubeConfig or RestConfig.fromDefault';
       throw new ConfigurationError('OPTION_INVALID', 'new RestConfig', [{ path: '', message }]);
     }
-    const { name, user, namespace, access, destination, connections } = parts;
+    super(parts);
+    const { access, destination, connections } = parts;
     this.#parts = parts;
     this.access = printedWithoutValues(access, { json: true });
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
     this.#watchDispatcher = new WatchDispatcher(this.#dispatcher);
-    this.clusters = [toCluster(name, access)];
-    // Without `exec`: client-node's own authenticator must stay asleep.
-    this.users = [{ name: user }];
-    this.contexts = [{ name, cluster: name, user, ...(namespace === undefined ? {} : { namespace }) }];
-    this.currentContext = name;
-    for (const list of [this.clusters, this.users, this.contexts]) Object.freeze(list);
     // `const { fetch } = config`, and other clients that take a fetch.
     this.fetch = this.fetch.bind(this);
     Object.freeze(this);
@@ -243,10 +231,10 @@ export class RestConfig extends KubeConfig {
       isClass,
       'a class of client-node, such as CoreV1Api',
     );
-    const baseServer = new ServerConfiguration(this.access.cluster.server, {});
-    const { log } = this.#dispatcher;
-    const httpApi = createHttpLibrary(this.#dispatcher, this.#parts.connections.maxResponseBytes, log);
-    return new apiClientType(createConfiguration({ baseServer, httpApi, authMethods: { default: this } }));
+    const dispatcher = this.#dispatcher;
+    const { maxResponseBytes } = this.#parts.connections;
+    const library = { dispatcher, maxResponseBytes, log: dispatcher.log };
+    return generatedClient(apiClientType, this, this.access.cluster.server, library);
   }
 
   /** For client-node's generated clients, `Watch`, `Log` and the rest: never rejects, the dispatcher does. */

@@ -1,15 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  CoreV1Api,
-  createConfiguration,
-  KubeConfig,
-  type RequestContext,
-  ServerConfiguration,
-} from '@kubernetes/client-node';
+import { CoreV1Api, KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, request } from 'undici';
 import { CredentialProviders } from '../../src/index.ts';
-import { createHttpLibrary } from '../../src/rest/http-library.ts';
+import { generatedClient } from '../../src/rest/generated-client.ts';
 import type { TestPlugin } from '../../src/testing/index.ts';
 
 export interface Peer {
@@ -133,14 +127,10 @@ export function staticToken(cluster: BenchCluster, library: 'fetch' | 'undici.re
     }
   }
   const config = kubeConfig(cluster, {}, new StaticToken());
-  const baseServer = new ServerConfiguration(cluster.server, {});
-  const httpApi = createHttpLibrary(agent, 2 ** 29, {
-    explain: () => '',
-    cluster: { name: 'bench', server: cluster.server },
-  });
+  const log = { explain: () => '', cluster: { name: 'bench', server: cluster.server } };
   const core =
     library === 'fetch'
       ? config.makeApiClient(CoreV1Api)
-      : new CoreV1Api(createConfiguration({ baseServer, httpApi, authMethods: { default: config } }));
+      : generatedClient(CoreV1Api, config, cluster.server, { dispatcher: agent, maxResponseBytes: 2 ** 29, log });
   return { name: `static token on ${library}`, core, close: () => agent.close() };
 }

@@ -2,14 +2,28 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
-import { Attach, Cp, Exec, Log, PortForward, type V1Status } from '@kubernetes/client-node';
+import { fileURLToPath } from 'node:url';
+import {
+  Attach,
+  CoreV1Api,
+  Cp,
+  Exec,
+  Health,
+  KubernetesObjectApi,
+  Log,
+  Metrics,
+  makeInformer,
+  PortForward,
+  type V1Status,
+  Watch,
+} from '@kubernetes/client-node';
 import { type CredentialProvidersOptions, RequestError } from '../../src/index.ts';
 import type { PluginAnswer } from '../../src/testing/index.ts';
-import { startPlugin, startProviders } from '../fixtures/fleet.ts';
+import { startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { startPodServer } from '../fixtures/pod-server.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
@@ -93,6 +107,53 @@ describe('a pod', () => {
     server.endLogs();
     await once(out, 'end');
   });
+});
+
+test('every class and function of client-node that takes a KubeConfig takes a RestConfig', async (t) => {
+  const { config } = await startPods(t);
+  const { config: ofCluster } = await startFleet(t);
+  const output = () => new PassThrough();
+  const [name, folder] = [['ns', 'pod', 'main'] as const, await temporaryFolder(t)];
+  const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    Attach: async () => (await new Attach(config).attach(...name, output(), null, output(), false)).close(),
+    Cp: () => new Cp(config).cpFromPod(...name, '.', folder, folder),
+    Exec: () => new Exec(config).exec(...name, 'true', output(), null, null, false),
+    Health: async () => assert.equal(await new Health(config).readyz({}), true),
+    Log: () => new Log(config).log(...name, output()),
+    Metrics: () => new Metrics(config).getNodeMetrics(),
+    PortForward: () => new PortForward(config).portForward('ns', 'pod', [1], output(), null, output()),
+    Watch: async () =>
+      (
+        await new Watch(ofCluster).watch(
+          '/api/v1/namespaces',
+          {},
+          () => {},
+          () => {},
+        )
+      ).abort(),
+    makeInformer: async () => {
+      const list = () => ofCluster.makeApiClient(CoreV1Api).listNamespace();
+      const informer = makeInformer(ofCluster, '/api/v1/namespaces', list);
+      await informer.start();
+      assert.equal(informer.list().length, 2);
+      await informer.stop();
+    },
+    KubernetesObjectApi: async () => {
+      const { items } = await KubernetesObjectApi.makeApiClient(ofCluster).list('v1', 'Namespace');
+      assert.equal(items.length, 2);
+    },
+  };
+  // The list is complete, says client-node itself.
+  const dist = dirname(fileURLToPath(import.meta.resolve('@kubernetes/client-node')));
+  const index = await readFile(join(dist, 'index.d.ts'), 'utf8');
+  const taking: string[] = [];
+  for (const [, module = ''] of index.matchAll(/export \* from '\.\/([a-z]+)\.js'/g)) {
+    const text = await readFile(join(dist, `${module}.d.ts`), 'utf8');
+    for (const declaration of text.split('export declare ').filter((part) => /\w+: KubeConfig[,)]/.test(part)))
+      taking.push(/^(?:class|function) (\w+)/.exec(declaration)?.[1] ?? declaration);
+  }
+  assert.deepEqual(new Set(taking.filter((one) => one !== 'KubeConfig')), new Set(Object.keys(calls)));
+  for (const call of Object.values(calls)) await call();
 });
 
 describe('a handshake', () => {

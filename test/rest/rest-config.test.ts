@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { request } from 'undici';
 import type { CredentialProviders, RestConfig } from '../../src/index.ts';
 import { newNamespace, profileFor, startCluster, startFleet, startPlugin, startProviders } from '../fixtures/fleet.ts';
@@ -19,9 +19,11 @@ function kept(providers: CredentialProviders): string {
 }
 
 describe('a RestConfig', () => {
-  test('is a KubeConfig whose users hold no exec, so that client-node does not run the plugin itself', async (t) => {
+  test('has one cluster, context and user, and no exec, so that client-node does not run the plugin itself', async (t) => {
     const { config, cluster } = await startFleet(t);
-    assert.ok(config instanceof KubeConfig);
+    assert.equal(config.getContextObject('fleet/spoke')?.user, 'fake');
+    assert.equal(config.getCluster('fleet/spoke')?.server, cluster.url);
+    assert.equal(config.getCluster('other'), null);
     assert.deepEqual(config.getUsers(), [{ name: 'fake' }]);
     assert.equal(config.getCurrentContext(), 'fleet/spoke');
     assert.equal(config.getCurrentCluster()?.server, cluster.url);
@@ -29,11 +31,15 @@ describe('a RestConfig', () => {
 
   test('is immutable', async (t) => {
     const { config } = await startFleet(t);
-    assert.throws(() => config.setCurrentContext('x'), TypeError);
-    assert.throws(
-      () => config.loadFromClusterAndUser({ name: 'x', server: 'https://x', skipTLSVerify: false }, { name: 'x' }),
-      TypeError,
-    );
+    const server = { name: 'x', server: 'https://x', skipTLSVerify: false };
+    const refused = {
+      code: 'OPTION_INVALID',
+      message: /is immutable: load another one with RestConfig\.fromKubeConfig/,
+    };
+    assert.throws(() => config.setCurrentContext('x'), refused);
+    assert.throws(() => config.loadFromClusterAndUser(server, { name: 'x' }), refused);
+    assert.throws(() => config.addCluster(server), refused);
+    assert.throws(() => config.loadFromDefault(), refused);
     assert.throws(() => Object.assign(config, { currentContext: 'x' }), TypeError);
     assert.throws(() => config.users.push({ name: 'x' }), TypeError);
   });
