@@ -42,6 +42,14 @@ const undiciParts = `
   export { buildConnector, Client, Dispatcher };
 `;
 
+/** What is used of prom-client. Its own index also has default metrics, a push gateway and cluster mode, which take ten times as long to load. */
+const promClientParts = `
+  import Counter from 'prom-client/lib/counter.js';
+  import Gauge from 'prom-client/lib/gauge.js';
+  import Histogram from 'prom-client/lib/histogram.js';
+  export { Counter, Gauge, Histogram };
+`;
+
 /**
  * To import a module of Node's loads all that it has, and `node:http` has a WebSocket, which is a second undici, and `node:process` has stdin.
  * This is what undici, execa and commander use of them.
@@ -56,7 +64,13 @@ const nodeParts: Readonly<Record<string, string>> = {
 const zodParts = (id: string) => `export * from '${id}'; import { config } from '${id}'; config({ jitless: true });`;
 
 const partsFile = (id: string) => join(root, `${id.replace(/[:/]/g, '-')}-parts.js`);
-const texts = { undici: undiciParts, ...nodeParts, zod: zodParts('zod'), 'zod/mini': zodParts('zod/mini') };
+const texts = {
+  undici: undiciParts,
+  'prom-client': promClientParts,
+  ...nodeParts,
+  zod: zodParts('zod'),
+  'zod/mini': zodParts('zod/mini'),
+};
 const parts = new Map(Object.entries(texts).map(([id, text]) => [partsFile(id), text]));
 
 /** Of two plugins: what only KUBECONFIG needs. In their own bundles it would share modules with what is loaded at every start. */
@@ -98,7 +112,8 @@ async function bundleLibrary(files: readonly string[]): Promise<readonly string[
         name: 'what-is-used',
         resolveId: (id, importer = '') => {
           if (id === 'yaml') return yamlModules;
-          return id === 'zod' && !parts.has(importer) ? partsFile(id) : null;
+          const isPart = id === 'zod' || id === 'prom-client';
+          return isPart && !parts.has(importer) ? partsFile(id) : null;
         },
         load: (id) => parts.get(id) ?? null,
       },
@@ -111,6 +126,7 @@ async function bundleLibrary(files: readonly string[]): Promise<readonly string[
     // An old Node gets its message before it loads anything else.
     codeSplitting: { groups: [{ name: 'node-version', test: /\/util\/node-version\.ts$/ }] },
     comments: { jsdoc: false },
+    minifyInternalExports: false,
     // Of the sources that are in the package.
     sourcemap: true,
     sourcemapExcludeSources: true,

@@ -143,29 +143,39 @@ test('clusterprofile credential takes less than 8.5 times as long as Node with a
   assertRatio(t, 'clusterprofile credential --cache', starts.cached, starts.bare, 1.8);
 });
 
-test('importing the package adds less than half to the import of client-node', async (t) => {
+test('a controller loads nothing of client-node, execa or socks for config.resource, and starts for less than 11 times a start of Node', {
+  timeout: 300_000,
+}, async (t) => {
+  const hub = await startHub(t, { 'fleet/secrets/spoke-1': { data: { token: 't' } } });
   const folder = await temporaryFolder(t);
-  const program = join(folder, 'controller.mjs');
-  const clientNode = import.meta.resolve('@kubernetes/client-node');
+  const [bare, imports, controller] = ['bare', 'imports', 'controller'].map((name) => join(folder, `${name}.mjs`));
+  await writeFile(bare ?? '', '');
+  await writeFile(imports ?? '', `import '${dist('fleet/index.js')}';`);
   await writeFile(
-    program,
-    `const begin = process.cpuUsage();
-     await import('${clientNode}');
-     const peer = process.cpuUsage(begin);
-     await import('${dist('index.js')}');
-     const both = process.cpuUsage(begin);
-     const sum = ({ user, system }) => user + system;
-     console.log(JSON.stringify({ peer: sum(peer), ours: sum(both) - sum(peer) }));`,
+    controller ?? '',
+    `import { registerHooks } from 'node:module';
+     const packages = new Set();
+     registerHooks({
+       load(url, context, next) {
+         for (const [, name] of url.matchAll(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/g)) packages.add(name);
+         return next(url, context);
+       },
+     });
+     await import('${dist('fleet/index.js')}');
+     const { RestConfig } = await import('${dist('index.js')}');
+     const config = RestConfig.fromKubeConfig({ path: '${hub.kubeconfig}' });
+     const { data } = await config.resource({ apiVersion: 'v1', kind: 'Secret', namespace: 'fleet' }).get('spoke-1');
+     await config.close();
+     console.log(JSON.stringify({ data, packages: [...packages] }));`,
   );
-  const measured: { peer: number; ours: number }[] = [];
-  for (let round = 0; round < 3; round++) {
-    const { start } = await cheapestStarts(t, { start: { args: [program] } }, 1);
-    measured.push(JSON.parse(start.stdout));
-  }
-  const peer = Math.min(...measured.map((times) => times.peer));
-  const ours = Math.min(...measured.map((times) => times.ours));
-  const figures = `${(ours / 1000).toFixed(0)} ms beside ${(peer / 1000).toFixed(0)} ms`;
-  t.diagnostic(`the package: ${(ours / peer).toFixed(3)} of client-node's own import (${figures})`);
-  // It is 0.3: each module is a file of its own. A controller loads them once.
-  assert.ok(ours < peer * 0.5, figures);
+  const starts = await cheapestStarts(t, {
+    bare: { args: [bare ?? ''] },
+    imports: { args: [imports ?? ''] },
+    controller: { args: [controller ?? ''] },
+  });
+  assert.deepEqual(JSON.parse(starts.controller.stdout), { data: { token: 'dA==' }, packages: ['undici'] });
+  assertRatio(t, 'import of /fleet', starts.imports, starts.bare, 7);
+  assert.ok(starts.imports.megabytes < starts.bare.megabytes + 50, `/fleet: ${starts.imports.megabytes} MB`);
+  assertRatio(t, 'a controller with config.resource', starts.controller, starts.bare, 11);
+  assert.ok(starts.controller.megabytes < starts.bare.megabytes + 65, `${starts.controller.megabytes} MB`);
 });
