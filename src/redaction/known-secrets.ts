@@ -69,8 +69,7 @@ function valueOfFlag(argument: string, index: number, args: readonly string[]): 
 /** Possible secrets in a plugin's stdout, whether or not it is a valid answer: the plugin may write them to stderr too. */
 export function possibleSecrets(stdout: string, leastLength: number): readonly string[] {
   const words = (stdout.match(/[^\s"'{}[\],:]+/g) ?? []).filter(
-    (word) =>
-      word.length >= leastLength && !isWordy(word) && !isErrorCode(`${word}:`) && !/^\d{4}-\d\d-\d\dT/.test(word),
+    (word) => word.length >= leastLength && !isWordy(word) && !isErrorCode(word) && !/^\d{4}-\d\d-\d\dT/.test(word),
   );
   const fields = [...stdout.matchAll(/"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)"/g)];
   const values = fields.flatMap(([, name = '', value = '']) => (isSecretName(name) ? [value] : []));

@@ -59,41 +59,15 @@ function isReference(name: string, value: string): boolean {
 
 const isPath = (text: string) => /^(?:~|\.{1,2})?\/[\w./-]*$/.test(text) && isWordy(text);
 
-/**
- * Whether a word, with the colon behind it, is the code of an error: `AADSTS7000215`, `ORA-01017:`, `E0000011:`, `invalid_client:`. Behind
- * `token: ` it is what a diagnosis is about.
- */
+/** Whether a word is the code of an error, as `token: ` may be followed by: `AADSTS7000215`, `ORA-01017`, `E0000011`, `invalid_client`. */
 export function isErrorCode(word: string): boolean {
-  if (isKnownCode(word)) return true;
-  if (/^[A-Z]{1,20}\d?[A-Z_-]{0,40}\d{0,8}:$/.test(word)) return true;
-  return /^[A-Za-z]{2,20}(?:_[A-Za-z]{1,20}){0,5}:$/.test(word) && isWordy(word);
-}
-
-/** Behind `token=` any word may be the secret, and a colon behind it says nothing. */
-const isCode = (word: string, between: string) => (between.includes('=') ? isKnownCode(word) : isErrorCode(word));
-
-/** Codes of Microsoft Entra, Node, OAuth and gRPC: `AADSTS7000215`, `invalid_grant`, `PERMISSION_DENIED`. They need no colon. */
-function isKnownCode(word: string): boolean {
-  return /^(?:AADSTS\d{4,8}|ERR_[A-Z_]{3,50}|(?:invalid|unauthorized|unsupported|access|permission|deadline|resource)_[a-z_]{3,30}|(?:consent|login|interaction|account_selection)_required)\W*$/i.test(
+  return /^(?:[A-Z]{1,20}\d?[A-Z_-]{0,40}\d{0,8}|(?:invalid|unauthorized|unsupported|access|consent|login|interaction)_[a-z_]{3,30})\W*$/.test(
     word,
   );
 }
 
-/** Words that follow a secret's name, or `Bearer`, in ordinary messages. */
-const prose = new Set(
-  `a absent an and annotation api are argument at auth authenticate authentication authenticator authorisation authorization
-  be been but by can cannot cert certificate challenge check client constraints could credential credentials data denied
-  disabled does empty endpoint enabled eof err error exceeded expired expires failed failure false field file flag for
-  forbidden format from get had has have header if in incorrect invalid is it lacks length login malformed may mechanism
-  method missing mode must name need needed needs nil no none not null of on only open option or path post protocol provided
-  put read rejected request required requires response revoked scheme should source support supported the timeout to token
-  tokens true type unable unauthorized unavailable undefined unexpected unknown unset unsupported url user username value
-  values was were which will with without wrong yes`.split(/\s+/),
-);
-
-function isProse(word: string): boolean {
-  return prose.has(word.replace(/^[<([{]+|[>)\]},.:;!?]+$/g, '').toLowerCase());
-}
+/** Whether it may be a word of a sentence. A password of letters only is one too: it is hidden only where it cannot be a sentence. */
+const isPlainWord = (word: string) => /^[A-Za-z]?[a-z]*\W*$/.test(word);
 
 /**
  * Whether a text is made of words and small numbers, as names, paths and messages are, and not of chance, as tokens are:
@@ -113,15 +87,15 @@ export function hideShapes(text: string): string {
   for (const [pattern, replacement] of marked) shown = shown.replace(pattern, replacement);
   shown = shown.replace(headers, hideHeader);
   shown = shown.replace(schemes, (whole, scheme: string, value: string) =>
-    isProse(value) ||
-    isKnownCode(value) ||
+    isPlainWord(value) ||
+    isErrorCode(value) ||
     /^(?:[a-z_]+=[^=]|(?:realm|error|scope|service|charset)=)/i.test(value) ||
     value.startsWith('[redacted')
       ? whole
       : `${scheme} [redacted]`,
   );
   shown = shown.replace(flags, (whole, flag: string, gap: string, value: string) =>
-    isSecretName(flag) && !isProse(value) && !isReference(flag, value) && !value.startsWith('[redacted')
+    isSecretName(flag) && !isPlainWord(value) && !isReference(flag, value) && !value.startsWith('[redacted')
       ? `${flag}${gap}[redacted]`
       : whole,
   );
@@ -154,9 +128,8 @@ function hideHeader(whole: string, name: string, between: string, line: string):
   // These have parameters up to the end of the line.
   const parameters = /^(?:digest|aws4-hmac-sha256|oauth)\s/i.exec(line);
   if (parameters) return `${name}${between}${parameters[0]}[redacted]`;
-  // Bearer and the like are handled separately.
   const [word = ''] = /^[^\s"',;\]]*/.exec(line) ?? [];
-  const scheme = /^(?:token|sharedkey|googlelogin|apikey)\s+(?=\S)/i.exec(line);
+  const scheme = /^(?:bearer|basic|negotiate|ntlm|token|sharedkey|googlelogin|apikey)\s+(?=\S)/i.exec(line);
   if (scheme)
     return `${name}${between}${scheme[0]}${line.slice(scheme[0].length).replace(/^[^\s"',;\]]+/, '[redacted]')}`;
   return isWordy(word) ? whole : `${name}${between}[redacted]${line.slice(word.length)}`;
@@ -183,8 +156,7 @@ function hideAssignments(text: string): string {
     if (text.startsWith('[redacted', start)) continue;
     const seen = valueAt(text.slice(start, start + glance));
     const inQuotes = closing !== undefined && /["'`]/.test(text[match.index - 1] ?? '');
-    const behind = text[start + seen.opening.length + seen.value.length] ?? '';
-    if (isPath(seen.value) || isCode(seen.value + behind, between)) continue;
+    if (isPath(seen.value)) continue;
     if (!isAssigned({ name, value: seen.value, between, inQuotes, isAlone: isAlone(text, match.index, start) }))
       continue;
     const { opening, value } = seen.value.length < glance - 8 ? seen : valueAt(text.slice(start));
@@ -229,11 +201,12 @@ interface Assigned {
 function isAssigned({ name, value, between, inQuotes, isAlone }: Assigned): boolean {
   if (value === '' || value.includes('://[redacted]@')) return false;
   if (!isSecretName(name)) return value.length >= 12 && !isWordy(value);
-  if (isProse(value) || /^\d{1,4}\W*$/.test(value) || /^\W+$/.test(value)) return false;
-  if (isReference(name, value)) return false;
-  if (between.includes('=') || inQuotes || !/\s$/.test(between) || isAlone) return true;
-  // A colon after the last word of a message: what follows is a reason, unless it looks like a secret.
-  return password.test(name) ? !/^[A-Za-z][a-z]*\W*$/.test(value) : value.length >= 8 && !isWordy(value);
+  if (/^\W*(?:nil|null|none)?\W*$/i.test(value) || isSwitch(value) || isReference(name, value)) return false;
+  if (between.includes('=') || inQuotes || !/\s$/.test(between)) return true;
+  // After a colon there may be a reason.
+  if (isErrorCode(value)) return false;
+  if (isAlone) return true;
+  return password.test(name) ? !isPlainWord(value) : value.length >= 8 && !isWordy(value);
 }
 
 /** Whether a line has only the name that begins at `start`, and one word or quoted text after it. */
