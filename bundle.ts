@@ -81,7 +81,7 @@ const apart = 'kubeconfig-hub';
  * loads the hub's, which is most of it, is every verb that talks to a server.
  */
 const chunksOfProgram = [
-  { name: 'start', test: /\/program\/credential-cache\.ts$/ },
+  { name: 'start', test: /\/program\/cache\.ts$/ },
   { name: 'frame', test: /\/program\/main\.ts$/ },
   { name: 'access', test: /\/program\/verbs\/resolve\.ts$/ },
   { name: 'hub', test: /\/program\/(?:verbs\/credential|hub)\.ts$/ },
@@ -135,6 +135,9 @@ async function bundleLibrary(files: readonly string[]): Promise<readonly string[
   return foldersIn(output);
 }
 
+/** A module of ours does nothing when it is imported, so that an index costs what is used of it. */
+const ownFolder = join(root, 'src/');
+
 /** Builds `dist/plugins/secretreader.js` of `src/plugins/secretreader.ts`. Returns the folders of the packages that are in it. */
 async function bundle(file: string): Promise<readonly string[]> {
   const path = pathOf(file);
@@ -143,7 +146,10 @@ async function bundle(file: string): Promise<readonly string[]> {
     input: { [path]: join(root, `src/${path}.ts`) },
     external: [/^@kubernetes\/client-node(?:\/|$)/],
     // client-node takes longer to load than all of it: it is not loaded for something that is not used.
-    treeshake: { moduleSideEffects: 'no-external' },
+    treeshake: {
+      moduleSideEffects: (id, isExternal) =>
+        !isExternal && !(id.startsWith(ownFolder) && !id.endsWith('/node-version.ts')),
+    },
     // `/plugin` itself exports what only the shipped plugins load later.
     checks: { ineffectiveDynamicImport: false },
     plugins: [

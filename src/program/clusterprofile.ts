@@ -2,9 +2,8 @@
 // The program `clusterprofile`, also `kubectl clusterprofile`. The check of Node's version comes before anything else is run.
 import '../util/node-version.ts';
 import { writeFileSync } from 'node:fs';
-import { useCompileCache } from './compile-cache.ts';
-import { keptAnswer } from './credential-cache.ts';
-import { exitCodes } from './exit-codes.ts';
+import { keptAnswer, useCompileCache } from './cache.ts';
+import { exitCodes } from './failure.ts';
 
 const kept = keptAnswer(process.argv.slice(1));
 if (kept === undefined) {

@@ -1,12 +1,11 @@
 /** Builds the command line from the table of verbs: its parser and its `--help`. */
+import { readFileSync } from 'node:fs';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
-import { nearest } from '../access/nearest.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { nearest } from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
 import { commonOptions } from './option-groups.ts';
 import type { Terminal } from './terminal.ts';
 import type { OptionSpec, Verb } from './verb.ts';
-import { version } from './version.ts';
 
 /** What a call asks for. */
 export interface Parsed {
@@ -112,4 +111,12 @@ function valuesOf(command: Command): Readonly<Record<string, unknown>> {
       return [option.long?.slice(2) ?? '', option.negate ? value === false : value];
     }),
   );
+}
+
+/** The version of the package. */
+export function version(): string {
+  // Of the built program: dist/chunks/program-clusterprofile/x.js.
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  const { version }: { version: string } = JSON.parse(text);
+  return version;
 }

@@ -1,6 +1,42 @@
-/** The error that a verb throws if it cannot proceed. */
-import { codeFieldOf } from '../util/errno.ts';
-import type { ExitCode } from './exit-codes.ts';
+/** How a call ends: the program's exit codes, and the error that a verb throws if it cannot proceed. */
+import { codeFieldOf } from '../diagnose/index.ts';
+
+/** The program's exit codes. The table in docs/command-line.md has the same. */
+export const exitCodes = {
+  ok: 0,
+  /** Anything else: a bug of this program, or a machine without memory or disk space. */
+  failed: 1,
+  /** A verb, an option or an argument that is not valid. */
+  usage: 2,
+  /** Flags, a provider file, a kubeconfig or a manifest that cannot be used. */
+  configuration: 3,
+  /** The hub cannot be reached, or refuses. */
+  hub: 4,
+  /** A name that does not exist. */
+  notFound: 5,
+  /** From here on: the stage at which a cluster failed, in the order of the stages. */
+  profile: 10,
+  provider: 11,
+  plugin: 12,
+  proxy: 13,
+  connection: 14,
+  authentication: 15,
+  identity: 16,
+  /** The server answers, but not like an API server. */
+  version: 17,
+  /** The API server says that it is not ready. */
+  ready: 18,
+  /** `check --can-i`: the identity lacks a right. */
+  permissions: 19,
+  /** A command that was run for several clusters. */
+  command: 20,
+  /** Ctrl-C, by the shells' convention: 128 and the number of the signal. */
+  interrupted: 130,
+  /** The reader of the output has ended: `| head`. */
+  brokenPipe: 141,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** Shown as `error: message` and a line of advice; no stack. */
 export class Failure extends Error {

@@ -1,7 +1,14 @@
 /** Formats an error for the user: a line with its code, advice and an exit code. No stack, and no secret. */
-import type { ProfileError } from '../errors/index.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import {
+  ConfigurationError,
+  ConnectionError,
+  CredentialsError,
+  isOfProvider,
+  PluginError,
+  ProfileError,
+  redact,
+} from '../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from './failure.ts';
 
 export interface ShownError {
   readonly message: string;
@@ -10,11 +17,8 @@ export interface ShownError {
   readonly exitCode: ExitCode;
 }
 
-export async function describe(error: unknown): Promise<ShownError> {
+export function describe(error: unknown): ShownError {
   if (error instanceof Failure) return error;
-  const { CredentialsError, ConfigurationError, ProfileError, PluginError, ConnectionError } = await import(
-    '../errors/index.ts'
-  );
   if (error instanceof CredentialsError) {
     const exitCode =
       error instanceof ConfigurationError
@@ -28,20 +32,12 @@ export async function describe(error: unknown): Promise<ShownError> {
               : exitCodes.failed;
     return { message: error.message, exitCode, code: error.code };
   }
-  const { redact } = await import('../redaction/redact.ts');
   const message = error instanceof Error ? error.message : String(error);
   return {
     message: redact(message),
     hint: 'this is a bug of clusterprofile-credentials, or a problem of this machine; please report it',
     exitCode: exitCodes.failed,
   };
-}
-
-/** Codes for profiles that the operator's configuration refuses. The profile itself may be right. */
-export function isOfProvider({ code, path }: ProfileError): boolean {
-  // Without a status no access has been published yet.
-  if (path === 'status') return false;
-  return code === 'NO_MATCHING_PROVIDER' || code === 'SERVER_INSECURE' || code.endsWith('_NOT_ALLOWED');
 }
 
 export function exitCodeOfProfile(error: ProfileError): ExitCode {

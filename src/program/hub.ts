@@ -1,20 +1,20 @@
 /** The hub: the API server that has the ClusterProfiles. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { longestMs } from '../access/duration.ts';
-import { CredentialsError } from '../errors/index.ts';
-import type { ApiServerConfig } from '../rest/api/api-server.ts';
-import { listPath } from '../rest/api/discovery.ts';
-import { readDefault } from '../rest/from-default.ts';
-import { type KubeconfigOptions, type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
-import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import type { RestConfigParts } from '../rest/rest-config-parts.ts';
-import { type Answer, adviceOn, ClusterClient } from './cluster-client.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
-import { isReadOnce, kubeconfigPaths, readSource } from './input.ts';
+import {
+  type Answer,
+  type ApiClient,
+  adviceOn,
+  CredentialsError,
+  type KubeconfigSource,
+  listPath,
+  longestMs,
+  type OpenedKubeconfig,
+  openKubeconfig,
+} from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
+import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 import { hubOfUser } from './kubeconfig/entries.ts';
-import { durationOf } from './option-values.ts';
 import { leadPluginsTo, type PluginHub } from './plugin-hub.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
 import type { Call } from './verb.ts';
@@ -29,9 +29,6 @@ const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
 
-/** Errors are thrown and shown once, so nothing is logged. */
-const silent = { warn: () => {} };
-
 export interface Selectors {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -44,27 +41,27 @@ export class Hub {
   readonly context: string;
   /** The files that it is read from. */
   readonly files: readonly string[];
-  readonly #client: ClusterClient;
+  readonly client: ApiClient;
   readonly #signal: AbortSignal;
   readonly #answerMs: number;
 
   constructor(
-    client: ClusterClient,
-    { name, namespace }: RestConfigParts,
+    client: ApiClient,
+    { context, namespace }: OpenedKubeconfig,
     files: readonly string[],
     signal: AbortSignal,
     answerMs: number,
   ) {
-    this.#client = client;
+    this.client = client;
     this.namespace = namespace;
-    this.context = name;
+    this.context = context;
     this.files = files;
     this.#signal = signal;
     this.#answerMs = answerMs;
   }
 
   get server(): string {
-    return this.#client.server;
+    return this.client.server;
   }
 
   /** One object, or `undefined` where there is none. */
@@ -111,17 +108,12 @@ export class Hub {
     }
   }
 
-  /** For the reflector. */
-  get config(): ApiServerConfig {
-    return this.#client.config;
-  }
-
   async #get(path: string): Promise<Answer> {
     const timeout = AbortSignal.timeout(this.#answerMs);
     try {
       const signal = AbortSignal.any([this.#signal, timeout]);
       for (let retries = 0; ; retries++) {
-        const answer = await this.#client.request(path, { signal });
+        const answer = await this.client.request(path, { signal });
         if (!answer.mayPass || retries === maxRetries) return answer;
         await pause(firstPauseMs * 2 ** retries, undefined, { signal });
       }
@@ -145,7 +137,7 @@ export class Hub {
     if (statusCode === 401) {
       throw new Failure(
         exitCodes.hub,
-        `the hub ${this.server} refuses the credential of ${this.#client.name}${said}`,
+        `the hub ${this.server} refuses the credential of ${this.client.name}${said}`,
         'log in again, or choose another --kubeconfig or --context',
       );
     }
@@ -202,24 +194,22 @@ export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
 async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
-  const settings: KubeconfigOptions = { context, logger: silent };
   const source = path === undefined ? undefined : await sourceOf(path, signal);
-  let parts = source === undefined ? readDefault(settings) : readKubeconfig(source, settings);
+  let found = openKubeconfig(source, context);
   let hub: PluginHub = {
-    files: parts.name === inCluster ? [] : kubeconfigPaths(path),
+    files: found.context === inCluster ? [] : kubeconfigPaths(path),
     context,
     text: source !== undefined && 'text' in source ? source.text : undefined,
   };
-  const written = hubOfUser(parts.destination.call?.exec);
+  const written = hubOfUser(found.exec);
   if (context === undefined && written) {
     // A context that this program wrote is current: the cluster's own, which knows no ClusterProfiles.
     hub = { files: written.files ?? hub.files, context: written.context };
-    if (hub.context === undefined || hub.files.length === 0) throw noHub(parts.name);
-    parts = readKubeconfig({ paths: hub.files }, { ...settings, context: hub.context });
+    if (hub.context === undefined || hub.files.length === 0) throw noHub(found.context);
+    found = openKubeconfig({ paths: hub.files }, hub.context);
   }
   const files = leadPluginsTo(hub);
-  const dispatcher = new AuthenticatedDispatcher(parts.connections, parts.destination);
-  return new Hub(new ClusterClient(dispatcher, parts.destination), parts, files, signal, answerMs);
+  return new Hub(found.connect(), found, files, signal, answerMs);
 }
 
 /** The name of the context that is a pod's service account. */

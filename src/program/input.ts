@@ -1,13 +1,10 @@
-/** Reads input that the user names: files, pipes and stdin. */
+/** Reads what the user gives: files, pipes, stdin, and options that are not text. */
 import { type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { abortable } from '../util/abortable.ts';
-import { errnoOf } from '../util/errno.ts';
-import { homeKubeconfig } from '../util/home.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { abortable, errnoOf, homeKubeconfig, longestMs, parseDuration } from '../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from './failure.ts';
 
 /** Of stdin and pipes, by their paths. */
 const texts = new Map<string, Promise<string>>();
@@ -60,4 +57,18 @@ function statsOf(file: string): Stats | undefined {
     // Reading it will say why it cannot be read.
     return undefined;
   }
+}
+
+/** The value of an option in milliseconds. Throws a `Failure`. */
+export function durationOf(option: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1 && ms <= longestMs) return ms;
+  throw new Failure(exitCodes.usage, `${option} ${text}: must be a duration such as 30s or 1m30s`);
+}
+
+/** Throws a `Failure`. */
+export function numberOf(option: string, text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
+  throw new Failure(exitCodes.usage, `${option} ${text}: must be a whole number of 1 or more`);
 }

@@ -4,13 +4,10 @@
  */
 import { basename } from 'node:path';
 import { CommanderError } from 'commander';
-import { errnoOf } from '../util/errno.ts';
-import { printableLines } from '../util/printable.ts';
+import { errnoOf, printableLines } from '../diagnose/index.ts';
 import { hasProviderFlags, normalizeArguments, splitArguments, verbFirst } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
-import { describe } from './format-error.ts';
+import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { commonOptions } from './option-groups.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
@@ -59,7 +56,7 @@ const isCompletion = (path: string) => basename(path).startsWith('kubectl_comple
 
 async function run(program: string, argv: readonly string[], terminal: Terminal, stop: Stop): Promise<ExitCode> {
   if (argv[0] === completeVerb) {
-    const { complete } = await import('./completion/complete.ts');
+    const { complete } = await import('./complete.ts');
     await complete(argv.slice(1), terminal, stop.signal);
     return exitCodes.ok;
   }
@@ -119,7 +116,7 @@ async function withoutProviderFlags(
   own: readonly string[],
 ): Promise<{ readonly rest: readonly string[]; readonly flags: readonly string[] }> {
   if (!hasProviderFlags(own)) return { rest: own, flags: [] };
-  const { pickFlags } = await import('../access/flags.ts');
+  const { pickFlags } = await import('./providers.ts');
   const { rest, given } = pickFlags(own);
   return { rest, flags: given };
 }
@@ -128,7 +125,9 @@ const helpHint = (program: string, verb: string) => `see ${program} ${verb} --he
 
 /** Prints the problem, the next step and where there is more: no stack, and no secret. */
 async function report(error: unknown, program: string, terminal: Terminal): Promise<ExitCode> {
-  const { message, hint, exitCode, code } = await describe(error);
+  // Most errors are failures of the program's own: the library's errors are loaded only to explain others.
+  const shown = error instanceof Failure ? error : (await import('./format-error.ts')).describe(error);
+  const { message, hint, exitCode, code } = shown;
   const label = code === undefined ? 'error:' : `error [${code}]:`;
   // Both may quote untrusted text: fields of a profile, arguments.
   await terminal.say(`${terminal.paint('red', label, terminal.stderr)} ${printableLines(message)}`);

@@ -2,8 +2,9 @@
  * Leads the plugins of this call to the hub that the call uses. They read `KUBECONFIG` and its current context, as Go's secretreader does,
  * and know nothing of `--kubeconfig` and `--context`: without this the Secret of another hub would go to a cluster of this one.
  */
-import { delimiter, resolve } from 'node:path';
-import { PrivateFolder } from './exec/private-folder.ts';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
 import { isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 
 export interface PluginHub {
@@ -42,4 +43,29 @@ export async function leadPluginsByOptions(
   const isPipe = kubeconfig !== undefined && isReadOnce(kubeconfig);
   const text = isPipe ? await readSource(kubeconfig, signal) : undefined;
   leadPluginsTo({ files: kubeconfigPaths(kubeconfig), context, text });
+}
+
+/** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
+export class PrivateFolder {
+  readonly #path: string;
+  readonly #removeNow = () => rmSync(this.#path, { recursive: true, force: true });
+
+  constructor() {
+    // mkdtemp makes it readable for its owner only.
+    this.#path = mkdtempSync(join(tmpdir(), 'clusterprofile-'));
+    process.once('exit', this.#removeNow);
+  }
+
+  /** Writes a file that only its owner reads, and gives its path. `name` may have folders in it. */
+  write(name: string, text: string): string {
+    const path = join(this.#path, name);
+    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  remove(): void {
+    process.off('exit', this.#removeNow);
+    this.#removeNow();
+  }
 }

@@ -1,19 +1,14 @@
 /** The ClusterProfiles of a call: from the hub, or from files. */
 import { parseAllDocuments } from 'yaml';
-import { nearest } from '../access/nearest.ts';
-import { profileName } from '../access/resolve.ts';
-import { isObject } from '../errors/check-argument.ts';
-import type { FleetProfile } from '../fleet/profile.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { isObject, nearest, type Profile, profileName } from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
 import type { Selectors } from './hub.ts';
 import { readSource } from './input.ts';
 import { leadPluginsByOptions } from './plugin-hub.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
-/** A ClusterProfile from the hub or a file. It is an object, and nothing else is checked. */
-export type Profile = Partial<FleetProfile>;
+export type { Profile };
 
 /** The message if there is no ClusterProfile, in kubectl's words. */
 export async function noProfiles(call: Call): Promise<string> {

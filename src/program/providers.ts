@@ -1,19 +1,18 @@
 /** The access providers of a call: its `--clusterprofile-*` flags, or those that a workload on the hub or in a manifest runs with. */
-import { type FlaggedOptions, parseFlags, pickFlags } from '../access/flags.ts';
-import type { ConfiguredProvider } from '../access/provider.ts';
-import { checkHardened, joinProviders, readProviderFile } from '../providers/configured-providers.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+
+import {
+  type CallProviders,
+  checkHardened,
+  joinProviders,
+  parseFlags,
+  pickFlags,
+  readProviderFile,
+  textsOf,
+} from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
 import { isReadOnce, readSource } from './input.ts';
-import { textsOf } from './pod-args.ts';
 import type { Call } from './verb.ts';
 import type { FoundContainer } from './workload.ts';
-
-export interface CallProviders {
-  readonly providers: readonly ConfiguredProvider[];
-  /** Those that flags set: `cleanEnvironment`, `pluginPolicy` and the like. */
-  readonly options: FlaggedOptions;
-}
 
 /**
  * Throws a `ConfigurationError` that names the flag or the line of the file. No flag at all means no provider. A flag beside
@@ -51,3 +50,6 @@ export async function requiredProvidersOf(call: Call): Promise<CallProviders> {
     'give the flags that the controller runs with (--clusterprofile-provider-file FILE, --clusterprofile-access-provider TYPE=COMMAND), or --from-pod-args deployment/NAME',
   );
 }
+
+/** For the frame, which loads it only if there are such flags. */
+export { pickFlags };

@@ -1,5 +1,5 @@
 /** The resources that are read from a hub. */
-import { clusterProfileKind } from '../fleet/profile.ts';
+import { clusterProfileKind } from '../diagnose/index.ts';
 
 export interface Resource {
   /** `v1`, or `group/version`. */

@@ -1,7 +1,6 @@
 /** Ctrl-C and the other termination signals: they ask a verb to stop, or end the process if no verb can react. */
 import { constants } from 'node:os';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
+import { type ExitCode, exitCodes, Failure } from './failure.ts';
 
 /** Milliseconds that a verb has to end its children and to clean up after Ctrl-C. */
 const graceMs = 3_000;

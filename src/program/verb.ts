@@ -1,5 +1,5 @@
 /** The definition of a verb, and the call that the frame passes to it. */
-import type { ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './failure.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One option, as commander writes it: `-o, --output <format>`. */

@@ -1,7 +1,6 @@
 /** `-v`: shows each request and plugin run on stderr when it has ended. Nothing of it is secret: a request has no query and no headers. */
 import { subscribe } from 'node:diagnostics_channel';
-import type { Events } from '../observability/telemetry.ts';
-import { printable } from '../util/printable.ts';
+import { type Events, printable } from '../diagnose/index.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The longest line, in bytes. */

@@ -9,10 +9,9 @@
  * 3. What cannot be done throws a `Failure` (message, hint, exit code) or an error of the library: `main.ts` prints it, once.
  * 4. Test it as a process, with `runProgram` of test/fixtures/program.ts; write its chapter in docs/command-line.md.
  */
-import { lint, runPlugin } from './definitions/authors.ts';
 import { check, exec, get, resolve, shards } from './definitions/clusters.ts';
 import { credential, kubeconfig } from './definitions/kubeconfigs.ts';
-import { completion, explain, version } from './definitions/program.ts';
+import { completion, explain, lint, runPlugin, version } from './definitions/others.ts';
 import type { Verb } from './verb.ts';
 
 /** In the order of the help. */

@@ -1,10 +1,14 @@
 /** Changes of ClusterProfiles on the hub, after a list that the caller has already. */
-import { profileName } from '../access/resolve.ts';
-import { systemClock } from '../fleet/clock.ts';
-import { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
-import { Reflector } from '../fleet/reflect/reflector.ts';
-import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery } from '../rest/api/discovery.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  backoffMs,
+  clusterProfileKind,
+  type FleetProfile,
+  printableLines,
+  profileName,
+  watchResource,
+} from '../diagnose/index.ts';
+import { Failure } from './failure.ts';
 import { openHub } from './hub.ts';
 import { homeOf, type Profile, readName, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';
@@ -28,18 +32,8 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
     asked.some(
       (one) => one.name === metadata?.name && (one.namespace === undefined || one.namespace === metadata.namespace),
     );
-  const server = new ApiServer(hub.config);
-  const say = (message: string) =>
+  const warn = (message: string) =>
     void terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${message}`);
-  const logger = { warn: (_fields: object, message: string) => say(message) };
-  const context = {
-    server,
-    discovery: new Discovery(server, systemClock),
-    clock: systemClock,
-    logger,
-    fields: {},
-    random: Math.random,
-  };
   const resource = {
     ...clusterProfileKind,
     ...(namespace === undefined ? {} : { namespace }),
@@ -47,7 +41,7 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
   };
   const last = new Map(known.map((profile) => [profileName(profile), profile]));
   let listed: Set<string> | undefined;
-  for await (const events of new Reflector<FleetProfile>(resource, context).run(signal)) {
+  for await (const events of watchResource<FleetProfile>(hub.client, resource, warn, signal)) {
     for (const event of events) {
       if (event.type === 'Init') listed = new Set();
       else if (event.type === 'InitDone') {
@@ -69,4 +63,49 @@ export async function* watchProfiles(call: Call, known: readonly Profile[]): Asy
       }
     }
   }
+}
+
+/** Milliseconds in which changes are collected before the file is written. */
+const debounceMs = 500;
+
+/**
+ * Calls `write` after changes for which `apply` returns `true`. A write that fails with a `Failure` is said, and tried again. Runs until
+ * the call's signal aborts.
+ */
+export async function keepFile(
+  call: Call,
+  known: readonly Profile[],
+  apply: (change: ProfileChange) => boolean,
+  write: () => Promise<void>,
+): Promise<void> {
+  const { signal, terminal } = call;
+  const broken = Promise.withResolvers<never>();
+  let isStale = false;
+  let isWriting = false;
+  const writeSoon = async () => {
+    isWriting = true;
+    for (let failures = 0; isStale; ) {
+      await pause(failures === 0 ? debounceMs : backoffMs(failures), undefined, { signal });
+      isStale = false;
+      try {
+        await write();
+        failures = 0;
+      } catch (error) {
+        if (!(error instanceof Failure) || signal.aborted) throw error;
+        isStale = true;
+        failures++;
+        const label = terminal.paint('yellow', 'warning:', terminal.stderr);
+        await terminal.say(`${label} ${printableLines(error.message)}; it is tried again`);
+      }
+    }
+    isWriting = false;
+  };
+  const watch = async () => {
+    for await (const change of watchProfiles(call, known)) {
+      if (!apply(change)) continue;
+      isStale = true;
+      if (!isWriting) writeSoon().catch(broken.reject);
+    }
+  };
+  await Promise.race([watch(), broken.promise]);
 }

@@ -1,12 +1,23 @@
 /** Finds the workload that `--from-pod-args` means, on the hub or in a manifest, and the provider file that is mounted into it. */
 import { existsSync } from 'node:fs';
-import { type ProviderFile, readProviderFile } from '../providers/configured-providers.ts';
-import { exitCodes } from './exit-codes.ts';
-import { Failure } from './failure.ts';
-import { textAt } from './fields.ts';
+import {
+  at,
+  type Container,
+  isWorkload,
+  listAt,
+  mountedAt,
+  type ProviderFile,
+  pickFlags,
+  podSpecs,
+  readContainer,
+  readProviderFile,
+  textAt,
+  textOf,
+  textsOf,
+  volumesOf,
+} from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
 import { readSource } from './input.ts';
-import { type Container, containerOf, mountedAt, textOf } from './pod-args.ts';
-import { isWorkload } from './pod-specs.ts';
 import { parseManifest } from './profiles.ts';
 import { configMaps, secrets, workloads } from './resources.ts';
 import type { Call } from './verb.ts';
@@ -103,3 +114,41 @@ async function readMounted(
   const message = `provider file ${path} is in the image of container ${container.name}, or in a volume that cannot be read here`;
   throw new Failure(exitCodes.configuration, message, instead);
 }
+
+/** The container that has the flags, or the one that `--container` names. Throws a `Failure`. */
+export function containerOf(workload: object, wanted: string | undefined): Container {
+  const pod = at(workload, ...(podSpecs[kindOf(workload)] ?? []));
+  const volumes = volumesOf(pod);
+  const containers = listAt(pod, 'containers').map((container) => readContainer(container, volumes));
+  const what = describeObject(workload);
+  const names = containers.map(({ name }) => name).join(', ');
+  if (wanted !== undefined) {
+    const found = containers.find(({ name }) => name === wanted);
+    if (found) return found;
+    throw new Failure(exitCodes.notFound, `${what} has no container ${wanted}`, `its containers are ${names}`);
+  }
+  const flagged = containers.filter((container) => pickFlags(textsOf(container)).given.length > 0);
+  const [first, second] = flagged;
+  if (first && !second) return first;
+  if (second) {
+    const both = flagged.map(({ name }) => name).join(', ');
+    throw new Failure(
+      exitCodes.usage,
+      `${what} has more than one container with such flags`,
+      `give --container: ${both}`,
+    );
+  }
+  const inShell = containers.some((container) => textsOf(container).join(' ').includes('--clusterprofile-'));
+  throw new Failure(
+    exitCodes.configuration,
+    `${what} has no container with --clusterprofile-* flags (containers: ${names || 'none'})`,
+    inShell
+      ? 'one passes them in a shell command, which is not parsed: write them as arguments'
+      : 'check whether it is the controller, or give the flags yourself',
+  );
+}
+
+/** `Deployment fleet`, for messages. */
+const describeObject = (object: object): string => `${kindOf(object)} ${textAt(object, 'metadata', 'name') ?? ''}`;
+
+const kindOf = (object: object): string => textAt(object, 'kind') ?? '';

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { type JWTPayload, SignJWT } from 'jose';
-import type { Stage, StageName } from '../../src/program/check/stages.ts';
+import type { Stage, StageName } from '../../src/diagnose/index.ts';
 import { createCertificateAuthority, type IssuedCertificate, type PluginAnswer } from '../../src/testing/index.ts';
 import { listen } from '../fixtures/listen.ts';
 import { programEnvironment, programFile, writeInput } from '../fixtures/program.ts';

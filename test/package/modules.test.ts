@@ -34,3 +34,15 @@ test('the modules of docs/architecture.md are there, and each imports itself and
   });
   assert.deepEqual(upwards, []);
 });
+
+test('the program uses the package by its entry points and by src/diagnose/index.ts, and no other file inside', () => {
+  const doors =
+    /^src\/(?:(?:(?:diagnose|fleet|image-credentials|image-plugin|plugin|testing)\/)?index|util\/node-version)\.ts$/;
+  const inside = globSync('src/program/**/*.ts', { cwd: root }).flatMap((file) =>
+    [...read(file).matchAll(/(?:from |import |import\()'(\.[^']+)'/g)]
+      .map(([, path = '']) => normalize(join(file, '..', path)))
+      .filter((path) => !path.startsWith('src/program/') && !doors.test(path))
+      .map((path) => `${file} -> ${path}`),
+  );
+  assert.deepEqual(inside, []);
+});

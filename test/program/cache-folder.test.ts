@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cacheFolder } from '../../src/program/cache-folder.ts';
+import { cacheFolder } from '../../src/program/cache.ts';
 
 test('a user without a home, such as any number in a container, is told to name a folder', (t) => {
   const { XDG_CACHE_HOME } = process.env;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mountedAt, textOf, textsOf } from '../../src/diagnose/pod-args.ts';
 import { Failure } from '../../src/program/failure.ts';
-import { containerOf, mountedAt, textOf, textsOf } from '../../src/program/pod-args.ts';
+import { containerOf } from '../../src/program/workload.ts';
 
 const flag = '--clusterprofile-provider-file=/etc/c/providers.yaml';
 const deployment = (containers: readonly object[], volumes: readonly object[] = []) => ({

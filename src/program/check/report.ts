@@ -1,7 +1,16 @@
-/** What `check` prints: a block of lines for each cluster, and a summary. */
-import { printable } from '../../util/printable.ts';
+/** What `check` prints: its progress in one line, a block of lines for each cluster, and a summary. */
+import { clearLine, cursorTo } from 'node:readline';
+import {
+  type ClusterReport,
+  failedStage,
+  printable,
+  type Stage,
+  type StageName,
+  type StageResult,
+  stageNames,
+} from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import type { Style, Terminal } from '../terminal.ts';
-import { type ClusterReport, failedStage, type Stage, type StageResult, stageNames } from './stages.ts';
 
 const shown: Readonly<Record<StageResult, { readonly word: string; readonly style: Style }>> = {
   ok: { word: 'ok', style: 'green' },
@@ -57,4 +66,61 @@ const hasWarnings = ({ warnings }: Stage) => warnings.length > 0;
 
 function formatMs(ms: number): string {
   return ms < 1_000 ? `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}
+
+export class Progress {
+  readonly #terminal: Terminal;
+  readonly #asked: number;
+  readonly #isShown: boolean;
+  readonly #underWay = new Map<string, StageName>();
+  #done = 0;
+  #failed = 0;
+
+  /** `quiet` where a plugin may talk on the terminal: nothing is drawn over its questions. */
+  constructor(terminal: Terminal, asked: number, quiet: boolean) {
+    this.#terminal = terminal;
+    this.#asked = asked;
+    this.#isShown = terminal.stderr.isTTY === true && !quiet;
+  }
+
+  at(profile: string, stage: StageName): void {
+    this.#underWay.set(profile, stage);
+    this.#show();
+  }
+
+  /** A cluster is done, and its block is printed above what is under way. */
+  async done(report: ClusterReport, text: string): Promise<void> {
+    this.#underWay.delete(report.profile);
+    this.#done += 1;
+    if (failedStage(report)) this.#failed += 1;
+    this.end();
+    await this.#terminal.write(text);
+    this.#show();
+  }
+
+  /** Clears the line. */
+  end(): void {
+    if (!this.#isShown) return;
+    cursorTo(this.#terminal.stderr, 0);
+    clearLine(this.#terminal.stderr, 0);
+  }
+
+  #show(): void {
+    if (!this.#isShown) return;
+    this.end();
+    const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
+    const underWay = [...this.#underWay].map(([profile, stage]) => `${printable(profile, 256)} (${stage})`).join(', ');
+    const { columns } = this.#terminal.stderr;
+    // A line that is wrapped could not be cleared. Some terminals say that they are 0 wide.
+    this.#terminal.stderr.write(
+      `${this.#done} of ${this.#asked} checked${failed}: ${underWay}`.slice(0, (columns || 80) - 1),
+    );
+  }
+}
+
+/** By the first stage, in their order, that any cluster failed at. */
+export function exitCodeOf(reports: readonly ClusterReport[]): ExitCode {
+  const failed = new Set(reports.map((report) => failedStage(report)?.stage));
+  const first = stageNames.find((name) => failed.has(name));
+  return first === undefined ? exitCodes.ok : exitCodes[first];
 }

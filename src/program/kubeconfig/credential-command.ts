@@ -1,12 +1,15 @@
 /** How `clusterprofile credential` is called from elsewhere: another folder, another KUBECONFIG, another time. */
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, resolve } from 'node:path';
-import { parseFlags, pickFlags } from '../../access/flags.ts';
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
-import { hideShapes } from '../../redaction/secret-shapes.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import {
+  type ConfiguredProvider,
+  hideShapes,
+  parseFlags,
+  pickFlags,
+  secretsOfArguments,
+  secretsOfEnvironment,
+} from '../../diagnose/index.ts';
+import { exitCodes, Failure } from '../failure.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
 import type { PluginHub } from '../plugin-hub.ts';
 import type { Call } from '../verb.ts';

@@ -1,11 +1,15 @@
-/** Converts resolved accesses into entries of a kubeconfig, whose users exec `clusterprofile credential`. Pure. */
+/** Converts resolved accesses into entries of a kubeconfig, whose users exec `clusterprofile credential`, and names their contexts. Pure. */
 import { delimiter } from 'node:path';
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { profileName, type ResolvedAccess } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors/index.ts';
-import { toExecCluster } from '../../exec/exec-credential.ts';
-import type { Profile } from '../profiles.ts';
-import { tryToResolve } from '../try-to-resolve.ts';
+import {
+  type ConfiguredProvider,
+  ProfileError,
+  profileName,
+  type ResolvedAccess,
+  toExecCluster,
+  tryToResolve,
+} from '../../diagnose/index.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import { type Profile, readName } from '../profiles.ts';
 
 /** A cluster, a user and a context of one name. */
 export interface KubeconfigEntry {
@@ -114,4 +118,65 @@ export function profileOfUser(user: unknown): string | undefined {
 /** A file may have any value there. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/**
+ * Returns the name of the context for a profile's `namespace/name`. `hub` is the context of the hub, `undefined` where files are
+ * read. Throws a `Failure` for a field that is not one.
+ */
+export function contextNamer(template: string | undefined, hub: string | undefined): (profile: string) => string {
+  if (template === undefined) return (profile) => (hub === undefined ? profile : `${profile}@${hub}`);
+  const known = ['namespace', 'name', ...(hub === undefined ? [] : ['hub'])];
+  const unknown = [...template.matchAll(/\{([^}]*)\}/g)].find(([, field = '']) => !known.includes(field));
+  if (unknown || template === '') {
+    const why = unknown ? `${unknown[0]} is not a field` : 'is empty';
+    const fields = known.map((field) => `{${field}}`).join(', ');
+    throw new Failure(exitCodes.usage, `--context-name ${template}: ${why}`, `the fields are ${fields}`);
+  }
+  return (profile) => {
+    const [name = '', namespace = ''] = profile.split('/').reverse();
+    const values: Readonly<Record<string, string>> = { namespace, name, hub: hub ?? '' };
+    return template.replaceAll(/\{([^}]*)\}/g, (_, field: string) => values[field] ?? '');
+  };
+}
+
+/** Throws a `Failure` that names both profiles. */
+export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
+  const profiles = new Map<string, string>();
+  for (const { name, profile } of entries) {
+    const other = profiles.get(name);
+    if (other !== undefined) {
+      const message = `ClusterProfiles ${other} and ${profile} would both have the context ${name}`;
+      throw new Failure(exitCodes.usage, message, 'tell them apart with --context-name, as {namespace}-{name} does');
+    }
+    profiles.set(name, profile);
+  }
+}
+
+/** The name of the context that `--use` means. Throws a `Failure` where it is none, or several. */
+export function contextToUse(
+  use: string | undefined,
+  entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
+): string | undefined {
+  return use === undefined ? undefined : chooseContext(use, entries, `--use ${use}`);
+}
+
+/** The same for what the user calls `asked`. */
+function chooseContext(
+  use: string,
+  entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],
+  asked: string,
+): string {
+  const { namespace, name } = readName(use);
+  const isNamed = entries.find((entry) => entry.name === use);
+  if (isNamed) return use;
+  const isMeant = (profile: string) =>
+    namespace === undefined ? profile.split('/').at(-1) === name : profile === `${namespace}/${name}`;
+  const [first, second] = entries.filter(({ profile }) => isMeant(profile));
+  if (first && !second) return first.name;
+  if (first && second) {
+    const message = `${asked} means more than one context: ${first.name} (${first.profile}), ${second.name} (${second.profile})`;
+    throw new Failure(exitCodes.usage, message, 'write NAMESPACE/NAME, or the name of the context');
+  }
+  throw new Failure(exitCodes.notFound, `${asked}: no context is written for that ClusterProfile`);
 }

@@ -13,7 +13,7 @@ import {
   YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { kubernetesTags, kubernetesYaml } from '../../access/yaml-text.ts';
+import { kubernetesTags, kubernetesYaml } from '../../diagnose/index.ts';
 import { editText, type ListChanges } from './edit-text.ts';
 import { type CredentialCommand, type KubeconfigEntry, profileOfUser, sourceOf } from './entries.ts';
 

@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder } from '../../diagnose/index.ts';
 
 /** Why a file cannot be changed. */
 export class FileProblem extends Error {}

@@ -1,15 +1,21 @@
 /** `check [NAME...]`: follows the path of a request to each cluster, and reports where it fails. */
-import { parseRight, type Right } from '../check/permissions.ts';
-import { Prober } from '../check/probe.ts';
-import { Progress } from '../check/progress.ts';
-import { formatReport, formatSummary } from '../check/report.ts';
-import { type ClusterReport, exitCodeOf, failedStage } from '../check/stages.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
-import { durationOf, numberOf } from '../option-values.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import {
+  type CallProviders,
+  type ClusterReport,
+  failedStage,
+  Prober,
+  printableLines,
+  type Right,
+} from '../../diagnose/index.ts';
+import { exitCodeOf, formatReport, formatSummary, Progress } from '../check/report.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
+import { describe } from '../format-error.ts';
+import { durationOf, numberOf } from '../input.ts';
 import { printData } from '../print.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
-import { type CallProviders, requiredProvidersOf } from '../providers.ts';
+import { requiredProvidersOf } from '../providers.ts';
 import { sideBySide } from '../side-by-side.ts';
 import type { Call } from '../verb.ts';
 
@@ -28,7 +34,6 @@ export async function run(call: Call): Promise<ExitCode> {
   const setUp = await setUpOf(call);
   const isShown = (report: ClusterReport) => !options.has('failed-only') || failedStage(report) !== undefined;
   if (options.has('watch')) {
-    const { watchClusters } = await import('../check/watch.ts');
     // A file may be a pipe, which is read once.
     const fromFiles = options.texts('filename').length > 0 ? await profilesOf(call) : undefined;
     const checkAll = async (isPrinted: (report: ClusterReport) => boolean) =>
@@ -110,4 +115,67 @@ function toData(reports: readonly ClusterReport[]): object {
       };
     }),
   };
+}
+
+/** Reads `VERB RESOURCE[.GROUP][/NAME] [-n NAMESPACE] [--subresource NAME]`. Throws a `Failure`. */
+function parseRight(text: string): Right {
+  try {
+    const options = { namespace: { type: 'string', short: 'n' }, subresource: { type: 'string' } } as const;
+    const words = text.trim().split(/\s+/);
+    const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true });
+    const [verb, target, ...others] = positionals;
+    const [, resource, group = '', name] = /^([^./]+)(?:\.([^/]+))?(?:\/([^/]+))?$/.exec(target ?? '') ?? [];
+    if (verb !== undefined && resource !== undefined && others.length === 0) {
+      return { text: words.join(' '), attributes: { verb, group, resource, ...(name ? { name } : {}), ...values } };
+    }
+  } catch {
+    // Its message speaks of options of the program.
+  }
+  throw new Failure(
+    exitCodes.usage,
+    `--can-i '${text}': must be VERB RESOURCE[.GROUP][/NAME] [-n NAMESPACE] [--subresource NAME]`,
+    `--can-i 'list namespaces', --can-i 'update deployments.apps/web -n shop --subresource status'`,
+  );
+}
+
+/** Checks all clusters, and prints the reports that `isShown` chooses. */
+type CheckAll = (isShown: (report: ClusterReport) => boolean) => Promise<readonly ClusterReport[]>;
+
+/** Runs until the call's signal aborts. Returns the exit code of the last round that came to its end. */
+async function watchClusters(
+  { signal, terminal }: Call,
+  checkAll: CheckAll,
+  { intervalMs, isShownAtFirst }: { intervalMs: number; isShownAtFirst: (report: ClusterReport) => boolean },
+): Promise<ExitCode> {
+  let before: ReadonlyMap<string, string> | undefined;
+  let exitCode: ExitCode = exitCodes.interrupted;
+  while (!signal.aborted) {
+    const known = before;
+    const isChanged = (report: ClusterReport) => known?.get(report.profile) !== stateOf(report);
+    try {
+      const reports = await checkAll((report) => (known ? isChanged(report) : isShownAtFirst(report)));
+      if (signal.aborted) break;
+      const now = new Map(reports.map((report) => [report.profile, stateOf(report)]));
+      exitCode = exitCodeOf(reports);
+      before = now;
+      const gone = [...(known?.keys() ?? [])].filter((profile) => !now.has(profile));
+      await terminal.write(gone.map((profile) => `${profile} has gone\n`).join(''));
+      if (!known || gone.length > 0 || reports.some(isChanged)) {
+        await terminal.write(`${new Date().toISOString()} ${formatSummary(reports, reports.length, terminal)}`);
+      }
+    } catch (error) {
+      if (!known) throw error;
+      if (signal.aborted) break;
+      // The hub may be away for a while.
+      const { message } = describe(error);
+      await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);
+    }
+    await pause(intervalMs, undefined, { signal }).catch(() => {});
+  }
+  return exitCode;
+}
+
+/** Messages have times in them, and a plugin may write another stderr each time. */
+function stateOf({ stages }: ClusterReport): string {
+  return JSON.stringify(stages.map(({ stage, result, code }) => [stage, result, code]));
 }

@@ -1,19 +1,20 @@
 /** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
 import { isAbsolute } from 'node:path';
-import { apiVersions } from '../../access/api-versions.ts';
-import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
-import type { Credential } from '../../exec/credential.ts';
-import { runPlugin } from '../../exec/plugin.ts';
-import { toRfc3339 } from '../../exec/rfc3339.ts';
-import type { ExecCredential } from '../../plugin/exec-info.ts';
-import { loadExecCredentialFromEnv } from '../../plugin/load-exec-credential.ts';
-import { toDestination } from '../../providers/profile-destination.ts';
-import { errnoOf } from '../../util/errno.ts';
-import { entryFile, forget, keep } from '../credential-cache.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import {
+  apiVersions,
+  type Credential,
+  type ExecCredential,
+  errnoOf,
+  getCredential,
+  loadExecCredentialFromEnv,
+  profileName,
+  type ResolvedAccess,
+  resolve,
+  toRfc3339,
+} from '../../diagnose/index.ts';
+import { entryFile, forget, keep } from '../cache.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
-import { silentPluginOptions } from '../plugin-options.ts';
 import { profileOf, readName } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -43,7 +44,7 @@ export async function run(call: Call): Promise<ExitCode> {
   } catch (error) {
     call.signal.throwIfAborted();
     // Clients show a plugin's stderr among their own lines.
-    const { message, hint, exitCode } = await describe(error);
+    const { message, hint, exitCode } = describe(error);
     const line = [message, ...(hint === undefined ? [] : [hint])].join('; ').replace(/\s*\n\s*/g, '; ');
     throw new Failure(exitCode, line, undefined, { cause: error });
   }
@@ -64,11 +65,10 @@ async function answer(call: Call): Promise<void> {
   checkServer(call, access, asked);
   const profile = profileName(found);
   const configured = providers.find((provider) => provider.name === access.provider);
-  const { call: pluginCall } = toDestination(profile, access, configured);
-  const credential = await runPlugin(pluginCall, silentPluginOptions(call, flagged));
+  const credential = await getCredential(profile, access, configured, flagged, call.signal);
   const text = `${JSON.stringify(toAnswer(credential, asked?.apiVersion ?? apiVersions[0]))}\n`;
   await terminal.write(text);
-  const { command } = pluginCall.exec;
+  const { command } = access.exec;
   const { expiresAt } = credential;
   // A relative command is another one in another folder.
   if (file === undefined || expiresAt === undefined || (command.includes('/') && !isAbsolute(command))) return;

@@ -1,14 +1,8 @@
 /** `exec [NAME...] -- COMMAND`: runs a command once for each cluster, with a kubeconfig of that cluster. */
-import { profileName } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors/index.ts';
-import { findExecutable } from '../../exec/executable.ts';
-import { printableLines } from '../../util/printable.ts';
-import { PrivateFolder } from '../exec/private-folder.ts';
-import { runCommand } from '../exec/run-command.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { findExecutable, ProfileError, printableLines, profileName, withoutProfile } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
-import { kubeconfigPaths } from '../input.ts';
+import { durationOf, kubeconfigPaths, numberOf } from '../input.ts';
 import {
   hubArguments,
   hubOf,
@@ -20,12 +14,12 @@ import {
 } from '../kubeconfig/credential-command.ts';
 import { tryToEnter } from '../kubeconfig/entries.ts';
 import { mergeKubeconfig } from '../kubeconfig/merge.ts';
-import { durationOf, numberOf } from '../option-values.ts';
+import { PrivateFolder } from '../plugin-hub.ts';
 import { noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
+import { runCommand } from '../run-command.ts';
 import { sideBySide } from '../side-by-side.ts';
 import type { Style } from '../terminal.ts';
-import { withoutProfile } from '../try-to-resolve.ts';
 import type { Call } from '../verb.ts';
 
 /** How it went for one cluster. */

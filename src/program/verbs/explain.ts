@@ -1,8 +1,7 @@
 /** `explain [CODE]`: the section of docs/errors.md about a code, or the codes that there are. */
 import { readFile } from 'node:fs/promises';
-import { nearest } from '../../access/nearest.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { nearest } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import type { Call } from '../verb.ts';
 
 export async function run({ args, program, terminal }: Call): Promise<ExitCode> {

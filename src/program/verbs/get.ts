@@ -1,16 +1,18 @@
 /** `get [NAME...]`: ClusterProfiles, and the provider that would serve each. */
-import type { ConfiguredProvider } from '../../access/provider.ts';
-import { profileName } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors/index.ts';
-import { printableLines } from '../../util/printable.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
-import { listAt, textAt } from '../fields.ts';
-import { jsonText, printData } from '../print.ts';
+import {
+  type ConfiguredProvider,
+  listAt,
+  ProfileError,
+  printableLines,
+  profileName,
+  textAt,
+  tryToResolve,
+  withoutProfile,
+} from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
+import { type Column, formatTable, jsonText, printData } from '../print.ts';
 import { homeOf, noProfiles, type Profile, profilesOf } from '../profiles.ts';
 import { providersOf } from '../providers.ts';
-import { type Column, formatTable } from '../table.ts';
-import { tryToResolve, withoutProfile } from '../try-to-resolve.ts';
 import type { Call } from '../verb.ts';
 
 /** What is shown of one ClusterProfile; `-o json` has the same names. */

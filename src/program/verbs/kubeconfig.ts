@@ -1,13 +1,9 @@
 /** `kubeconfig [NAME...]`: a kubeconfig with a context for each cluster, whose users exec `clusterprofile credential`. */
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
-import { profileName } from '../../access/resolve.ts';
-import { ProfileError } from '../../errors/index.ts';
-import { printableLines } from '../../util/printable.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+import { ProfileError, printableLines, profileName } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
-import { contextNamer, contextToUse, refuseCollisions } from '../kubeconfig/context-name.ts';
 import {
   fileArguments,
   hubArguments,
@@ -18,7 +14,14 @@ import {
   refuseReadOnce,
   thisProgram,
 } from '../kubeconfig/credential-command.ts';
-import { type CredentialCommand, type KubeconfigEntry, tryToEnter } from '../kubeconfig/entries.ts';
+import {
+  type CredentialCommand,
+  contextNamer,
+  contextToUse,
+  type KubeconfigEntry,
+  refuseCollisions,
+  tryToEnter,
+} from '../kubeconfig/entries.ts';
 import { type Merged, type MergeOptions, MergeProblem, mergeKubeconfig } from '../kubeconfig/merge.ts';
 import { FileProblem, updateFile } from '../kubeconfig/update-file.ts';
 import { jsonText } from '../print.ts';
@@ -167,7 +170,7 @@ interface Kept {
 }
 
 async function keep(call: Call, file: string, { profiles, found, enter, prune, refused }: Kept): Promise<void> {
-  const { keepFile } = await import('../kubeconfig/keep-file.ts');
+  const { keepFile } = await import('../watch-profiles.ts');
   let said = refused;
   // Most changes of a ClusterProfile, such as heartbeats, change nothing of its entry.
   const textOf = (one: KubeconfigEntry | ProfileError | undefined) =>

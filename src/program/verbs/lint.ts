@@ -1,9 +1,8 @@
 /** `lint FILE...`: reports problems of provider files, ClusterProfiles and manifests of controllers. */
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
+
+import { type Finding, lineOfFinding, lint, type Severity, severities } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { readSource } from '../input.ts';
-import { type Finding, lineOfFinding, type Severity, severities } from '../lint/finding.ts';
-import { lint } from '../lint/lint.ts';
 import { jsonText } from '../print.ts';
 import { providersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';

@@ -1,10 +1,15 @@
 /** `resolve NAME`: shows the result of `providers.resolve(profile)`. */
-import { printedWithoutValues } from '../../access/printed-access.ts';
-import { profileName, type ResolvedAccess, resolve } from '../../access/resolve.ts';
-import { hideSecrets, secretsOfArguments } from '../../redaction/known-secrets.ts';
-import { hideShapes } from '../../redaction/secret-shapes.ts';
-import { printable } from '../../util/printable.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+import {
+  hideSecrets,
+  hideShapes,
+  printable,
+  printedWithoutValues,
+  profileName,
+  type ResolvedAccess,
+  resolve,
+  secretsOfArguments,
+} from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import { printData } from '../print.ts';
 import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';

@@ -1,111 +1,39 @@
 /** `run-plugin -- COMMAND`: runs a plugin like a client, and reports what is wrong with its answer. */
-import { type ApiVersion, apiVersions } from '../../access/api-versions.ts';
-import { checkCluster } from '../../access/cluster.ts';
-import { clusterSchema } from '../../access/cluster-profile.ts';
-import { fieldPath } from '../../access/field-path.ts';
-import { copyJson, type Json } from '../../access/json.ts';
-import { type EnvVar, envNameProblem, interactiveModes } from '../../access/provider.ts';
-import { PluginError } from '../../errors/index.ts';
-import { type ExecCluster, toExecCluster } from '../../exec/exec-credential.ts';
-import { findExecutable, pluginFileProblem } from '../../exec/executable.ts';
-import { runPlugin } from '../../exec/plugin.ts';
-import type { PluginCall } from '../../exec/plugin-call.ts';
-import { shownStderr } from '../../exec/plugin-outcome.ts';
-import type { Ended } from '../../exec/process.ts';
-import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
-import { formatDuration } from '../format-duration.ts';
-import { readInput } from '../input.ts';
-import { durationOf } from '../option-values.ts';
-import { silentPluginOptions } from '../plugin-options.ts';
-import { printData } from '../print.ts';
-import { type Diagnosis, diagnose } from '../run-plugin/diagnosis.ts';
-import type { Call } from '../verb.ts';
 
-/** The report on a run; `-o json` has the same names. */
-interface Report extends Partial<Diagnosis> {
-  readonly command: string;
-  /** The file that was run. */
-  readonly path?: string;
-  readonly apiVersion: ApiVersion;
-  readonly server?: string;
-  readonly durationMs: number;
-  readonly exitCode?: number;
-  readonly signal?: string;
-  readonly stdoutBytes?: number;
-  readonly stderrBytes?: number;
-  /** The end of it, without what looks like a secret. */
-  readonly stderr?: string;
-  /** Of the error. */
-  readonly code?: string;
-  /** Why a client has no credential; empty if it has one. */
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-}
+import {
+  apiVersions,
+  checkCluster,
+  clusterSchema,
+  copyJson,
+  type EnvVar,
+  type ExecCluster,
+  envNameProblem,
+  fieldPath,
+  formatDuration,
+  interactiveModes,
+  type Json,
+  judgePlugin,
+  type PluginCall,
+  type PluginReport,
+  toExecCluster,
+} from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
+import { durationOf, readInput } from '../input.ts';
+import { printData } from '../print.ts';
+import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const pluginCall = await toPluginCall(call);
-  const report = await runAndJudge(call, pluginCall);
+  const given = {
+    timeoutMs: durationOf('--timeout', call.options.text('timeout') ?? '60s'),
+    cleanEnvironment: call.options.has('clean-environment'),
+  };
+  const report = await judgePlugin(pluginCall, given, call.signal);
   if (!(await printData(call, () => report))) await call.terminal.write(textOf(call, report));
   return report.errors.length > 0 ? exitCodes.plugin : exitCodes.ok;
 }
 
-async function runAndJudge(call: Call, pluginCall: PluginCall): Promise<Report> {
-  const { exec, cluster } = pluginCall;
-  const executable = await findExecutable(exec.command, process.env.PATH ?? '');
-  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
-  let ended: Ended | undefined;
-  let failure: PluginError | undefined;
-  const previous = {
-    reason: 'first',
-    secrets: [],
-    history: {},
-    onEnded: (how: Ended) => {
-      ended = how;
-    },
-  } as const;
-  const options = silentPluginOptions(call, {
-    timeoutMs: durationOf('--timeout', call.options.text('timeout') ?? '60s'),
-    cleanEnvironment: call.options.has('clean-environment'),
-  });
-  const began = performance.now();
-  const credential = await runPlugin(pluginCall, options, previous).catch((error: unknown) => {
-    call.signal.throwIfAborted();
-    if (!(error instanceof PluginError)) throw error;
-    failure = error;
-    return undefined;
-  });
-  const durationMs = Math.round(performance.now() - began);
-  const diagnosis = credential && ended && diagnose(credential, ended, { durationMs, now: Date.now() });
-  const warnings = [
-    ...(diagnosis?.warnings ?? []),
-    ...(unsafe === undefined ? [] : [`its file can be replaced by another user: ${unsafe}`]),
-  ];
-  const secrets = [
-    ...(credential?.secrets ?? []),
-    ...secretsOfEnvironment(exec.env, process.env),
-    ...secretsOfArguments(exec.args),
-  ];
-  const stderr = ended && shownStderr(ended, secrets);
-  return {
-    command: exec.command,
-    ...('problem' in executable ? {} : { path: executable.path }),
-    apiVersion: exec.apiVersion,
-    ...(cluster ? { server: cluster.server } : {}),
-    durationMs,
-    ...(ended?.exitCode === undefined ? {} : { exitCode: ended.exitCode }),
-    ...(ended?.signal === undefined ? {} : { signal: ended.signal }),
-    ...(ended ? { stdoutBytes: Buffer.byteLength(ended.stdout), stderrBytes: ended.stderrBytes } : {}),
-    ...(stderr ? { stderr } : {}),
-    ...diagnosis,
-    ...(failure === undefined ? {} : { code: failure.code }),
-    errors: failure === undefined ? [] : [failure.reason],
-    warnings,
-  };
-}
-
-function textOf({ terminal }: Call, report: Report): string {
+function textOf({ terminal }: Call, report: PluginReport): string {
   const { credential, errors, code, warnings, stderr } = report;
   const ended = report.signal === undefined ? `exit code ${report.exitCode}` : `ended by ${report.signal}`;
   const sizes = `${report.stdoutBytes} bytes on stdout, ${report.stderrBytes} bytes on stderr`;
@@ -127,7 +55,7 @@ function textOf({ terminal }: Call, report: Report): string {
   return [...facts, ...said, ...verdict].join('');
 }
 
-function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<Diagnosis['credential']>): string {
+function expiryOf({ expirationTimestamp, expiresInSeconds = 0 }: NonNullable<PluginReport['credential']>): string {
   if (expirationTimestamp === undefined) return 'when a server refuses it';
   return `${expirationTimestamp}, ${expiresInSeconds < 0 ? `${formatDuration(-1_000 * expiresInSeconds)} ago` : `in ${formatDuration(1_000 * expiresInSeconds)}`}`;
 }

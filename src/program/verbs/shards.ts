@@ -1,30 +1,11 @@
 /** `shards`: which replica works on which part of a fleet, from the Leases on the hub. */
-import { durationOf, holderOf, type Lease, transitionsOf } from '../../fleet/lease/lease.ts';
-import { shardCount, shardOf } from '../../fleet/sharding/hash.ts';
-import { anyLeaseSelector, fleetOf, identityOf, isReplica, shardOfLease } from '../../fleet/sharding/names.ts';
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { Failure } from '../failure.ts';
-import { textAt } from '../fields.ts';
-import { openHub } from '../hub.ts';
-import { printData } from '../print.ts';
-import { clusterProfiles, leases as leaseResource } from '../resources.ts';
-import { type Column, formatTable } from '../table.ts';
-import type { Call } from '../verb.ts';
 
-interface Row {
-  readonly fleet: string;
-  readonly shard: number;
-  /** The replica that owns it; absent where none does. */
-  readonly owner?: string;
-  /** By this machine's clock: `expired` where its owner has not renewed its own Lease in time, or has begun anew. */
-  readonly state: 'held' | 'expired' | 'free';
-  /** RFC 3339: when the owner renewed its own Lease last. */
-  readonly renewed?: string;
-  /** How often it moved between replicas. */
-  readonly transitions: number;
-  /** ClusterProfiles in it, by `namespace/name`. */
-  readonly clusters: readonly string[];
-}
+import { anyLeaseSelector, fleetsOf, type ShardRow, shardsOf, textAt } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
+import { openHub } from '../hub.ts';
+import { type Column, formatTable, printData } from '../print.ts';
+import { clusterProfiles, leases as leaseResource } from '../resources.ts';
+import type { Call } from '../verb.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const { options, terminal } = call;
@@ -33,7 +14,7 @@ export async function run(call: Call): Promise<ExitCode> {
     ? undefined
     : (options.text('namespace') ?? hub.namespace ?? 'default');
   const found = await hub.list(leaseResource, namespace, { labelSelector: anyLeaseSelector });
-  const fleets = Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
+  const fleets = fleetsOf(found);
   const [asked] = call.args;
   if (fleets.size === 0 || (asked !== undefined && !fleets.has(asked))) {
     const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
@@ -51,39 +32,14 @@ export async function run(call: Call): Promise<ExitCode> {
   );
   const rows = [...fleets]
     .filter(([fleet]) => asked === undefined || fleet === asked)
-    .flatMap(([fleet, leases]) => rowsOf(fleet, leases, profiles, Date.now()));
+    .flatMap(([fleet, leases]) => shardsOf(fleet, leases, profiles, Date.now()));
   if (await printData(call, () => ({ items: rows }))) return exitCodes.ok;
   const settings = { headers: !options.has('no-headers'), wide: options.text('output') === 'wide' };
   await terminal.write(formatTable(terminal, columns, rows, settings).text);
   return exitCodes.ok;
 }
 
-/** Of a fleet. A shard without a Lease is shown where it has clusters. */
-function rowsOf(fleet: string, leases: readonly Lease[], profiles: readonly string[], now: number): readonly Row[] {
-  const byShard = new Map(leases.map((lease) => [shardOfLease(fleet, lease), lease]));
-  const replicas = leases.filter(isReplica);
-  const bySession = new Map(replicas.map((lease) => [holderOf(lease), lease]));
-  const clusters = Map.groupBy(profiles, (profile) => shardOf(profile, shardCount));
-  const shown = [...Array(shardCount).keys()].filter((shard) => byShard.has(shard) || clusters.has(shard));
-  return shown.map((shard): Row => {
-    const lease = byShard.get(shard);
-    const holder = lease && holderOf(lease);
-    const replica = holder === undefined ? undefined : bySession.get(holder);
-    const renewed = replica?.spec?.renewTime;
-    const endsAt = Date.parse(renewed ?? '') + ((replica && durationOf(replica)) ?? 0);
-    return {
-      fleet,
-      shard,
-      ...(holder === undefined ? {} : { owner: identityOf(holder) }),
-      state: holder === undefined ? 'free' : endsAt > now ? 'held' : 'expired',
-      ...(renewed === undefined ? {} : { renewed }),
-      transitions: lease ? transitionsOf(lease) : 0,
-      clusters: clusters.get(shard) ?? [],
-    };
-  });
-}
-
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<ShardRow>[] = [
   { title: 'FLEET', value: ({ fleet }) => fleet },
   { title: 'SHARD', value: ({ shard }) => String(shard) },
   { title: 'OWNER', value: ({ owner }) => owner ?? '' },
@@ -97,7 +53,3 @@ const columns: readonly Column<Row>[] = [
   { title: 'MOVES', wide: true, value: ({ transitions }) => String(transitions) },
   { title: 'NAMES', wide: true, value: ({ clusters }) => clusters.join(',') },
 ];
-
-function isLease(object: unknown): object is Lease {
-  return textAt(object, 'metadata', 'name') !== undefined;
-}

@@ -1,8 +1,9 @@
 /** `version`: what a bug report needs. */
-import { type ExitCode, exitCodes } from '../exit-codes.ts';
+
+import { version } from '../command-line.ts';
+import { type ExitCode, exitCodes } from '../failure.ts';
 import { printData } from '../print.ts';
 import type { Call } from '../verb.ts';
-import { version } from '../version.ts';
 
 export async function run(call: Call): Promise<ExitCode> {
   const versions = {

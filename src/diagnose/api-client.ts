@@ -1,0 +1,116 @@
+/**
+ * GET and POST to one API server: the hub of a kubeconfig, or the cluster of a ClusterProfile. Does without client-node, since
+ * loading it takes longer than everything else that most verbs do.
+ */
+
+import type { ResolvedExec } from '../access/resolve.ts';
+import { sendRequest } from '../rest/answer.ts';
+import type { ApiServerConfig } from '../rest/api/api-server.ts';
+import { readStatus } from '../rest/api/api-status.ts';
+import { readDefault } from '../rest/from-default.ts';
+import { type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import { transientStatuses } from '../rest/request/retry-policy.ts';
+import type { Destination } from '../rest/transport/destination.ts';
+
+export interface Answer {
+  readonly statusCode: number;
+  /** An API server does not serve this resource, or has no such object. A 404 of any other server does not count. */
+  readonly isNotFound: boolean;
+  readonly text: string;
+  /** `undefined` if it is not JSON: then the server is not an API server. */
+  readonly body: unknown;
+  /** Of a `Status`. */
+  readonly message: string | undefined;
+  /** The server is overloaded, starting or going, and does not say when to ask again; if it does, the library has asked. */
+  readonly mayPass: boolean;
+}
+
+/** What to do where the cluster cannot answer now, by its status. */
+export function adviceOn(statusCode: number): string | undefined {
+  if (statusCode === 429)
+    return 'it limits requests (API Priority and Fairness): retry later, with fewer requests at once';
+  return statusCode >= 500 ? 'see the log of the API server, its etcd, and what is in front of it' : undefined;
+}
+
+/** The longest answer in bytes: a page of 500 ClusterProfiles of the largest size. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
+export class ApiClient {
+  /** For messages. */
+  readonly name: string;
+  readonly server: string;
+  readonly #dispatcher: AuthenticatedDispatcher;
+
+  constructor(dispatcher: AuthenticatedDispatcher, destination: Destination) {
+    this.name = destination.name;
+    this.server = destination.cluster.server;
+    this.#dispatcher = dispatcher;
+  }
+
+  /** Rejects with an error of this package if no answer comes, and with the signal's reason. */
+  async request(
+    path: string,
+    { signal, post }: { readonly signal: AbortSignal; readonly post?: object },
+  ): Promise<Answer> {
+    const { origin, pathname, search } = new URL(`${this.server}${path}`);
+    const options = {
+      origin,
+      path: `${pathname}${search}`,
+      method: post ? ('POST' as const) : ('GET' as const),
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        ...(post ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(post ? { body: JSON.stringify(post) } : {}),
+    };
+    const answer = await sendRequest(this.#dispatcher, options, signal, maxAnswerBytes);
+    const { statusCode, headers } = answer;
+    const text = answer.body.toString();
+    const body = parseJson(text);
+    // Without a group, or a version of it, an API server answers as Go does.
+    const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
+    const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
+    const mayPass = transientStatuses.has(statusCode) && headers['retry-after'] === undefined;
+    return { statusCode, isNotFound, text, body, message, mayPass };
+  }
+
+  /** For the reflector. */
+  get config(): ApiServerConfig {
+    return { dispatcher: this.#dispatcher, getCurrentCluster: () => ({ server: this.server }) };
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One context of a kubeconfig, or the service account of the pod that this runs in. */
+export interface OpenedKubeconfig {
+  /** `in-cluster` for a pod's service account. */
+  readonly context: string;
+  readonly namespace: string | undefined;
+  /** The plugin of its user. */
+  readonly exec: ResolvedExec | undefined;
+  /** Nothing is sent before its first request. */
+  connect(): ApiClient;
+}
+
+/** Without a source it is what kubectl would use. Throws a `ConfigurationError`. */
+export function openKubeconfig(source: KubeconfigSource | undefined, context: string | undefined): OpenedKubeconfig {
+  // Errors are thrown and shown once, so nothing is logged.
+  const settings = { context, logger: { warn: () => {} } };
+  const { name, namespace, destination, connections } =
+    source === undefined ? readDefault(settings) : readKubeconfig(source, settings);
+  return {
+    context: name,
+    namespace,
+    exec: destination.call?.exec,
+    connect: () => new ApiClient(new AuthenticatedDispatcher(connections, destination), destination),
+  };
+}

@@ -1,0 +1,246 @@
+/** The stages of a check that need the cluster: its plugin, its proxy, its server. */
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { ResolvedCluster } from '../access/cluster.ts';
+import type { ResolvedAccess } from '../access/resolve.ts';
+import { PluginError } from '../errors/index.ts';
+import type { Credential } from '../exec/credential.ts';
+import { findExecutable } from '../exec/executable.ts';
+import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
+import type { Connections } from '../rest/transport/connections.ts';
+import type { Destination } from '../rest/transport/destination.ts';
+import { parseProxy, proxyUrlFor } from '../rest/transport/proxy.ts';
+import { proxyContext } from '../rest/transport/trust.ts';
+import { openTunnel } from '../rest/transport/tunnel.ts';
+import { abortable } from '../util/abortable.ts';
+import { unbracket } from '../util/brackets.ts';
+import { printable } from '../util/printable.ts';
+import { type Answer, ApiClient, adviceOn } from './api-client.ts';
+import { describeCertificate, formatDuration } from './certificate.ts';
+import { checkPermissions, type Right } from './permissions.ts';
+import type { Profile } from './profile.ts';
+import { describeRefused } from './refused-credential.ts';
+import { type Found, refuseUnavailable, StageFailure } from './stages.ts';
+
+/** Milliseconds for the proxy, as the library has it. */
+const connectMs = 10_000;
+/** Milliseconds that a run whose limit is over has to end. */
+const afterLimitMs = 3_000;
+/** The most bytes of a text that the cluster or the profile has written. */
+const maxBytes = 512;
+
+export class ClusterProbe {
+  readonly #cluster: ResolvedCluster;
+  readonly #dispatcher: AuthenticatedDispatcher;
+  readonly #client: ApiClient;
+  readonly #signal: AbortSignal;
+  #credential: Credential | undefined;
+
+  constructor(connections: Connections, destination: Destination, signal: AbortSignal) {
+    this.#cluster = destination.cluster;
+    this.#signal = signal;
+    this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
+    this.#client = new ApiClient(this.#dispatcher, destination);
+  }
+
+  /** Runs it, unless another cluster's check has the same credential already. */
+  async plugin(access: ResolvedAccess, policy: string): Promise<Found<void>> {
+    this.#credential = await this.#own(() => this.#getCredential(access));
+    const found = await findExecutable(access.exec.command, process.env.PATH ?? '');
+    const { authorization, keyPair, expiresAt } = this.#credential;
+    const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
+    const until =
+      expiresAt === undefined ? 'that names no expiry' : `for another ${formatDuration(expiresAt - Date.now())}`;
+    return { message: `${found.path} (policy ${policy}) gives ${what} ${until}`, value: undefined };
+  }
+
+  /** Goes through the proxy to the server, where there is one. */
+  async proxy(): Promise<Found<void>> {
+    const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
+    const url = new URL(server);
+    const text = proxyUrlFor(url, proxyUrl, process.env);
+    if (text === undefined) return { message: 'none', skipped: true, value: undefined };
+    const origin = proxyUrl === undefined ? "this machine's environment" : 'the profile';
+    return this.#own(async () => {
+      const proxy = parseProxy(text);
+      const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+      const authority = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
+      const secureContext = () => proxyContext(authority);
+      const signal = this.#signal;
+      const socket = await openTunnel(proxy, unbracket(url.hostname), port, {
+        timeoutMs: connectMs,
+        secureContext,
+        signal,
+      });
+      socket.destroy();
+      return { message: `${proxy}, by ${origin}`, value: undefined };
+    });
+  }
+
+  /** One connection of its own, to see the server's certificate. */
+  async connection(): Promise<Found<void>> {
+    const { protocol, hostname, host, port } = new URL(this.#cluster.server);
+    if (protocol === 'http:') {
+      return { message: `${host}, in the clear`, warnings: ['it is not encrypted: use https'], value: undefined };
+    }
+    const credential = this.#credential;
+    if (!credential) throw new StageFailure('there is no credential');
+    const connect = this.#connection().webSocketConnector(credential, this);
+    const socket = await this.#own(() =>
+      abortable(
+        () =>
+          new Promise<Socket>((resolve, reject) =>
+            connect({ protocol, hostname, host, port: port || '443' }, (...[error, socket]) =>
+              error ? reject(error) : resolve(socket),
+            ),
+          ),
+        this.#signal,
+      ),
+    );
+    socket.on('error', () => {});
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+    socket.destroy();
+    if (!certificate) return { message: host, value: undefined };
+    return { ...describeCertificate(certificate, this.#cluster), value: undefined };
+  }
+
+  /** Asks the cluster for the identity of the credential. */
+  async authentication({ exec }: ResolvedAccess): Promise<Found<Answer>> {
+    const post = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const answer = await this.#client.request('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
+      signal: this.#signal,
+      post,
+    });
+    const { statusCode, isNotFound, message, body } = answer;
+    if (statusCode === 401) {
+      const { facts, advice } = describeRefused(this.#credential, exec, Date.now());
+      throw new StageFailure(
+        `the cluster refuses the credential (401${message === undefined ? '' : `, ${message}`})${facts}`,
+        advice,
+      );
+    }
+    refuseUnavailable(answer);
+    if (body === undefined && !isNotFound) throw notAnApiServer(statusCode);
+    if (userOf(answer)?.username === 'system:anonymous') {
+      throw new StageFailure(
+        'the cluster treats the request as anonymous: it did not look at the credential',
+        'check whether something between drops the Authorization header, or the client certificate',
+      );
+    }
+    return { message: 'the credential is accepted', value: answer };
+  }
+
+  async identity(answer: Answer): Promise<Found<void>> {
+    const { statusCode, isNotFound, message } = answer;
+    const user = userOf(answer);
+    if (user) {
+      const groups = user.groups.length === 0 ? '' : ` (${user.groups.join(', ')})`;
+      return { message: printable(`${user.username}${groups}`, maxBytes), value: undefined };
+    }
+    // SelfSubjectReview came with Kubernetes 1.28.
+    if (isNotFound)
+      return { message: 'the cluster does not support SelfSubjectReview', skipped: true, value: undefined };
+    throw new StageFailure(
+      `the cluster does not say who it is (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
+      'bind the ClusterRole system:basic-user to the identity that the plugin gives',
+    );
+  }
+
+  /** What it runs, beside what its profile says. */
+  async version({ status }: Profile): Promise<Found<void>> {
+    const answer = await this.#client.request('/version', { signal: this.#signal });
+    const { statusCode, body, message } = answer;
+    refuseUnavailable(answer);
+    const version: unknown = Object(body).gitVersion;
+    if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true, value: undefined };
+    if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(statusCode);
+    const reported: unknown = Object(Object(status).version).kubernetes;
+    const differs =
+      typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
+    const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
+    return { message: printable(version, maxBytes), warnings, value: undefined };
+  }
+
+  /** Asks the API server for its own checks. */
+  async ready(): Promise<Found<void>> {
+    const answer = await this.#client.request('/readyz?verbose', { signal: this.#signal });
+    const { statusCode, text } = answer;
+    const checks = [...text.matchAll(/^\[-\].*$/gm)].map(([line]) => line.replace(/: reason withheld$/, ''));
+    if (checks.length > 0 || (statusCode >= 500 && answer.message === undefined)) {
+      const which = checks.length > 0 ? `: ${this.#dispatcher.shown(checks.join(', '), maxBytes)}` : '';
+      const hint = adviceOn(statusCode) ?? 'see the log of the API server';
+      return {
+        message: `the API server is not ready (status ${statusCode})${which}`,
+        failed: { hint },
+        value: undefined,
+      };
+    }
+    refuseUnavailable(answer);
+    if (statusCode === 200) return { message: 'the API server says that it is ready', value: undefined };
+    if (statusCode === 403 || statusCode === 404) {
+      return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true, value: undefined };
+    }
+    throw notAnApiServer(statusCode);
+  }
+
+  async permissions(rights: readonly Right[]): Promise<Found<void>> {
+    return checkPermissions(this.#client, rights, this.#signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
+  }
+
+  async #getCredential({ provider, exec: { command } }: ResolvedAccess): Promise<Credential> {
+    const { source } = this.#connection();
+    const running = (async () => source.get(this.#dispatcher.log))();
+    try {
+      return await abortable(() => running, this.#signal);
+    } catch (error) {
+      if (!isTimeout(this.#signal.reason)) throw error;
+    }
+    // The limit of the run began a little later, and its error has what the plugin wrote.
+    try {
+      return await abortable(() => running, AbortSignal.timeout(afterLimitMs));
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      const reason = 'gave no answer in time: it waits for this terminal, or behind other plugins that hang';
+      throw new PluginError('PLUGIN_TIMEOUT', reason, { provider, origin: `access provider ${provider}`, command });
+    }
+  }
+
+  #connection() {
+    return this.#dispatcher.connection();
+  }
+
+  /** Translates errors of Node and of the library as a controller sees them. */
+  async #own<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PluginError)) this.#signal.throwIfAborted();
+      throw this.#dispatcher.toOwnError(error);
+    }
+  }
+}
+
+const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
+
+function notAnApiServer(statusCode: number): StageFailure {
+  return new StageFailure(
+    `it does not answer as a Kubernetes API server does (status ${statusCode})`,
+    'check whether server is the address of the API server, and what is in front of it',
+  );
+}
+
+interface User {
+  readonly username: string;
+  readonly groups: readonly string[];
+}
+
+function userOf({ statusCode, body }: Answer): User | undefined {
+  const { username, groups }: { username?: unknown; groups?: unknown } = Object(Object(Object(body).status).userInfo);
+  if (statusCode !== 201 || typeof username !== 'string') return undefined;
+  const list: readonly unknown[] = Array.isArray(groups) ? groups : [];
+  return { username, groups: list.filter((group) => typeof group === 'string') };
+}

@@ -1,0 +1,89 @@
+/**
+ * What the program `clusterprofile` uses of this package, and nothing else: this module finds out why a cluster cannot be reached, a
+ * plugin's answer is refused, or a file is wrong. It is not public. `test/package/modules.test.ts` holds that the program has no other door.
+ */
+
+// What a controller's configuration and its profiles mean.
+export { type ApiVersion, apiVersions } from '../access/api-versions.ts';
+export { checkCluster } from '../access/cluster.ts';
+export { clusterSchema } from '../access/cluster-profile.ts';
+export { longestMs, parseDuration } from '../access/duration.ts';
+export { fieldPath } from '../access/field-path.ts';
+export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
+export { copyJson, type Json } from '../access/json.ts';
+export { nearest } from '../access/nearest.ts';
+export { printedWithoutValues } from '../access/printed-access.ts';
+export { type ConfiguredProvider, type EnvVar, envNameProblem, interactiveModes } from '../access/provider.ts';
+export { profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
+export { kubernetesTags, kubernetesYaml } from '../access/yaml-text.ts';
+export { isObject } from '../errors/check-argument.ts';
+export {
+  ConfigurationError,
+  ConnectionError,
+  CredentialsError,
+  PluginError,
+  ProfileError,
+} from '../errors/index.ts';
+// Plugins, and what may be shown of them.
+export type { Credential } from '../exec/credential.ts';
+export { type ExecCluster, toExecCluster } from '../exec/exec-credential.ts';
+export { findExecutable } from '../exec/executable.ts';
+export { killAtExit } from '../exec/kill-at-exit.ts';
+export type { PluginCall } from '../exec/plugin-call.ts';
+export { toRfc3339 } from '../exec/rfc3339.ts';
+export { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
+export { anyLeaseSelector } from '../fleet/sharding/names.ts';
+export type { Events } from '../observability/telemetry.ts';
+export type { ExecCredential } from '../plugin/exec-info.ts';
+export { loadExecCredentialFromEnv } from '../plugin/load-exec-credential.ts';
+export {
+  checkHardened,
+  joinProviders,
+  type ProviderFile,
+  readProviderFile,
+} from '../providers/configured-providers.ts';
+export { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
+export { redact } from '../redaction/redact.ts';
+export { hideShapes } from '../redaction/secret-shapes.ts';
+
+// Servers.
+export { listPath } from '../rest/api/discovery.ts';
+export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
+
+export { abortable } from '../util/abortable.ts';
+export { backoffMs } from '../util/backoff.ts';
+export { codeFieldOf, errnoOf } from '../util/errno.ts';
+export { homeKubeconfig } from '../util/home.ts';
+export { makeFolder } from '../util/make-folder.ts';
+export { printable, printableLines } from '../util/printable.ts';
+
+// This module's own.
+export { type Answer, type ApiClient, adviceOn, type OpenedKubeconfig, openKubeconfig } from './api-client.ts';
+export { formatDuration } from './certificate.ts';
+export { at, listAt, textAt } from './fields.ts';
+export { type Finding, lineOfFinding, type Severity, severities } from './lint/finding.ts';
+export { lint } from './lint/lint.ts';
+export type { Right } from './permissions.ts';
+export { getCredential, judgePlugin, type PluginReport } from './plugin-run.ts';
+export {
+  type Container,
+  isWorkload,
+  mountedAt,
+  podSpecs,
+  readContainer,
+  textOf,
+  textsOf,
+  volumesOf,
+} from './pod-args.ts';
+export { type CallProviders, Prober } from './prober.ts';
+export { isOfProvider, type Profile, tryToResolve, withoutProfile } from './profile.ts';
+export { fleetsOf, type ShardRow, shardsOf } from './shards.ts';
+export {
+  type ClusterReport,
+  failedStage,
+  type Stage,
+  type StageName,
+  type StageResult,
+  stageNames,
+} from './stages.ts';
+export { watchResource } from './watch-resource.ts';

@@ -1,0 +1,228 @@
+/**
+ * Returns findings for the texts of files: everything that the library would refuse, and advice. The kind of a document is detected
+ * from its content. Pure: it must not read files or run plugins.
+ */
+import { basename, dirname, posix } from 'node:path';
+import { nearest } from '../../access/nearest.ts';
+import type { ConfiguredProvider } from '../../access/provider.ts';
+import { type Place, readManifests, readYaml } from '../../access/yaml-text.ts';
+import { ConfigurationError } from '../../errors/index.ts';
+import { parseImageConfig } from '../../image-credentials/config.ts';
+import { at, listAt, textAt } from '../fields.ts';
+import { isWorkload } from '../pod-args.ts';
+import { lintClusterProfile } from './cluster-profile.ts';
+import { type Finding, inOrder, toFindings } from './finding.ts';
+import { type LintedProviders, lintProviders } from './providers.ts';
+import { type FindProviders, lintWorkload, type Manifest } from './workload.ts';
+
+export interface GivenFile {
+  /** As it is called in the findings. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** `configured` are providers that profiles are checked with beside those in the files. */
+export function lint(files: readonly GivenFile[], configured: readonly ConfiguredProvider[] = []): readonly Finding[] {
+  const read = files.map(readFile);
+  const manifests = read.flatMap((file) => file.manifests);
+  const findings = read.flatMap((file) => file.findings);
+  const providers = read.flatMap((file) => file.providers);
+
+  const maps = manifests.filter(({ kind }) => kind === 'ConfigMap').map(lintConfigMap);
+  const generated = manifests
+    .filter(({ kind }) => kind === 'Kustomization')
+    .flatMap((file) => generatedMaps(file, read));
+  const inMaps = new Set(maps.flatMap((map) => map.recognised));
+  const findProviders: FindProviders = (name, namespace, key) => {
+    const isMeant = (map: ProviderMap) =>
+      map.name === name && (map.namespace === namespace || !map.namespace || !namespace);
+    const map = [...maps, ...generated].find(isMeant);
+    const linted = map?.keys.get(key)?.();
+    if (!linted) return map?.isWhole ? 'no such key' : undefined;
+    // A controller reads it, so it is a provider file, even if it does not look like one.
+    inMaps.add(linted);
+    return linted.providers;
+  };
+
+  const workloads = manifests.filter(({ kind }) => isWorkload(kind)).map((file) => lintWorkload(file, findProviders));
+  findings.push(...workloads.flatMap((workload) => workload.findings));
+  findings.push(...maps.flatMap((map) => map.findings), ...[...inMaps].flatMap((linted) => linted.findings));
+
+  const inManifests = [
+    ...[...inMaps].flatMap((linted) => linted.providers),
+    ...workloads.flatMap((workload) => workload.providers),
+  ];
+  const known = [...configured, ...[...providers, ...inManifests].map(({ provider }) => provider)];
+  const profiles = manifests.filter(({ kind }) => kind === 'ClusterProfile');
+  findings.push(...profiles.flatMap((profile) => lintClusterProfile(profile, known)));
+
+  const names = files.map(({ file }) => file);
+  const isIdle =
+    read.every((file) => !file.isProviderFile && file.findings.length === 0) && !manifests.some(isKnownKind);
+  if (isIdle) findings.push(...names.map(nothingToLint));
+  return inOrder(findings, names);
+}
+
+const knownKinds = ['ClusterProfile', 'ConfigMap', 'CredentialProviderConfig', 'Kustomization'];
+
+function isKnownKind({ kind }: Manifest): boolean {
+  return knownKinds.includes(kind) || isWorkload(kind);
+}
+
+/** Reported only if no file has anything to lint: a folder may have manifests of all kinds. */
+function nothingToLint(file: string): Finding {
+  const message =
+    'holds nothing to lint: no provider file, ClusterProfile, Deployment (or other workload) or CredentialProviderConfig';
+  return { file, line: 1, column: 1, severity: 'warning', rule: 'NOTHING_TO_LINT', path: '', message };
+}
+
+interface ReadFile extends LintedProviders {
+  readonly file: string;
+  readonly isProviderFile: boolean;
+  readonly manifests: readonly Manifest[];
+}
+
+function readFile({ file, text }: GivenFile): ReadFile {
+  const documents = readManifests(text);
+  const manifests: Manifest[] = [];
+  const findings: Finding[] = [];
+  let isProviderFile = documents.length === 0;
+  for (const document of documents) {
+    const kind = 'content' in document ? kindOf(document.content, file) : undefined;
+    // A provider file has no kind, and is read by its own rules, also if it is broken.
+    if (kind === undefined) {
+      isProviderFile ||= 'content' in document ? mayBeProviderFile(document.content) : documents.length === 1;
+    }
+    if (!('content' in document) || kind !== undefined)
+      findings.push(...toFindings(document.problems, 'YAML_INVALID', file));
+    if (!('content' in document) || kind === undefined) continue;
+    const { content, placeOf, blockIndentOf } = document;
+    const items = kind === 'List' || kind === 'ClusterProfileList' ? listAt(content, 'items') : undefined;
+    if (!items) manifests.push({ content, kind, file, placeOf, blockIndentOf });
+    for (const [index, item] of (items ?? []).entries()) {
+      const inItem = (keys: readonly PropertyKey[]) => ['items', index, ...keys];
+      const itemKind = textAt(item, 'kind') ?? (kind === 'List' ? '' : 'ClusterProfile');
+      manifests.push({
+        content: item,
+        kind: itemKind,
+        file,
+        placeOf: (keys) => placeOf(inItem(keys)),
+        blockIndentOf: (keys) => blockIndentOf(inItem(keys)),
+      });
+    }
+  }
+  if (manifests.some(({ kind }) => kind === 'CredentialProviderConfig')) findings.push(...lintImageConfig(text, file));
+  if (!isProviderFile) return { file, isProviderFile, manifests, findings, providers: [] };
+  const linted = lintProviders(text, file);
+  const [, second] = documents;
+  if (second && 'content' in second) {
+    const message =
+      'begins a second document, and of a provider file only the first is read: put all providers into one';
+    findings.push({ file, ...second.placeOf([]), severity: 'error', rule: 'DOCUMENT_NOT_READ', path: '', message });
+  }
+  const others = findings.filter(({ rule }) => rule !== 'YAML_INVALID');
+  return { file, isProviderFile, manifests, findings: [...others, ...linted.findings], providers: linted.providers };
+}
+
+/** kustomize finds its file by the name. */
+function kindOf(content: unknown, file: string): string | undefined {
+  return textAt(content, 'kind') ?? (/^kustomization\.ya?ml$/.test(basename(file)) ? 'Kustomization' : undefined);
+}
+
+/** Not the values of a chart, a JSON patch, or whatever else has no kind. */
+function mayBeProviderFile(content: unknown): boolean {
+  if (Array.isArray(content)) return content.some((entry) => hasKeyLike(entry, 'execConfig'));
+  return Object.keys(Object(content)).length === 0 || hasKeyLike(content, 'providers');
+}
+
+/** Also where it is mistyped. */
+function hasKeyLike(content: unknown, name: string): boolean {
+  return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
+}
+
+function lintImageConfig(
+  text: string,
+  file: string,
+  toFile: (place: Place) => Place = (place) => place,
+): readonly Finding[] {
+  try {
+    parseImageConfig(text, file, new Set());
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return toFindings(error.problems, error.code, file, ({ line = 1, column = 1 }) => toFile({ line, column }));
+  }
+}
+
+/** Texts by their keys in a ConfigMap, which are linted as provider files when they are asked for. */
+interface ProviderMap {
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  readonly keys: ReadonlyMap<string, () => LintedProviders>;
+  /** Whether all its keys are known. */
+  readonly isWhole: boolean;
+}
+
+function lintConfigMap(
+  manifest: Manifest,
+): ProviderMap & { readonly findings: readonly Finding[]; readonly recognised: readonly LintedProviders[] } {
+  const { content, file } = manifest;
+  const findings: Finding[] = [];
+  const recognised: LintedProviders[] = [];
+  const keys = new Map<string, () => LintedProviders>();
+  for (const [key, text] of Object.entries(at(content, 'data') ?? {})) {
+    if (typeof text !== 'string') continue;
+    const toFile = scalarPlaces(manifest.placeOf(['data', key]), manifest.blockIndentOf(['data', key]));
+    const document = contentOf(text);
+    if (textAt(document, 'kind') === 'CredentialProviderConfig') findings.push(...lintImageConfig(text, file, toFile));
+    // Other programs have lists of providers too.
+    const isProviders =
+      textAt(document, 'kind') === undefined &&
+      listAt(document, 'providers').some((entry) => hasKeyLike(entry, 'execConfig'));
+    let linted: LintedProviders | undefined;
+    const lintOnce = () => {
+      linted ??= lintProviders(text, file, toFile);
+      return linted;
+    };
+    if (isProviders) recognised.push(lintOnce());
+    keys.set(key, lintOnce);
+  }
+  for (const key of Object.keys(at(content, 'binaryData') ?? {})) keys.set(key, () => unread);
+  const [name, namespace] = [textAt(content, 'metadata', 'name'), textAt(content, 'metadata', 'namespace')];
+  return { name, namespace, keys, findings, recognised, isWhole: true };
+}
+
+const unread: LintedProviders = { findings: [], providers: [] };
+
+function contentOf(text: string): unknown {
+  try {
+    return readYaml(text, (problems) => new ConfigurationError('PROVIDER_FILE_INVALID', '', problems)).content;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a Kustomization makes ConfigMaps of: files that are linted too. */
+function generatedMaps({ content, file }: Manifest, files: readonly ReadFile[]): readonly ProviderMap[] {
+  return listAt(content, 'configMapGenerator').map((generator) => {
+    const keys = listAt(generator, 'files').flatMap((entry) => {
+      if (typeof entry !== 'string') return [];
+      const [, key = posix.basename(entry), path = entry] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
+      const found = files.find((other) => posix.normalize(other.file) === posix.join(dirname(file), path));
+      // The file reports its own findings.
+      return found ? [[key, () => ({ findings: [], providers: found.providers })] as const] : [];
+    });
+    const [name, namespace] = [textAt(generator, 'name'), textAt(generator, 'namespace')];
+    return { name, namespace, keys: new Map(keys), isWhole: false };
+  });
+}
+
+/**
+ * Maps places in a text that is a value in a YAML file to places in that file. In a block (`|`) each line of the
+ * text is a line of the file, further in by `indent`; of any other form only the beginning is known. `start` is where the value
+ * begins.
+ */
+function scalarPlaces(start: Place, indent: number | undefined): (place: Place) => Place {
+  if (indent === undefined) return () => start;
+  return ({ line, column }) => ({ line: start.line + line, column: column + indent });
+}

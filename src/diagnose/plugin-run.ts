@@ -1,0 +1,211 @@
+/** Runs a plugin outside of a config: for the credential itself, or for a judgement of its answer. */
+import type { ApiVersion } from '../access/api-versions.ts';
+import type { FlaggedOptions } from '../access/flags.ts';
+import type { ConfiguredProvider } from '../access/provider.ts';
+import type { ResolvedAccess } from '../access/resolve.ts';
+import { PluginError } from '../errors/index.ts';
+import type { Credential } from '../exec/credential.ts';
+import { findExecutable, pluginFileProblem } from '../exec/executable.ts';
+import { expiryOfJwt } from '../exec/jwt.ts';
+import { runPlugin } from '../exec/plugin.ts';
+import type { PluginCall, PluginOptions } from '../exec/plugin-call.ts';
+import { shownStderr } from '../exec/plugin-outcome.ts';
+import type { Ended } from '../exec/process.ts';
+import { toRfc3339 } from '../exec/rfc3339.ts';
+import { WarningLimiter } from '../observability/warning-limiter.ts';
+import { parseOptions } from '../options/options.ts';
+import { toDestination } from '../providers/profile-destination.ts';
+import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
+
+/**
+ * The credential that the plugin of a cluster gives. Rejects with a `PluginError`, and with a `ConfigurationError` for options that cannot
+ * be used.
+ */
+export function getCredential(
+  profile: string,
+  access: ResolvedAccess,
+  configured: ConfiguredProvider | undefined,
+  given: Parameters<typeof parseOptions>[0],
+  signal: AbortSignal,
+): Promise<Credential> {
+  return runPlugin(toDestination(profile, access, configured).call, silentOptions(given, signal));
+}
+
+/** The caller reports a failure itself. */
+function silentOptions(given: Parameters<typeof parseOptions>[0], signal: AbortSignal): PluginOptions {
+  const settings = parseOptions({ ...given, logger: { warn: () => {} } });
+  return { ...settings, warnings: new WarningLimiter(settings), signal };
+}
+
+/** The report on a run; `-o json` has the same names. */
+export interface PluginReport extends Partial<Diagnosis> {
+  readonly command: string;
+  /** The file that was run. */
+  readonly path?: string;
+  readonly apiVersion: ApiVersion;
+  readonly server?: string;
+  readonly durationMs: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly stdoutBytes?: number;
+  readonly stderrBytes?: number;
+  /** The end of it, without what looks like a secret. */
+  readonly stderr?: string;
+  /** Of the error. */
+  readonly code?: string;
+  /** Why a client has no credential; empty if it has one. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Runs a plugin as a client would, and judges its answer. The report does not hold the credential. Rejects with the signal's reason, and
+ * with a `ConfigurationError` for options that cannot be used.
+ */
+export async function judgePlugin(
+  pluginCall: PluginCall,
+  given: Pick<FlaggedOptions, 'timeoutMs' | 'cleanEnvironment'>,
+  signal: AbortSignal,
+): Promise<PluginReport> {
+  const { exec, cluster } = pluginCall;
+  const executable = await findExecutable(exec.command, process.env.PATH ?? '');
+  const unsafe = 'problem' in executable ? undefined : await pluginFileProblem(executable.path).catch(() => undefined);
+  let ended: Ended | undefined;
+  let failure: PluginError | undefined;
+  const previous = {
+    reason: 'first',
+    secrets: [],
+    history: {},
+    onEnded: (how: Ended) => {
+      ended = how;
+    },
+  } as const;
+  const options = silentOptions(given, signal);
+  const began = performance.now();
+  const credential = await runPlugin(pluginCall, options, previous).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (!(error instanceof PluginError)) throw error;
+    failure = error;
+    return undefined;
+  });
+  const durationMs = Math.round(performance.now() - began);
+  const diagnosis = credential && ended && diagnose(credential, ended, { durationMs, now: Date.now() });
+  const warnings = [
+    ...(diagnosis?.warnings ?? []),
+    ...(unsafe === undefined ? [] : [`its file can be replaced by another user: ${unsafe}`]),
+  ];
+  const secrets = [
+    ...(credential?.secrets ?? []),
+    ...secretsOfEnvironment(exec.env, process.env),
+    ...secretsOfArguments(exec.args),
+  ];
+  const stderr = ended && shownStderr(ended, secrets);
+  return {
+    command: exec.command,
+    ...('problem' in executable ? {} : { path: executable.path }),
+    apiVersion: exec.apiVersion,
+    ...(cluster ? { server: cluster.server } : {}),
+    durationMs,
+    ...(ended?.exitCode === undefined ? {} : { exitCode: ended.exitCode }),
+    ...(ended?.signal === undefined ? {} : { signal: ended.signal }),
+    ...(ended ? { stdoutBytes: Buffer.byteLength(ended.stdout), stderrBytes: ended.stderrBytes } : {}),
+    ...(stderr ? { stderr } : {}),
+    ...diagnosis,
+    ...(failure === undefined ? {} : { code: failure.code }),
+    errors: failure === undefined ? [] : [failure.reason],
+    warnings,
+  };
+}
+
+/** `-o json` has the same names. */
+interface Diagnosis {
+  /** Problems that a client accepts, but that should be corrected. */
+  readonly warnings: readonly string[];
+  readonly credential: CredentialFacts;
+}
+
+interface CredentialFacts {
+  /** What the answer holds. */
+  readonly kinds: readonly ('token' | 'client certificate')[];
+  /** RFC 3339. */
+  readonly expirationTimestamp?: string;
+  readonly expiresInSeconds?: number;
+  readonly certificate?: { readonly notBefore: string; readonly notAfter: string };
+  /** `exp` of a token that is a JWT. */
+  readonly tokenExpires?: string;
+}
+
+/** Seconds. With a shorter lifetime of the credential the plugin would run all the time. */
+const shortLife = 60;
+/** Milliseconds after which a plugin counts as slow. */
+const longRun = 5_000;
+
+/** `now` is in milliseconds since 1970. */
+export function diagnose(
+  credential: Credential,
+  { stderr }: Pick<Ended, 'stderr'>,
+  { durationMs, now }: { readonly durationMs: number; readonly now: number },
+): Diagnosis {
+  const warnings = [
+    ...adviceFor(credential, now),
+    ...(credential.secrets.some((secret) => stderr.includes(secret))
+      ? ['it writes its credential on stderr too, which clients log: write nothing secret there']
+      : []),
+    ...(durationMs > longRun
+      ? [`it took ${(durationMs / 1_000).toFixed(1)} s, and requests wait for it: keep what takes long`]
+      : []),
+  ];
+  return { warnings, credential: factsOf(credential, now) };
+}
+
+function factsOf(credential: Credential, now: number): CredentialFacts {
+  const { authorization, keyPair, expiresAt } = credential;
+  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
+  return {
+    kinds: [
+      authorization === undefined ? [] : ['token' as const],
+      keyPair ? ['client certificate' as const] : [],
+    ].flat(),
+    ...(expiresAt === undefined
+      ? {}
+      : { expirationTimestamp: toRfc3339(expiresAt), expiresInSeconds: Math.floor((expiresAt - now) / 1_000) }),
+    ...(keyPair
+      ? { certificate: { notBefore: toRfc3339(keyPair.startsAt), notAfter: toRfc3339(keyPair.endsAt) } }
+      : {}),
+    ...(tokenExpires === undefined ? {} : { tokenExpires: toRfc3339(tokenExpires) }),
+  };
+}
+
+function adviceFor(credential: Credential, now: number): readonly string[] {
+  const { keyPair, expiresAt } = credential;
+  const advice: string[] = [];
+  const tokenExpires = expiryOfJwt(credential.secrets[0] ?? '');
+  if (expiresAt === undefined) {
+    const known = tokenExpires ?? keyPair?.endsAt;
+    const when = known === undefined ? '' : ` (it expires at ${toRfc3339(known)})`;
+    advice.push(
+      `it sets no expirationTimestamp${when}, so clients keep the credential until a server refuses it: set one`,
+    );
+  } else if (expiresAt <= now) {
+    advice.push('its expirationTimestamp has passed already: check whether the clock is right');
+  } else if (expiresAt - now < shortLife * 1_000) {
+    advice.push(
+      `its credential expires in ${Math.floor((expiresAt - now) / 1_000)} s, so it runs all the time: issue longer ones`,
+    );
+  }
+  if (expiresAt !== undefined && tokenExpires !== undefined && tokenExpires < expiresAt) {
+    advice.push(
+      `its token is a JWT that expires at ${toRfc3339(tokenExpires)}, before expirationTimestamp: set the earlier time`,
+    );
+  }
+  if (!keyPair) return advice;
+  if (keyPair.startsAt > now)
+    advice.push(`its certificate is not valid before ${toRfc3339(keyPair.startsAt)}: check whether the clock is right`);
+  if (keyPair.endsAt <= now) advice.push(`its certificate expired at ${toRfc3339(keyPair.endsAt)}: servers refuse it`);
+  else if (expiresAt !== undefined && keyPair.endsAt < expiresAt) {
+    advice.push(
+      `its certificate expires at ${toRfc3339(keyPair.endsAt)}, before expirationTimestamp: set the earlier time`,
+    );
+  }
+  return advice;
+}

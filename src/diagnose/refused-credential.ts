@@ -1,0 +1,76 @@
+/** What a refused credential says of itself, and which of it looks wrong. Never the token or the key. */
+import { X509Certificate } from 'node:crypto';
+import type { ResolvedExec } from '../access/resolve.ts';
+import type { Credential, KeyPair } from '../exec/credential.ts';
+import { claimsOfJwt, timeOfClaim } from '../exec/jwt.ts';
+import { toRfc3339 } from '../exec/rfc3339.ts';
+import { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
+import { hideShapes } from '../redaction/secret-shapes.ts';
+import { printable } from '../util/printable.ts';
+import { formatDuration, nameOf } from './certificate.ts';
+
+export interface Refused {
+  /** To go behind the server's answer; empty if nothing can be read from the credential. */
+  readonly facts: string;
+  readonly advice: string;
+}
+
+/** The most bytes of an issuer, and of the audiences. */
+const maxBytes = 256;
+
+/** `exec` is the plugin's, whose secrets may stand where another value belongs. `now` is in milliseconds since 1970. */
+export function describeRefused(credential: Credential | undefined, exec: ResolvedExec, now: number): Refused {
+  const { authorization, keyPair, secrets = [] } = credential ?? {};
+  if (authorization === undefined && keyPair) return describeCertificate(keyPair, now);
+  const known = [...secrets, ...secretsOfArguments(exec.args), ...secretsOfEnvironment(exec.env, process.env)];
+  return describeToken(authorization, (claim) => printable(hideShapes(hideSecrets(claim, known)), maxBytes), now);
+}
+
+function describeCertificate({ certificate, endsAt }: KeyPair, now: number): Refused {
+  const { subject, issuer } = new X509Certificate(certificate);
+  const [name, authority] = [subject, issuer].map((distinguished) => printable(nameOf(distinguished), maxBytes));
+  return {
+    facts: `; the client certificate is of ${name}, by ${authority}, until ${toRfc3339(endsAt)}`,
+    advice:
+      endsAt <= now
+        ? `the client certificate has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
+        : `check whether the API server trusts ${authority} for clients (--client-ca-file), and whether its clock is right`,
+  };
+}
+
+/** `authorization` is the value of the header. `shown` makes a claim printable. */
+function describeToken(authorization: string | undefined, shown: (claim: string) => string, now: number): Refused {
+  const claims = claimsOfJwt(authorization?.replace(/^Bearer /, '') ?? '');
+  if (!claims) {
+    return {
+      facts: '',
+      advice:
+        'check whether the cluster knows the identity that the plugin gives, for which audience, and whether both clocks are right',
+    };
+  }
+  const [issuer] = textsOf(claims.iss);
+  const audiences = textsOf(claims.aud);
+  const [endsAt, startsAt] = [timeOfClaim(claims.exp), timeOfClaim(claims.nbf)];
+  const isOver = endsAt !== undefined && endsAt <= now;
+  const isEarly = startsAt !== undefined && startsAt > now;
+  const facts = [
+    `iss ${shown(issuer ?? 'none')}`,
+    `aud ${shown(audiences.join(', ') || 'none')}`,
+    endsAt === undefined ? 'no exp' : `exp ${toRfc3339(endsAt)}`,
+  ].join('; ');
+  const isServiceAccount = typeof claims.sub === 'string' && claims.sub.startsWith('system:serviceaccount:');
+  const isUsual = (audience: string) => audience === issuer || /^https:\/\/kubernetes\.default\.svc\b/.test(audience);
+  const advice = isOver
+    ? `the token has expired ${formatDuration(now - endsAt)} ago: see why the plugin gives an old one, and whether the clock of this machine is right`
+    : isEarly
+      ? `the token is not yet valid, only from ${toRfc3339(startsAt)}: check whether the clocks of this machine and of the issuer are right`
+      : isServiceAccount && !audiences.some(isUsual)
+        ? "the audience looks wrong: for tokens of service accounts it is usually the issuer or https://kubernetes.default.svc; ask for one that the server's --api-audiences has"
+        : `check ${isServiceAccount ? 'whether the service account, or the Pod or Secret that the token is bound to, has been deleted, ' : ''}whether the API server trusts this issuer for this audience (--oidc-issuer-url, --oidc-client-id, --authentication-config, --api-audiences), and whether its clock is right`;
+  return { facts: `; the token is a JWT: ${facts}`, advice };
+}
+
+/** A claim of one text or of several. */
+function textsOf(claim: unknown): readonly string[] {
+  return [claim].flat().filter((one) => typeof one === 'string');
+}

@@ -1,0 +1,215 @@
+/**
+ * Completes a command line: returns suggestions for its last word. Shell scripts and kubectl call it, in the form of cobra's programs:
+ * a line for each suggestion, with a tab before its description, and a directive.
+ */
+import { readFileSync } from 'node:fs';
+import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
+import { verbFirst } from './arguments.ts';
+import { isReadOnce, kubeconfigPaths } from './input.ts';
+import { commonOptions, hubOptions } from './option-groups.ts';
+import { parseManifest, profilesOf } from './profiles.ts';
+import { namespaces } from './resources.ts';
+import type { Terminal } from './terminal.ts';
+import { type Call, type Completes, type OptionSpec, Options, type Verb } from './verb.ts';
+import { scripts } from './verbs/completion.ts';
+import { verbs } from './verbs.ts';
+
+interface Suggestion {
+  readonly value: string;
+  readonly about?: string;
+}
+
+/** Suggestions, or the wish that the shell offers the names of files. */
+type Suggestions = readonly Suggestion[] | 'files';
+
+/** cobra's `ShellCompDirectiveDefault` and `ShellCompDirectiveNoFileComp`. */
+const directives = { files: 0, none: 4 } as const;
+
+/** Prints the suggestions for the last of the words. Shows no errors, since they would disturb the prompt. */
+export async function complete(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const joined = joinEquals(words);
+  const found = await suggest(joined, terminal, signal).catch((): Suggestions => []);
+  const suggestions = found === 'files' ? [] : found.filter(({ value }) => value.startsWith(joined.at(-1) ?? ''));
+  const lines = suggestions.map(({ value, about = '' }) => `${value}\t${about}\n`);
+  await terminal.write(`${lines.join('')}:${found === 'files' ? directives.files : directives.none}\n`);
+}
+
+/** What could stand there, whatever the beginning of the last word is. */
+async function suggest(words: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<Suggestions> {
+  const current = words.at(-1) ?? '';
+  const before = verbFirst(words.slice(0, -1), takesValueSomewhere);
+  const verbName = before.find((word, index) => index === 0 && !word.startsWith('-'));
+  const all = verbs.map(({ name, summary }) => ({ value: name, about: summary }));
+  if (verbName === 'help') return all;
+  const verb = verbName === undefined ? anyVerb : verbs.find(({ name }) => name === verbName);
+  if (!verb) return [];
+  if (before.includes('--')) return 'files';
+  const given = readGiven(verbName === undefined ? before : before.slice(1), verb);
+  const call: Call = {
+    program: 'clusterprofile',
+    verb,
+    args: [],
+    options: new Options(given.values),
+    providerFlags: [],
+    command: [],
+    terminal,
+    signal,
+  };
+  if (given.waiting) return valuesOf(given.waiting, current, call);
+  const [, name, start = ''] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
+  if (name !== undefined) {
+    const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
+    const values = spec ? await valuesOf(spec, start, call) : [];
+    return values === 'files' ? values : values.map(({ value }) => ({ value: `${name}=${value}` }));
+  }
+  if (current.startsWith('-')) return optionsOf(verb);
+  if (verb === anyVerb) return [...all, { value: 'help', about: 'show the help of a verb' }];
+  return valuesFor(verb.completes ?? 'nothing', current, call);
+}
+
+/** bash splits `--output=json` into three words. */
+function joinEquals(words: readonly string[]): readonly string[] {
+  return words.flatMap((word, index) => {
+    const isLast = index === words.length - 1;
+    if (word !== '=' || index === 0 || !words[index - 1]?.startsWith('--')) return [word];
+    return isLast ? [''] : [];
+  });
+}
+
+/** Our own flags of the controller, in the form of the others. */
+const providerSpecs: readonly OptionSpec[] = Object.entries(flagOptions).map(([name, { type }]) => ({
+  flags: type === 'string' ? `--${name} <value>` : `--${name}`,
+  about: "the controller's flag",
+  completes: /file$/.test(name) ? 'files' : 'nothing',
+}));
+
+const specsOf = (verb: Verb) => [...verb.options, ...commonOptions, ...(verb.takesProviderFlags ? providerSpecs : [])];
+/** Before there is a verb. */
+const anyVerb: Verb = {
+  name: '',
+  summary: '',
+  options: hubOptions,
+  takesProviderFlags: true,
+  examples: [],
+  load: () => import('./verbs/get.ts'),
+};
+const takesValueSomewhere = (option: string) =>
+  [anyVerb, ...verbs].some((verb) => specsOf(verb).some((spec) => takesValue(spec) && namesOf(spec).includes(option)));
+const namesOf = ({ flags }: OptionSpec) => flags.replace(/ <.*/, '').split(', ');
+const takesValue = ({ flags }: OptionSpec) => flags.includes('<');
+
+function optionsOf(verb: Verb): readonly Suggestion[] {
+  const own = specsOf(verb).map((spec) => ({ value: namesOf(spec).at(-1) ?? '', about: spec.about }));
+  return [...own, { value: '--help', about: 'show the help' }];
+}
+
+interface Given {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** An option whose value is the current word. */
+  readonly waiting: OptionSpec | undefined;
+}
+
+function readGiven(words: readonly string[], verb: Verb): Given {
+  const values: Record<string, unknown> = {};
+  let waiting: OptionSpec | undefined;
+  for (const word of words) {
+    if (waiting) {
+      const key = namesOf(waiting).at(-1)?.slice(2) ?? '';
+      const earlier: unknown = values[key];
+      values[key] = waiting.multiple ? [...(Array.isArray(earlier) ? earlier : []), word] : word;
+      waiting = undefined;
+      continue;
+    }
+    const [, name = '', value] = /^(--?[^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const spec = specsOf(verb).find((one) => namesOf(one).includes(name));
+    if (!spec) continue;
+    const key = namesOf(spec).at(-1)?.slice(2) ?? '';
+    if (!takesValue(spec)) values[key] = true;
+    else if (value === undefined) waiting = spec;
+    else values[key] = spec.multiple ? [value] : value;
+  }
+  return { values, waiting };
+}
+
+function valuesOf({ choices, completes = 'files' }: OptionSpec, start: string, call: Call): Promise<Suggestions> {
+  return valuesFor(choices ?? completes, start, call);
+}
+
+async function valuesFor(what: Completes | readonly string[], start: string, call: Call): Promise<Suggestions> {
+  if (what === 'files') return what;
+  return (await namesFor(what, start, call)).map((value) => ({ value }));
+}
+
+async function namesFor(
+  what: Exclude<Completes, 'files'> | readonly string[],
+  start: string,
+  call: Call,
+): Promise<readonly string[]> {
+  if (typeof what !== 'string') return what;
+  if (what === 'nothing') return [];
+  return what === 'shells' ? Object.keys(scripts) : readNames(what, start, call);
+}
+
+/** Milliseconds until completion gives up. */
+const patienceMs = 10_000;
+
+/** Names that can be typed at a prompt without quotes, and that contain no control characters. */
+const isPlain = (name: string) => /^[\w@:./-]+$/.test(name);
+
+/** `start` is what has been typed of it. */
+async function readNames(
+  what: 'profiles' | 'namespaces' | 'contexts',
+  start: string,
+  given: Call,
+): Promise<readonly string[]> {
+  const { options } = given;
+  // Reading stdin or a pipe would block the prompt, and take the data from the command itself.
+  if ([...options.texts('filename'), ...kubeconfigPaths(options.text('kubeconfig'))].some(isReadOnce)) return [];
+  if (what === 'contexts') return readContexts(options.text('kubeconfig')).filter(isPlain);
+  const call = { ...given, signal: AbortSignal.any([given.signal, AbortSignal.timeout(patienceMs)]) };
+  const names = what === 'namespaces' ? await readNamespaces(call) : await readProfiles(call, start);
+  return names.filter(isPlain).sort();
+}
+
+async function readProfiles(call: Call, start: string): Promise<readonly string[]> {
+  const { options } = call;
+  const [namespace] = start.split('/');
+  // What stands before the slash says where to look.
+  const inOne = start.includes('/') ? { namespace, 'all-namespaces': false } : {};
+  const isQualified = start.includes('/') || options.has('all-namespaces');
+  const values = {
+    kubeconfig: options.text('kubeconfig'),
+    context: options.text('context'),
+    namespace: options.text('namespace'),
+    'all-namespaces': options.has('all-namespaces'),
+    filename: options.texts('filename'),
+    ...inOne,
+  };
+  const profiles = await profilesOf({ ...call, options: new Options(values) });
+  return profiles.flatMap(({ metadata }) => {
+    const { namespace = '', name } = metadata ?? {};
+    if (name === undefined) return [];
+    return [isQualified && namespace !== '' ? `${namespace}/${name}` : name];
+  });
+}
+
+async function readNamespaces(call: Call): Promise<readonly string[]> {
+  const { openHub } = await import('./hub.ts');
+  const hub = await openHub(call);
+  const found = await hub.list(namespaces, undefined);
+  return found.flatMap((one) => textAt(one, 'metadata', 'name') ?? []);
+}
+
+/** Of the files that kubectl would read; one that cannot be read has none. */
+function readContexts(path: string | undefined): readonly string[] {
+  const names = kubeconfigPaths(path).flatMap((file) => {
+    try {
+      return parseManifest(readFileSync(file, 'utf8'), file).flatMap((kubeconfig) =>
+        listAt(kubeconfig, 'contexts').flatMap((context) => textAt(context, 'name') ?? []),
+      );
+    } catch {
+      return [];
+    }
+  });
+  return [...new Set(names)];
+}

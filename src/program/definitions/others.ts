@@ -1,0 +1,114 @@
+/** Verbs for authors of providers, manifests and plugins, and verbs about the program itself. */
+import { outputOptions } from '../option-groups.ts';
+import type { Verb } from '../verb.ts';
+
+export const lint: Verb = {
+  name: 'lint',
+  arguments: '[FILE...]',
+  completes: 'files',
+  summary: 'check provider files, ClusterProfiles and controller manifests before you deploy them',
+  description:
+    'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Runs nothing, and contacts no cluster.',
+  options: [
+    { flags: '-o, --output <format>', about: 'output format', choices: ['json'] },
+    {
+      flags: '--fail-on <severity>',
+      about: 'exit with 3 from this severity on (default: error)',
+      choices: ['error', 'warning', 'note'],
+    },
+  ],
+  takesProviderFlags: true,
+  examples: [
+    { what: 'a provider file', args: 'lint providers.yaml' },
+    { what: 'everything that is deployed, strictly', args: 'lint --fail-on warning deploy/*.yaml' },
+  ],
+  load: () => import('../verbs/lint.ts'),
+};
+
+export const runPlugin: Verb = {
+  name: 'run-plugin',
+  summary: 'run a credential plugin as a client would, and say what is wrong with its answer',
+  description:
+    'Runs a credential plugin as a client would, with KUBERNETES_EXEC_INFO from the options, and says what it answers and everything that is wrong with it. The credential itself is never shown. For plugin authors.',
+  options: [
+    {
+      flags: '--api-version <version>',
+      about: 'the API version of the request (default: v1)',
+      choices: ['v1', 'v1beta1', 'v1alpha1'],
+    },
+    {
+      flags: '--server <url>',
+      about: 'spec.cluster.server; without any such option there is no spec.cluster',
+      completes: 'nothing',
+    },
+    { flags: '--certificate-authority <file>', about: 'PEM, for spec.cluster', completes: 'files' },
+    { flags: '--tls-server-name <name>', about: 'for spec.cluster', completes: 'nothing' },
+    { flags: '--proxy-url <url>', about: 'for spec.cluster', completes: 'nothing' },
+    { flags: '--insecure-skip-tls-verify', about: 'for spec.cluster' },
+    {
+      flags: '--config <json>',
+      about: "spec.cluster.config, a profile's exec extension: JSON, or @file",
+      completes: 'files',
+    },
+    {
+      flags: '--interactive-mode <mode>',
+      about: 'whether it may prompt on this terminal (default: Never)',
+      choices: ['Never', 'IfAvailable', 'Always'],
+    },
+    {
+      flags: '--env <name=value>',
+      about: 'a variable to add to the environment; may be repeated',
+      multiple: true,
+      completes: 'nothing',
+    },
+    { flags: '--clean-environment', about: 'only PATH, HOME and --env, as --clusterprofile-clean-environment does' },
+    { flags: '--timeout <duration>', about: 'kill it after this time (default: 60s)', completes: 'nothing' },
+    ...outputOptions('json', 'yaml'),
+  ],
+  takesCommand: true,
+  examples: [
+    { what: 'a plugin that needs nothing', args: 'run-plugin -- gke-gcloud-auth-plugin' },
+    {
+      what: 'a plugin that reads the cluster',
+      args: `run-plugin --server https://h:6443 --config '{"clusterName":"spoke-1"}' -- ./secretreader --namespace fleet`,
+    },
+  ],
+  load: () => import('../verbs/run-plugin.ts'),
+};
+
+export const explain: Verb = {
+  name: 'explain',
+  arguments: '[CODE]',
+  completes: 'nothing',
+  summary: 'say what the code of an error means, why it happens and what to do',
+  description:
+    'Prints what docs/errors.md says about the code of an error, as printed in brackets before the message. Without a code, all codes.',
+  options: [],
+  examples: [{ what: 'error [PLUGIN_NOT_FOUND]: ...', args: 'explain PLUGIN_NOT_FOUND' }],
+  load: () => import('../verbs/explain.ts'),
+};
+
+export const version: Verb = {
+  name: 'version',
+  summary: 'print the versions of this program and of Node',
+  description: 'Prints what a bug report needs: the versions of this program and of Node, and the platform.',
+  options: [...outputOptions('json', 'yaml')],
+  examples: [{ what: 'for a bug report', args: 'version' }],
+  load: () => import('../verbs/version.ts'),
+};
+
+export const completion: Verb = {
+  name: 'completion',
+  arguments: '<SHELL>',
+  completes: 'shells',
+  summary: 'print the script that makes bash, zsh or fish complete command lines',
+  description:
+    'Prints a script for bash, zsh or fish. With it the shell completes verbs, options, their values, and the names of ClusterProfiles, namespaces and contexts. kubectl completes `kubectl clusterprofile` by itself, where kubectl_complete-clusterprofile is in PATH.',
+  options: [],
+  examples: [
+    { what: 'bash: in ~/.bashrc', args: 'completion bash > ~/.clusterprofile.bash && . ~/.clusterprofile.bash' },
+    { what: 'zsh: in a folder of fpath, before compinit', args: 'completion zsh > ~/.zfunc/_clusterprofile' },
+    { what: 'fish', args: 'completion fish > ~/.config/fish/completions/clusterprofile.fish' },
+  ],
+  load: () => import('../verbs/completion.ts'),
+};

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { diagnose } from '../../src/diagnose/plugin-run.ts';
+import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
+import { createCertificateAuthority } from '../../src/testing/index.ts';
+
+const apiVersion = 'client.authentication.k8s.io/v1';
+const now = Date.parse('2030-01-01T00:00:00Z');
+const secret = 'SECRET-3f9a-c81d-77aa';
+const jwt = (claims: object) => `${secret}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.sig`;
+
+function diagnosed(answer: object, { stderr = '', durationMs = 10 } = {}) {
+  const credential = decodeExecCredential(JSON.stringify(answer), [apiVersion]);
+  const diagnosis = diagnose(credential, { stderr }, { durationMs, now });
+  assert.ok(!JSON.stringify(diagnosis).includes(secret));
+  return diagnosis;
+}
+
+const answered = (status: object, more: object = {}) => ({ kind: 'ExecCredential', apiVersion, status, ...more });
+
+describe("a plugin's answer", () => {
+  test('that is as it should be has its kind and expiry told, and nothing else', () => {
+    assert.deepEqual(diagnosed(answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z' })), {
+      warnings: [],
+      credential: { kinds: ['token'], expirationTimestamp: '2030-01-01T01:00:00Z', expiresInSeconds: 3600 },
+    });
+  });
+
+  for (const [what, answer, said] of [
+    ['no expiry', answered({ token: secret }), /sets no expirationTimestamp, so clients keep/],
+    ['no expiry beside a JWT', answered({ token: jwt({ exp: now / 1000 }) }), /\(it expires at 2030-01-01T00:00:00Z\)/],
+    [
+      'an expiry that has passed',
+      answered({ token: secret, expirationTimestamp: '2029-12-31T00:00:00Z' }),
+      /has passed already/,
+    ],
+    ['a short life', answered({ token: secret, expirationTimestamp: '2030-01-01T00:00:10Z' }), /expires in 10 s/],
+    [
+      'a JWT that ends before',
+      answered({ token: jwt({ exp: now / 1000 + 600 }), expirationTimestamp: '2030-01-01T01:00:00Z' }),
+      /JWT that expires at 2030-01-01T00:10:00Z, before expirationTimestamp/,
+    ],
+  ] as const) {
+    test(`with ${what} is warned of`, () => {
+      const { warnings } = diagnosed(answer);
+      assert.match(warnings.join('\n'), said);
+    });
+  }
+
+  test('with a certificate has its times told, and is warned where they do not fit', () => {
+    const { certificate, key } = createCertificateAuthority().issue({ commonName: 'me', client: true });
+    const status = { clientCertificateData: certificate, clientKeyData: key };
+    const { credential, warnings } = diagnosed(answered({ ...status, expirationTimestamp: '2030-01-01T01:00:00Z' }));
+    assert.deepEqual(credential.kinds, ['client certificate']);
+    assert.match(credential.certificate?.notAfter ?? '', /^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+    assert.match(warnings.join(), /its certificate (?:expires|expired) at /);
+  });
+
+  test('that took long, or stands on stderr too, is warned of', () => {
+    const good = answered({ token: secret, expirationTimestamp: '2030-01-01T01:00:00Z' });
+    assert.match(diagnosed(good, { durationMs: 7_000 }).warnings.join(), /took 7\.0 s/);
+    assert.match(
+      diagnosed(good, { stderr: `debug: got ${secret}` }).warnings.join(),
+      /writes its credential on stderr/,
+    );
+  });
+});
