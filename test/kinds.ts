@@ -9,6 +9,7 @@ export const kinds = {
   bench: {
     requests: 'test/bench/bench.ts',
     fleet: 'test/bench/fleet/bench.ts',
+    controllers: 'test/bench/fleet/controllers.ts',
     e2e: 'test/e2e/bench.ts',
     program: 'test/e2e/bench-program.ts',
   },

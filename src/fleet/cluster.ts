@@ -36,7 +36,7 @@ export interface ClusterParts {
   /** Ends the time in which this replica may use it; absent if there is no such limit. */
   readonly fence: Fence | undefined;
   profile(): FleetProfile;
-  restarts(informer: Informer, restart: ReflectorRestart): void;
+  restarts(restart: ReflectorRestart): void;
   /** Called when an informer has synced, or its list takes long. */
   changed(): void;
 }

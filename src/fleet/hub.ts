@@ -3,7 +3,6 @@ import { inspect } from 'node:util';
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery } from '../rest/api/discovery.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
@@ -11,7 +10,8 @@ import type { Informer } from './informer/informer.ts';
 import { Informers } from './informer/informers.ts';
 import type { InformerOptions } from './informer/options.ts';
 import { type Fence, shardLost } from './membership/ownership.ts';
-import { emit, type FleetObserver } from './telemetry.ts';
+import { reflectorContext } from './reflect/reflector.ts';
+import type { FleetObserver } from './telemetry.ts';
 
 /** The parts of a hub. */
 export interface HubParts {
@@ -40,16 +40,8 @@ export class Hub {
     this.config = config;
     this.#signal = signal;
     const fields = { hub: server.url };
-    const context = { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random };
-    this.informers = new Informers(
-      context,
-      signal,
-      ({ options: { apiVersion, kind } }, { reason, afterMs }) => {
-        emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-        changed();
-      },
-      changed,
-    );
+    const context = reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: undefined } });
+    this.informers = new Informers(context, signal, changed, changed);
   }
 
   /**

@@ -2,7 +2,6 @@
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
-import { Discovery } from '../rest/api/discovery.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
@@ -17,9 +16,10 @@ import {
   placementKeyLabel,
 } from './membership/placement.ts';
 import { clusterProfileKind, type FleetProfile } from './profile.ts';
+import { reflectorContext } from './reflect/reflector.ts';
 import type { Restart } from './reflect/restart.ts';
 import { inTurn } from './reflect/turns.ts';
-import { emit, type FleetObserver } from './telemetry.ts';
+import type { FleetObserver } from './telemetry.ts';
 import { Wait } from './wait.ts';
 
 export interface ProfileSourceOptions {
@@ -121,17 +121,10 @@ export class ProfileSource {
     advice: (restart: Restart) => string,
   ): Informer<T> {
     const { clock, logger, observer, signal } = this.#options;
-    const discovery = new Discovery(this.#server, clock);
     const fields = { hub: this.#server.url };
-    const context = { server: this.#server, discovery, clock, logger, fields, random: Math.random, advice };
-    return new Informer<T>(options, context, signal, {
-      restarted: ({ reason, afterMs }) => {
-        const { apiVersion, kind } = options;
-        emit(observer, 'restart', { cluster: undefined, apiVersion, kind, reason, afterMs });
-        this.#change.wake();
-      },
-      changed: this.#change.wake,
-    });
+    const reports = { observer, cluster: undefined };
+    const context = reflectorContext(this.#server, { clock, logger, fields, reports, advice });
+    return new Informer<T>(options, context, signal, { restarted: this.#change.wake, changed: this.#change.wake });
   }
 }
 

@@ -2,8 +2,8 @@
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
-import { isVersion } from '../informer/cached-version.ts';
 import type { Informer } from '../informer/informer.ts';
+import { isVersion } from '../informer/store.ts';
 import type { WrittenObject } from './options.ts';
 import { groupOf } from './requests.ts';
 

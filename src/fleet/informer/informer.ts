@@ -8,12 +8,10 @@ import { ask, guard } from '../guard.ts';
 import type { ReflectorEvent } from '../reflect/events.ts';
 import { Reflector, type ReflectorContext, type ReflectorRestart } from '../reflect/reflector.ts';
 import { inTurn } from '../reflect/turns.ts';
-import { CachedVersion, checkVersion } from './cached-version.ts';
-import { guardedIndexers } from './indexers.ts';
 import { ListSize } from './list-size.ts';
 import type { InformerOptions } from './options.ts';
 import { type Change, type InformerEvent, Pending } from './pending.ts';
-import { Store } from './store.ts';
+import { CachedVersion, checkVersion, guardedIndexers, Store } from './store.ts';
 
 /** Why an informer currently receives nothing from its server. */
 export interface InformerProblem {

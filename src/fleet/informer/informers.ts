@@ -12,14 +12,14 @@ const suspicious = 8;
 export class Informers {
   readonly #context: ReflectorContext;
   readonly #signal: AbortSignal;
-  readonly #restarted: (informer: Informer, restart: ReflectorRestart) => void;
+  readonly #restarted: (restart: ReflectorRestart) => void;
   readonly #changed: () => void;
   readonly #byResource = new Map<string, Informer[]>();
 
   constructor(
     context: ReflectorContext,
     signal: AbortSignal,
-    restarted: (informer: Informer, restart: ReflectorRestart) => void,
+    restarted: (restart: ReflectorRestart) => void,
     changed: () => void = () => {},
   ) {
     this.#context = context;
@@ -48,10 +48,8 @@ export class Informers {
     const informers = this.#byResource.get(key) ?? [];
     const shared = informers.find((informer) => haveSameFunctions(informer.options, options));
     if (shared) return shared as unknown as Informer<T>; // the same functions take the same type
-    const informer = new Informer<T>(options, this.#context, this.#signal, {
-      restarted: (restart) => this.#restarted(informer as unknown as Informer, restart),
-      changed: this.#changed,
-    });
+    const listener = { restarted: this.#restarted, changed: this.#changed };
+    const informer = new Informer<T>(options, this.#context, this.#signal, listener);
     this.#byResource.set(key, [...informers, informer as unknown as Informer]); // read as what every object is
     const { logger, fields } = this.#context;
     logger.debug?.(fields, `informer for ${kind} (${apiVersion})`);

@@ -8,13 +8,13 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery } from '../../rest/api/discovery.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
-import { emit, type FleetObserver } from '../telemetry.ts';
+import { reflectorContext } from '../reflect/reflector.ts';
+import type { FleetObserver } from '../telemetry.ts';
 import type { Stage } from './failure.ts';
 import { type Fence, shardLost } from './ownership.ts';
 import { disengaged } from './status.ts';
@@ -180,11 +180,10 @@ export class Engagement {
       config,
       signal: this.#controller.signal,
       fence: this.basis.fence,
-      context: { server, discovery: new Discovery(server, clock), clock, logger, fields, random: Math.random },
+      context: reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: this.name } }),
       profile: () => this.#listener.profile(),
       changed: () => this.#context.changed(),
-      restarts: ({ options: { apiVersion, kind } }, { reason, error, afterMs }) => {
-        emit(observer, 'restart', { cluster: this.name, apiVersion, kind, reason, afterMs });
+      restarts: ({ reason, error }) => {
         if (reason === 'provider_changed') this.#listener.providerChanged(reasonOf(error));
         this.#context.changed();
       },

@@ -4,13 +4,12 @@ import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { parseOptionsWith, sharedOptions, signal } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Clock } from '../clock.ts';
 import { clock, functionOf, isRestConfig, resourceShape, restConfigWords } from '../option-schemas.ts';
 import type { ReflectorEvent } from './events.ts';
-import { type ReflectedResource, Reflector, type ReflectorRestart } from './reflector.ts';
+import { type ReflectedResource, Reflector, type ReflectorRestart, reflectorContext } from './reflector.ts';
 
 /** Options of `reflect`. */
 export interface ReflectOptions extends ReflectedResource {
@@ -58,14 +57,7 @@ async function* reflected<T extends KubernetesObject>(
   { signal, onRestart, logger, clock, ...resource }: z.output<typeof schema>,
 ): AsyncGenerator<ReflectorEvent<T>, void> {
   const server = new ApiServer(config);
-  const context = {
-    server,
-    discovery: new Discovery(server, clock),
-    clock,
-    logger,
-    fields: { server: server.url },
-    random: Math.random,
-  };
+  const context = reflectorContext(server, { clock, logger, fields: { server: server.url } });
   const left = new AbortController();
   const stop = signal ? AbortSignal.any([signal, left.signal]) : left.signal;
   try {

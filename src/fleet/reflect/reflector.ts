@@ -7,13 +7,14 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { type Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
+import { Discovery, type Kind, listPath } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { pause } from '../../util/abortable.ts';
 import { backoffMs, watchBackoff } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import { guard, type LogFields } from '../guard.ts';
+import { emit, type FleetObserver } from '../telemetry.ts';
 import type { Reading, ReflectorEvent } from './events.ts';
 import { type ListPage, listPages } from './list.ts';
 import { type Restart, type RestartReason, restartFor, WatchClosed, WatchEnded } from './restart.ts';
@@ -40,17 +41,27 @@ export interface ReflectorRestart {
   readonly afterMs: number;
 }
 
-/** Shared by all reflectors of one server. */
-export interface ReflectorContext {
-  readonly server: ApiServer;
-  readonly discovery: Discovery;
+interface ContextOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly fields: LogFields;
-  /** From 0 to 1. */
-  readonly random: () => number;
+  /** Where restarts are reported, and of which cluster; `undefined` is the hub. Absent outside of a fleet. */
+  readonly reports?: { readonly observer: FleetObserver | undefined; readonly cluster: string | undefined };
   /** Returns the next step after a failure, for its message. */
   readonly advice?: (restart: Restart) => string;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+/** Shared by all reflectors of one server. */
+export interface ReflectorContext extends ContextOptions {
+  readonly server: ApiServer;
+  readonly discovery: Discovery;
+  readonly random: () => number;
+}
+
+export function reflectorContext(server: ApiServer, options: ContextOptions): ReflectorContext {
+  return { random: Math.random, ...options, server, discovery: new Discovery(server, options.clock) };
 }
 
 /** What a reflector reports besides its events. */
@@ -218,7 +229,7 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
   }
 
   async #pause(restart: Restart, signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, discovery } = this.#context;
+    const { clock, logger, discovery, random, reports } = this.#context;
     const { reason, error, relist, atLeastMs } = restart;
     const listing = this.#version === undefined;
     if (relist) this.#version = undefined;
@@ -238,6 +249,8 @@ export class Reflector<T extends KubernetesObject = KubernetesObject> {
     const isSaid =
       !first && this.#warnings.add(this.#subject, 'watch', { ...codeFieldOf(error), key: reason, message });
     if (!isSaid) logger.debug?.(this.#fields, message);
+    const { apiVersion, kind } = this.#resource;
+    if (reports) emit(reports.observer, 'restart', { cluster: reports.cluster, apiVersion, kind, reason, afterMs });
     guard(logger, this.#fields, 'onRestart', () => this.#listener.restarts?.({ reason, error, afterMs }));
     if (afterMs > 0) await pause(afterMs, signal, clock).catch(() => undefined);
   }

@@ -3,11 +3,10 @@ import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
-import { checkEncoding, MalformedResponse, unpackError } from '../../rest/api/malformed.ts';
+import { checkEncoding, longestObject, MalformedResponse, TooLarge, unpackError } from '../../rest/api/malformed.ts';
 import type { StreamedBody } from '../../rest/api/streamed-response.ts';
 import type { Clock } from '../clock.ts';
 import { acceptOf, type Reading, readWatchEvent, type WatchEvent } from './events.ts';
-import { Lines, linesOf } from './lines.ts';
 import { inTurn } from './turns.ts';
 
 export interface WatchRequest {
@@ -138,4 +137,49 @@ async function* unpacked(body: StreamedBody): AsyncGenerator<readonly Buffer[], 
   const gunzip = createGunzip({ chunkSize: unpackedBytes, finishFlush: constants.Z_SYNC_FLUSH });
   pipeline(body, gunzip, () => {});
   for await (const piece of gunzip) yield [piece];
+}
+
+const newline = 0x0a;
+const nothing = Buffer.alloc(0);
+
+/** Puts the chunks of a watch together to lines. Each line is one JSON value. */
+export class Lines {
+  /** The beginning of the next line. */
+  #open: Buffer[] = [];
+  #openBytes = 0;
+
+  /**
+   * Returns the lines that these pieces completed, for `linesOf`.
+   * @throws {TooLarge} if the next line is longer than any object
+   */
+  push(pieces: readonly Buffer[]): Buffer {
+    const last = pieces.findLastIndex((piece) => piece.includes(newline));
+    const piece = pieces[last];
+    if (!piece) {
+      this.#keep(pieces);
+      return nothing;
+    }
+    const end = piece.lastIndexOf(newline);
+    const ended = Buffer.concat([...this.#open, ...pieces.slice(0, last), piece.subarray(0, end)]);
+    this.#open = [];
+    this.#openBytes = 0;
+    this.#keep([piece.subarray(end + 1), ...pieces.slice(last + 1)]);
+    return ended;
+  }
+
+  #keep(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) {
+      if (piece.length === 0) continue;
+      this.#open.push(piece);
+      this.#openBytes += piece.length;
+    }
+    if (this.#openBytes > longestObject) throw new TooLarge();
+  }
+}
+
+/** @throws {TooLarge} if one of them is longer than any object. */
+export function linesOf(ended: Buffer): readonly string[] {
+  const lines = ended.toString('utf8').split('\n');
+  if (lines.some(({ length }) => length > longestObject)) throw new TooLarge();
+  return lines.filter((line) => line.trim() !== '');
 }

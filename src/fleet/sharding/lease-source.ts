@@ -3,14 +3,14 @@
 import { FleetError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { Discovery } from '../../rest/api/discovery.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import type { Clock } from '../clock.ts';
 import { Informer } from '../informer/informer.ts';
 import { type Lease, leaseKind } from '../lease/lease.ts';
 import { ApiLeases, type Leases } from '../lease/leases.ts';
 import { readObject } from '../reflect/events.ts';
-import { emit, type FleetObserver } from '../telemetry.ts';
+import { reflectorContext } from '../reflect/reflector.ts';
+import type { FleetObserver } from '../telemetry.ts';
 
 export interface LeaseListener {
   applied(lease: Lease): void;
@@ -65,17 +65,14 @@ export class HubLeases extends ApiLeases implements LeaseSource {
   watch(listener: LeaseListener, signal: AbortSignal): void {
     const { namespace, selector, clock, logger, observer } = this.#options;
     const server = this.#server;
-    const discovery = new Discovery(server, clock);
-    const context = { server, discovery, clock, logger, fields: { hub: server.url }, random: Math.random };
-    const informer = new Informer<Lease>(
-      { ...leaseKind, namespace, labelSelector: selector },
-      { ...context, advice: ({ reason }) => (reason === 'forbidden' ? this.advice : '') },
-      signal,
-      {
-        restarted: ({ reason, afterMs }) =>
-          emit(observer, 'restart', { cluster: undefined, ...leaseKind, reason, afterMs }),
-      },
-    );
+    const context = reflectorContext(server, {
+      clock,
+      logger,
+      fields: { hub: server.url },
+      reports: { observer, cluster: undefined },
+      advice: ({ reason }) => (reason === 'forbidden' ? this.advice : ''),
+    });
+    const informer = new Informer<Lease>({ ...leaseKind, namespace, labelSelector: selector }, context, signal);
     informer.subscribe(({ before, after, gone }) => {
       if (after) listener.applied(after);
       else if (gone ?? before) listener.deleted((gone ?? before) as Lease); // one of the two is there
