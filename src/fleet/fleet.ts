@@ -2,6 +2,7 @@
 
 import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
 import { FleetError } from '../errors/index.ts';
+import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
@@ -65,7 +66,11 @@ export class Fleet {
       this.#settings;
     const ownership = ownershipOf(this.#settings);
     this.#ownership = ownership;
-    this.#membership = new Membership({ select, identify, ownerOf: (key) => ownership.ownerOf(key) });
+    this.#membership = new Membership({
+      ...{ select, identify, ownerOf: (key) => ownership.ownerOf(key) },
+      resolves: (profile) => 'value' in askSafely(() => providers.resolve(profile), Boolean),
+      uptime: () => clock.uptime(),
+    });
     this.#handlers = new EngageHandlers(clock, engageTimeoutMs);
     this.#leaving = new DisengageHandlers(logger);
     const common = { clock, logger, observer: metrics?.observer, changed: this.#changed };
@@ -80,14 +85,14 @@ export class Fleet {
       unhealthyGraceMs,
       engageTimeoutMs,
       readinessOf: isReady ? callersReadiness(isReady, logger) : controlPlaneReadiness,
-      claim: (key, lifecycle) => {
+      claim: ({ key, ownerKey }, lifecycle) => {
         const claimed = claims.claim(key, lifecycle);
-        if (claimed) ownership.enter(key, lifecycle);
+        if (claimed) ownership.enter(ownerKey, lifecycle);
         return claimed;
       },
-      release: (key, lifecycle) => {
+      release: ({ key, ownerKey }, lifecycle) => {
         // Another profile of this cluster may be waiting for it.
-        if (claims.release(key, lifecycle)) ownership.leave(key, lifecycle);
+        if (claims.release(key, lifecycle)) ownership.leave(ownerKey, lifecycle);
       },
       handlers: this.#handlers,
       left: (cluster, reason) => this.#leaving.tell(cluster, reason),
@@ -220,6 +225,8 @@ export class Fleet {
     const changes = providers.onChange(({ added, changed, removed }) => {
       const types = new Set([...added, ...changed, ...removed]);
       for (const lifecycle of this.#clusters) lifecycle.providersChanged(types);
+      // Of two profiles of one cluster, another one may be usable now.
+      this.#clusters.apply(this.#membership.namesOf(() => true));
     });
     const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal);
     this.#controllers.start();

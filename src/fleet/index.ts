@@ -33,6 +33,7 @@ export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
+export { byName } from './membership/identity.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
 export type { Condition, FleetProfile } from './profile.ts';

@@ -5,6 +5,7 @@ import { milliseconds, namespace, parseOptionsWith, text } from '../options/opti
 import { CredentialProviders } from '../providers/credential-providers.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
+import { clusterOf } from './membership/identity.ts';
 import type { FleetMetrics } from './metrics.ts';
 import { fleetShape, functionOf, profilesShape } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';
@@ -37,9 +38,10 @@ export interface FleetOptions {
    */
   readonly select?: (profile: FleetProfile) => boolean;
   /**
-   * Names the cluster of a profile. Of several profiles of one cluster the first by name is engaged.
+   * Names the cluster of a profile. Of several profiles of one cluster the oldest that the providers know is engaged. `byName`: each
+   * profile is a cluster of its own.
    *
-   * @default namespace/name of the profile
+   * @default the cluster's ID (KEP-2149), else its server, TLS server name, proxy and authority
    */
   readonly identify?: (profile: FleetProfile) => string;
   /**
@@ -82,11 +84,7 @@ const schema = z.strictObject({
     .strictObject({ namespace, key: text('a placement key') }, { error: 'must be an object with namespace and key' })
     .optional(),
   select: functionOf<(profile: FleetProfile) => boolean>('that returns true or false').default(() => () => true),
-  identify: functionOf<(profile: FleetProfile) => string>('that returns text').default(
-    () =>
-      ({ metadata: { namespace, name } }: FleetProfile) =>
-        `${namespace}/${name}`,
-  ),
+  identify: functionOf<(profile: FleetProfile) => string>('that returns text').default(() => clusterOf),
   isReady: functionOf<(profile: FleetProfile) => boolean | undefined>(
     'that returns true, false or undefined',
   ).optional(),

@@ -81,11 +81,14 @@ export class ProfileSource {
     for (const informer of this.#profiles) {
       informer.subscribe(({ key, after }) => listener.profile(key, after));
     }
-    // Sorted by name, so that the first of several profiles of one cluster is reported first.
+    // Sorted by age, so that the first of several profiles of one cluster is reported first.
     const there = this.#profiles.flatMap((informer) =>
-      informer.list().map((profile) => ({ informer, key: keyOf(profile) })),
+      informer.list().map((profile) => {
+        const key = keyOf(profile);
+        return { informer, key, rank: `${profile.metadata.creationTimestamp ?? ''} ${key}` };
+      }),
     );
-    for (const { informer, key } of there.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+    for (const { informer, key } of there.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))) {
       // It may have changed or been deleted meanwhile.
       await inTurn(this.#server, 0, () =>
         guard(logger, { cluster: key }, `ClusterProfile ${key}`, () => listener.profile(key, informer.getByKey(key))),

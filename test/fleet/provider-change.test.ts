@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { clusterOf } from '../../src/fleet/membership/identity.ts';
 import { CredentialProviders } from '../../src/index.ts';
 import { isEngaged, startHub, stateOf } from '../fixtures/fleet-hub.ts';
 import { until } from '../fixtures/until.ts';
@@ -23,7 +24,7 @@ test('a changed provider file engages anew what uses the provider, at once, and 
   t.after(() => providers.close());
   const cluster = await spoke();
   publish('one', cluster);
-  const fleet = make({ providers });
+  const fleet = make({ providers, identify: clusterOf });
   fleet.run();
   await fleet.synced();
   const engaged = fleet.get('fleet/one');
@@ -35,4 +36,8 @@ test('a changed provider file engages anew what uses the provider, at once, and 
   await until(t, () => stateOf(fleet, 'one') === 'Backoff RESOLVE/NO_MATCHING_PROVIDER');
   await write('fourth', ['fake']);
   await until(t, () => isEngaged(fleet, 'one'));
+  publish('older', cluster, { access: 'other', creationTimestamp: '2020-01-01T00:00:00Z' });
+  await until(t, () => stateOf(fleet, 'older') === 'Duplicate SAME_SERVER');
+  await write('fourth', ['fake', 'other']);
+  await until(t, () => isEngaged(fleet, 'older') && stateOf(fleet, 'one') === 'Duplicate SAME_SERVER');
 });

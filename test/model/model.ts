@@ -4,7 +4,19 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { absences, depart, departures, endure, latencies, outlast, play, rare, schedules } from './schedule.ts';
+import {
+  absences,
+  depart,
+  departures,
+  endure,
+  inventories,
+  latencies,
+  outlast,
+  play,
+  publish,
+  rare,
+  schedules,
+} from './schedule.ts';
 
 async function reportOf<T>(details: fc.RunDetails<T>): Promise<string | undefined> {
   return details.failed ? `${await fc.asyncDefaultReportMessage(details)}\n${details.errorInstance}` : undefined;
@@ -33,9 +45,14 @@ const fewer = { numRuns: Math.ceil(numRuns / 10), seed };
 const absence = await fc.check(fc.asyncProperty(absences, outlast), fewer);
 const departure = await fc.check(fc.asyncProperty(departures, depart), fewer);
 const latency = await fc.check(fc.asyncProperty(latencies, endure), fewer);
+const inventory = await fc.check(fc.asyncProperty(inventories, publish), fewer);
 const seconds = ((performance.now() - started) / 1_000).toFixed(1);
 const failure =
-  (await reportOf(details)) ?? (await reportOf(absence)) ?? (await reportOf(departure)) ?? (await reportOf(latency));
+  (await reportOf(details)) ??
+  (await reportOf(absence)) ??
+  (await reportOf(departure)) ??
+  (await reportOf(latency)) ??
+  (await reportOf(inventory));
 if (failure) {
   console.error(failure);
   console.error(`npm run test:faults -- model --schedules ${numRuns} --seed ${seed} repeats it`);

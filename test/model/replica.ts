@@ -14,6 +14,19 @@ export interface ReplicaOptions {
   readonly drainMs: number;
 }
 
+/** What the membership of a fleet says of a cluster. */
+export interface Wanted {
+  readonly ownerKey: string;
+  /** The clock's uptime. */
+  readonly notBefore?: number;
+}
+
+interface Engaged {
+  readonly ownerKey: string;
+  readonly fence: Fence | undefined;
+  isEnding: boolean;
+}
+
 const quiet = { warn: () => {} };
 let nonces = 0;
 
@@ -22,12 +35,20 @@ export class Replica {
   readonly options: ReplicaOptions;
   readonly sharding: Sharding;
   readonly #keys: readonly string[];
-  readonly #engaged = new Map<string, { readonly fence: Fence | undefined; isEnding: boolean }>();
+  readonly #wanted: (key: string) => Wanted | undefined;
+  readonly #engaged = new Map<string, Engaged>();
   readonly #over = new WeakSet<Fence>();
   readonly #stop = new AbortController();
   hasLeft = false;
 
-  constructor(process: Process, hub: SimulatedHub, options: ReplicaOptions, keys: readonly string[]) {
+  constructor(
+    process: Process,
+    hub: SimulatedHub,
+    options: ReplicaOptions,
+    keys: readonly string[],
+    wanted: (key: string) => Wanted | undefined = (key) => ({ ownerKey: key }),
+  ) {
+    this.#wanted = wanted;
     this.process = process;
     this.options = options;
     this.#keys = keys;
@@ -44,9 +65,9 @@ export class Replica {
       random: process.world.random,
       nonce: (nonces++).toString(16),
     });
-    this.sharding.run({ changed: (affects) => this.#look(affects) }, this.#stop.signal).then(() => {
+    this.sharding.run({ changed: () => this.look() }, this.#stop.signal).then(() => {
       this.hasLeft = true;
-      this.#look(() => true);
+      this.look();
     });
   }
 
@@ -68,24 +89,29 @@ export class Replica {
   leave(): void {
     this.process.deliver(() => {
       this.#stop.abort();
-      this.#look(() => true);
+      this.look();
     });
   }
 
-  #look(affects: (key: string) => boolean): void {
+  /** What it should work on may have changed. */
+  look(): void {
+    const { clock } = this.process;
     for (const key of this.#keys) {
-      if (!affects(key)) continue;
-      const owner = this.sharding.ownerOf(key);
+      const wanted = this.#wanted(key);
+      const owner = wanted && this.sharding.ownerOf(wanted.ownerKey);
       const engaged = this.#engaged.get(key);
-      if (!engaged && owner.mine && !this.#stop.signal.aborted) this.#engage(key, owner.fence);
-      else if (engaged && !engaged.isEnding && (!owner.mine || owner.fence !== engaged.fence)) this.#disengage(key);
+      const waitMs = (wanted?.notBefore ?? 0) - clock.uptime();
+      if (!engaged && owner?.mine && waitMs > 0) clock.after(waitMs, () => this.look());
+      else if (!engaged && owner?.mine && !this.#stop.signal.aborted)
+        this.#engage(key, { ownerKey: wanted?.ownerKey ?? key, fence: owner.fence, isEnding: false });
+      else if (engaged && !engaged.isEnding && (!owner?.mine || owner.fence !== engaged.fence)) this.#disengage(key);
     }
   }
 
-  #engage(key: string, fence: Fence | undefined): void {
-    const engaged = { fence, isEnding: false };
+  #engage(key: string, engaged: Engaged): void {
+    const { fence, ownerKey } = engaged;
     this.#engaged.set(key, engaged);
-    this.sharding.enter(key, engaged);
+    this.sharding.enter(ownerKey, engaged);
     fence?.signal.addEventListener('abort', () => this.#disengage(key), { once: true });
   }
 
@@ -97,8 +123,8 @@ export class Replica {
     const ms = engaged.fence?.isOver ? 0 : this.options.drainMs * this.process.world.random();
     this.process.clock.after(ms, () => {
       this.#engaged.delete(key);
-      this.sharding.leave(key, engaged);
-      this.#look((other) => other === key);
+      this.sharding.leave(engaged.ownerKey, engaged);
+      this.look();
     });
   }
 }

@@ -1,8 +1,9 @@
 /** Schedules of the model: who starts when, and what befalls whom. A schedule and its seed say all that happens. */
 import fc from 'fast-check';
+import { Membership } from '../../src/fleet/membership/membership.ts';
 import { identityOf } from '../../src/fleet/sharding/names.ts';
 import { SimulatedHub } from './hub.ts';
-import { Replica } from './replica.ts';
+import { Replica, type Wanted } from './replica.ts';
 import { Process, World } from './world.ts';
 
 /** Clocks run at most so much too fast or too slow. */
@@ -213,13 +214,15 @@ export const latencies = fc.record({
   seed: fc.nat(2 ** 31 - 1),
   replicas: fc.integer({ min: 1, max: 3 }),
   answerMs: fc.constantFrom(100, 1_500, 1_800, 2_000, 3_000, 4_000, 6_000, 8_000),
+  /** No watch shows anything from the hiccup on: what an answer brings is all that is known. */
+  isBehind: fc.boolean(),
   hiccup: fc.record({ answerMs: fc.constantFrom(8_000, 12_000, 25_000), ms: fc.constantFrom(12_000, 40_000) }),
 });
 
 type Latency = typeof latencies extends fc.Arbitrary<infer T> ? T : never;
 
 /** Throws where a cluster has no owner while a single request ends within a third of a Lease's duration, or soon after it did not. */
-export async function endure({ seed, replicas, answerMs, hiccup }: Latency): Promise<void> {
+export async function endure({ seed, replicas, answerMs, isBehind, hiccup }: Latency): Promise<void> {
   const world = new World(seed);
   const hub = new SimulatedHub(world);
   // A request and its answer.
@@ -237,10 +240,86 @@ export async function endure({ seed, replicas, answerMs, hiccup }: Latency): Pro
   await world.until(startMs, () => {});
   await world.until(startMs + 60_000, check('while the hub is as slow as always'));
   hub.weather = of(hiccup.answerMs);
+  if (isBehind) for (const { process } of all) hub.fallBehind(process, hiccup.ms + 150_000);
   await world.until(world.now + hiccup.ms, hiccup.answerMs > 8_000 ? () => {} : check('while the hub is slower'));
   hub.weather = of(answerMs);
   await world.until(world.now + 90_000, hiccup.answerMs > 8_000 ? () => {} : check('after the hub was slower'));
   await world.until(world.now + 60_000, check('long after the hub was slower'));
+}
+
+/** Clusters that have several profiles, which come, go and turn out to be of another cluster. Each replica sees it in its own time. */
+export const inventories = fc.record({
+  seed: fc.nat(2 ** 31 - 1),
+  replicas: fc.integer({ min: 2, max: 4 }),
+  lagMs: fc.constantFrom(20, 2_000, 15_000),
+  changes: fc.array(
+    fc.record({ at: fc.nat(240_000), profile: fc.nat(5), cluster: fc.option(fc.nat(1), { freq: 3 }) }),
+    { minLength: 2, maxLength: 12 },
+  ),
+});
+
+type Inventory = typeof inventories extends fc.Arbitrary<infer T> ? T : never;
+
+/** Throws where two replicas may work on one cluster at once, or in the end none does. */
+export async function publish({ seed, replicas, lagMs, changes }: Inventory): Promise<void> {
+  const world = new World(seed);
+  const hub = new SimulatedHub(world);
+  hub.weather = calm;
+  const clusters = ['0', '1'];
+  const all = Array.from({ length: replicas }, (_, index) => {
+    const process = new Process(world, 1);
+    const membership: Membership = new Membership({
+      select: () => true,
+      identify: ({ metadata }) => metadata.labels?.cluster ?? '',
+      // Replicas of two releases know other providers.
+      resolves: ({ metadata: { name } }) => (name.length + index) % 2 === 0,
+      ownerOf: (key) => replica.sharding.ownerOf(key),
+      uptime: () => process.clock.uptime(),
+    });
+    const names = new Set<string>();
+    const wanted = (cluster: string) => {
+      const verdicts = [...names].flatMap((name) => membership.verdict(name) ?? []);
+      return verdicts.find((verdict) => verdict.engage && verdict.key === cluster) as Wanted | undefined;
+    };
+    const options = { identity: `replica-${index}`, weight: 1, drainMs: 10_000 } as const;
+    const replica: Replica = new Replica(process, hub, options, clusters, wanted);
+    return { replica, membership, names, seenAt: 0 };
+  });
+  const there = new Map<string, { readonly creationTimestamp: string; readonly cluster: number }>();
+  for (const { at, profile, cluster } of changes) {
+    world.in(calmMs + at, () => {
+      const name = `p${'x'.repeat(profile)}`;
+      const { creationTimestamp } = there.get(name) ?? {
+        creationTimestamp: new Date(1_700_000_000_000 + Math.floor(world.now / 1_000) * 1_000).toISOString(),
+      };
+      if (cluster === null) there.delete(name);
+      else there.set(name, { creationTimestamp, cluster });
+      const metadata = { namespace: 'fleet', name, uid: creationTimestamp, resourceVersion: '1', creationTimestamp };
+      const object = {
+        apiVersion: 'x/v1',
+        kind: 'ClusterProfile',
+        metadata: { ...metadata, labels: { cluster: String(cluster) } },
+      };
+      for (const one of all) {
+        // In their order.
+        one.seenAt = Math.max(one.seenAt, world.now + lagMs * world.random());
+        world.in(one.seenAt - world.now, () => {
+          if (cluster === null) one.membership.delete(name);
+          else one.membership.set(name, object);
+          if (cluster === null) one.names.delete(name);
+          else one.names.add(name);
+          one.replica.look();
+        });
+      }
+    });
+  }
+  const callers = (cluster: string) => all.filter(({ replica }) => replica.mayCall(cluster));
+  await world.until(calmMs + 240_000 + 90_000, () => {
+    for (const cluster of clusters)
+      if (callers(cluster).length > 1) throw new Error(`two replicas may call cluster ${cluster} at ${world.now} ms`);
+  });
+  for (const cluster of new Set([...there.values()].map((one) => String(one.cluster))))
+    if (callers(cluster).length === 0) throw new Error(`no replica may call cluster ${cluster} in the end`);
 }
 
 export interface Outcome {

@@ -13,28 +13,31 @@ import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
-import { type Fence, shardLost } from './ownership.ts';
+import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
 import { again, disengaged, isGivenUp, problemsOf, type Status, shown } from './status.ts';
+
+type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 
 /** What all lifecycles of a fleet share. */
 export interface LifecycleContext extends EngagementContext, AttemptsContext {
   readonly unhealthyGraceMs: number;
   readinessOf(profile: FleetProfile): Readiness;
-  /** Claims the cluster with this key. False while another lifecycle has it. */
-  claim(key: string, lifecycle: ClusterLifecycle): boolean;
-  release(key: string, lifecycle: ClusterLifecycle): void;
+  /** Claims the cluster. False while another lifecycle has it. */
+  claim(cluster: Claimed, lifecycle: ClusterLifecycle): boolean;
+  release(cluster: Claimed, lifecycle: ClusterLifecycle): void;
   /** Attaches the controllers to an engaged cluster. */
   begin(cluster: Cluster): void;
 }
 
 /** The next step. */
 type Step =
-  | { readonly do: 'engage'; readonly key: string; readonly fence: Fence | undefined }
+  | { readonly do: 'engage'; readonly verdict: Verdict & { readonly engage: true } }
   | { readonly do: 'disengage'; readonly engagement: Engagement; readonly why: Status }
   | { readonly do: 'wait'; readonly status?: Status; readonly ms?: number }
   | { readonly do: 'end' };
 
+const moves = again('MOVES', 'an older profile of this cluster has gone, whose replica may still be letting it go');
 const replaced = again('PROFILE_REPLACED', 'the profile was deleted and made again');
 
 export class ClusterLifecycle {
@@ -161,7 +164,7 @@ export class ClusterLifecycle {
       const step = this.#next();
       switch (step.do) {
         case 'engage':
-          await this.#engage(step.key, step.fence);
+          await this.#engage(step.verdict);
           break;
         case 'disengage':
           await this.#disengage(step.engagement, step.why);
@@ -198,9 +201,11 @@ export class ClusterLifecycle {
     }
     // A new verdict follows. Until then each attempt would end at once and be repeated without a pause.
     if (verdict.fence?.isOver) return { do: 'wait', status: { state: 'NotOwned', ...shardLost } };
+    const movesMs = (verdict.notBefore ?? 0) - this.#context.clock.uptime();
+    if (movesMs > 0) return { do: 'wait', status: moves, ms: movesMs };
     const { pause } = this.#attempts;
     if (pause) return { do: 'wait', status: { state: 'Backoff', ...pause.failure }, ms: pause.ms };
-    return { do: 'engage', key: verdict.key, fence: verdict.fence };
+    return { do: 'engage', verdict };
   }
 
   /** Why an engagement has to end. */
@@ -220,8 +225,10 @@ export class ClusterLifecycle {
     return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
   }
 
-  async #engage(key: string, fence: Fence | undefined): Promise<void> {
-    if (!this.#context.claim(key, this)) {
+  async #engage({ key, ownerKey, fence }: Verdict & { readonly engage: true }): Promise<void> {
+    const { metadata } = this.#profile;
+    const basis = { key, ownerKey, uid: metadata.uid, access: this.#access(), fence };
+    if (!this.#context.claim(basis, this)) {
       const message = `another profile of ${key} is being disengaged`;
       this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
       await this.#wait.for();
@@ -229,7 +236,6 @@ export class ClusterLifecycle {
     }
     this.#attempts.begin();
     this.#broken = undefined;
-    const basis = { key, uid: this.#profile.metadata.uid, access: this.#access(), fence };
     this.#tried = basis.access;
     const engagement = new Engagement(this.name, basis, this.#context, {
       profile: () => this.#profile,
@@ -250,7 +256,7 @@ export class ClusterLifecycle {
       this.#engagement = undefined;
       // An aborted attempt is no failure of the cluster.
       if (!isGivenUp(error)) this.#fail(failure, error);
-      this.#context.release(key, this);
+      this.#context.release(basis, this);
     }
   }
 
@@ -269,7 +275,7 @@ export class ClusterLifecycle {
     await engagement.end(disengaged(this.name, why));
     this.#engagement = undefined;
     if (broken && 'error' in broken) this.#fail(failureOf('HANDLERS', broken.error), broken.error);
-    this.#context.release(engagement.basis.key, this);
+    this.#context.release(engagement.basis, this);
   }
 
   #breakUp(message: string): void {
@@ -295,7 +301,9 @@ export class ClusterLifecycle {
     if (before.state === state && before.reason === reason) return;
     this.#since = this.#context.clock.now();
     emit(this.#context.observer, 'cluster', { cluster: this.name, state, reason, message });
-    this.#context.logger.debug?.({ cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
+    // It may be a cluster of its own, which nothing works on.
+    const level = reason === 'SAME_SERVER' ? 'warn' : 'debug';
+    this.#context.logger[level]?.({ cluster: this.name }, `${this.name}: ${state} (${reason}): ${message}`);
     this.#context.changed();
   }
 }

@@ -51,6 +51,8 @@ export interface EngagementListener {
 export interface Basis {
   /** What `identify` says. */
   readonly key: string;
+  /** What `Ownership` knows the cluster by. */
+  readonly ownerKey: string;
   readonly uid: string;
   /** What the profile resolves to. */
   readonly access: string;

@@ -1,11 +1,20 @@
 /** Decides which profiles are in the fleet, and which of several profiles of one cluster is engaged. Knows nothing of how. */
 import { askSafely } from '../../observability/callbacks.ts';
 import type { FleetProfile } from '../profile.ts';
+import { isByServer } from './identity.ts';
 import type { Fence, Owner } from './ownership.ts';
 
 /** Whether to engage the cluster of a profile, and if not, its state. */
 export type Verdict =
-  | { readonly engage: true; readonly key: string; readonly fence?: Fence }
+  | {
+      readonly engage: true;
+      readonly key: string;
+      /** What `Ownership` knows the cluster by. */
+      readonly ownerKey: string;
+      readonly fence?: Fence;
+      /** The clock's uptime before which another replica may still be letting the cluster go. */
+      readonly notBefore?: number;
+    }
   | {
       readonly engage: false;
       readonly state: 'Duplicate' | 'NotOwned' | 'Backoff';
@@ -17,8 +26,18 @@ export type Verdict =
 export interface MembershipRules {
   select(profile: FleetProfile): boolean;
   identify(profile: FleetProfile): string;
+  /** Whether the providers of this process can use it. */
+  resolves(profile: FleetProfile): boolean;
   ownerOf(key: string): Owner;
+  /** Monotonic milliseconds. */
+  uptime(): number;
 }
+
+/**
+ * Milliseconds that a replica waits for the one that had a cluster under an older profile, which has gone: that one has to see it, and then
+ * its reconciles get ten seconds.
+ */
+const movingMs = 30_000;
 
 interface Entry {
   readonly profile: FleetProfile;
@@ -33,6 +52,8 @@ export class Membership {
   readonly #entries = new Map<string, Entry>();
   /** The names of selected profiles, by key. */
   readonly #byKey = new Map<string, Set<string>>();
+  /** By key, the oldest profile, and since when if it was another one before. */
+  readonly #oldest = new Map<string, { readonly name: string; readonly movedAt: number | undefined }>();
   #placed: ReadonlySet<string> | undefined;
 
   constructor(rules: MembershipRules) {
@@ -41,21 +62,26 @@ export class Membership {
 
   /** Adds or replaces a profile. Returns the names whose verdict may have changed. */
   set(name: string, profile: FleetProfile): ReadonlySet<string> {
+    const before = this.#entries.get(name);
     const affected = this.#forget(name);
     const entry = { profile, ...this.#judge(name, profile) };
     this.#entries.set(name, entry);
     if (entry.left === undefined && 'value' in entry.key) {
       const names = this.#byKey.get(entry.key.value) ?? new Set();
       this.#byKey.set(entry.key.value, names.add(name));
+      this.#lookAtOldest(entry);
       for (const other of names) affected.add(other);
     }
+    this.#lookAtOldest(before);
     return affected.add(name);
   }
 
   /** Deletes a profile. */
   delete(name: string): ReadonlySet<string> {
+    const before = this.#entries.get(name);
     const affected = this.#forget(name);
     this.#entries.delete(name);
+    this.#lookAtOldest(before);
     return affected.add(name);
   }
 
@@ -71,9 +97,9 @@ export class Membership {
     return affected;
   }
 
-  /** The profiles of the clusters with these keys. */
-  namesOf(isMeant: (key: string) => boolean): readonly string[] {
-    return [...this.#byKey].flatMap(([key, names]) => (isMeant(key) ? [...names] : []));
+  /** The profiles of the clusters that `Ownership` knows by these keys. */
+  namesOf(isMeant: (ownerKey: string) => boolean): readonly string[] {
+    return [...this.#byKey].flatMap(([key, names]) => (isMeant(this.#oldest.get(key)?.name ?? '') ? [...names] : []));
   }
 
   profile(name: string): FleetProfile | undefined {
@@ -93,19 +119,52 @@ export class Membership {
       return { engage: false, state: 'Backoff', reason: entry.key.reason, message: entry.key.problem };
     }
     const key = entry.key.value;
-    const first = firstOf(this.#byKey.get(key) ?? [name]);
+    const names = this.#byKey.get(key) ?? new Set([name]);
+    const { name: ownerKey, movedAt } = this.#oldest.get(key) ?? { name, movedAt: undefined };
+    const first = this.#firstOf(names, (profile) => !this.#rules.resolves(profile));
     if (first !== name) {
-      return {
-        engage: false,
-        state: 'Duplicate',
-        reason: 'SAME_CLUSTER',
-        message: `${first} is the same cluster (${key})`,
-      };
+      const [reason, message] = isByServer(key)
+        ? [
+            'SAME_SERVER',
+            `${first} has the same server and is engaged: give them IDs, or set identify, if they are two`,
+          ]
+        : ['SAME_CLUSTER', `${first} is the same cluster (${key}), and is engaged`];
+      return { engage: false, state: 'Duplicate', reason, message };
     }
-    const owner = this.#rules.ownerOf(key);
-    if (owner.mine) return { engage: true, key, ...(owner.fence ? { fence: owner.fence } : {}) };
+    const owner = this.#rules.ownerOf(ownerKey);
+    if (owner.mine) {
+      const notBefore = movedAt === undefined ? {} : { notBefore: movedAt + movingMs };
+      return { engage: true, key, ownerKey, ...(owner.fence ? { fence: owner.fence } : {}), ...notBefore };
+    }
     const { mine: _, ...why } = owner;
     return { engage: false, state: 'NotOwned', ...why };
+  }
+
+  /** Of several profiles of one cluster: one that can be used, then the oldest. A new profile displaces none. */
+  #firstOf(names: ReadonlySet<string>, isLast: (profile: FleetProfile) => boolean): string | undefined {
+    if (names.size <= 1) return [...names][0];
+    const ranked = [...names].map((name) => {
+      const profile = this.#entries.get(name)?.profile;
+      return { name, rank: `${profile && isLast(profile)} ${profile?.metadata.creationTimestamp ?? ''} ${name}` };
+    });
+    return ranked.toSorted((a, b) => (a.rank < b.rank ? -1 : 1))[0]?.name;
+  }
+
+  /**
+   * Replicas share clusters by the oldest profile: it is the same for all of them, whatever their providers are, and stays so when an ID or an
+   * address changes.
+   */
+  #lookAtOldest(entry: Entry | undefined): void {
+    if (!entry || !('value' in entry.key)) return;
+    const key = entry.key.value;
+    const name = this.#firstOf(this.#byKey.get(key) ?? new Set(), () => false);
+    const before = this.#oldest.get(key);
+    if (name === before?.name) return;
+    if (name === undefined) this.#oldest.delete(key);
+    else {
+      const isOthers = before && !this.#rules.ownerOf(before.name).mine;
+      this.#oldest.set(key, { name, movedAt: isOthers ? this.#rules.uptime() : before?.movedAt });
+    }
   }
 
   /** Removes a name from its group. Returns the other names of that group. */
@@ -142,10 +201,4 @@ export class Membership {
     );
     return 'value' in key ? key : { problem: `identify failed: ${key.problem}`, reason: 'IDENTIFY/HANDLER_FAILED' };
   }
-}
-
-function firstOf(names: Iterable<string>): string | undefined {
-  let first: string | undefined;
-  for (const name of names) if (first === undefined || name < first) first = name;
-  return first;
 }

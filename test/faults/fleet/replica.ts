@@ -1,7 +1,7 @@
 // A fleet with a hub of its own, in a process of its own: replica.ts faulty|calm. Says how long each change took to its reconcile.
 // `bad` clusters are engaged and not waited for.
 import { once } from 'node:events';
-import { Fleet, type KubernetesObject } from '../../../src/fleet/index.ts';
+import { byName, Fleet, type KubernetesObject } from '../../../src/fleet/index.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { FakeCluster, writePlugin } from '../../../src/testing/index.ts';
 import { restConfigFor } from '../../fixtures/fleet-hub.ts';
@@ -40,7 +40,9 @@ const providers = new CredentialProviders(
   { logger: { warn: () => {} } },
 );
 const dead = await startDead();
-const fleet = new Fleet({ hub: restConfigFor(hub, 'hub'), providers, logger: { warn: () => {} } });
+const logger = { warn: () => {} };
+// Several names may be of one server.
+const fleet = new Fleet({ hub: restConfigFor(hub, 'hub'), providers, identify: byName, logger });
 const latencies = new Map<string, number>();
 fleet.controller<Note>({
   name: 'faults',

@@ -5,9 +5,11 @@ import {
   depart,
   departures,
   endure,
+  inventories,
   latencies,
   outlast,
   play,
+  publish,
   rare,
   schedules,
 } from '../../model/schedule.ts';
@@ -32,4 +34,8 @@ test('replicas that leave release all that they have, and others take it', async
 
 test('a hub that does all it is asked for, and answers late, changes nothing while a request takes less than a third of a Lease', async () => {
   await fc.assert(fc.asyncProperty(latencies, endure), { numRuns: 30 });
+});
+
+test('clusters whose profiles come and go, and change their IDs, have one replica at a time, and one in the end', async () => {
+  await fc.assert(fc.asyncProperty(inventories, publish), { numRuns: 40 });
 });

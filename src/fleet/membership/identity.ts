@@ -1,0 +1,44 @@
+/** Which cluster a ClusterProfile describes. Pure, and the same in all replicas: a cluster's shard follows from it. */
+import { createHash } from 'node:crypto';
+import { keyOf } from '../../rest/api/kubernetes-object.ts';
+import type { FleetProfile } from '../profile.ts';
+
+const byServer = 'server ';
+
+/** Whether a result of `clusterOf` comes from the server's address: then it is likely, and not certain, which cluster it is. */
+export const isByServer = (key: string): boolean => key.startsWith(byServer);
+
+/**
+ * The default of `identify`: the cluster's ID, which managers copy into `status.properties` (KEP-2149: `cluster.clusterset.k8s.io`, unique in
+ * `clusterset.k8s.io`; Open Cluster Management: `id.k8s.io`). Without one a digest of how the profile's first access provider reaches the
+ * cluster: server, TLS server name, proxy and authority. It does not depend on the providers of this process, which may be newer than those
+ * of another replica.
+ */
+export function clusterOf(profile: FleetProfile): string {
+  const { status } = profile;
+  const property = (name: string) => list(status?.properties).find((one) => one.name === name)?.value;
+  const id = property('cluster.clusterset.k8s.io');
+  if (isText(id)) return `id ${String(property('clusterset.k8s.io') ?? '')}/${id}`;
+  const ocm = property('id.k8s.io');
+  if (isText(ocm)) return `id ${ocm}`;
+  const [cluster] = [...list(status?.accessProviders), ...list(status?.credentialProviders)].flatMap((provider) =>
+    isText(Object(provider.cluster).server) ? [Object(provider.cluster)] : [],
+  );
+  if (!cluster) return byName(profile);
+  const server = URL.parse(cluster.server)?.href.replace(/\/+$/, '') ?? cluster.server;
+  const path = ['tls-server-name', 'proxy-url', 'certificate-authority-data'].map((field) => cluster[field] || null);
+  const digest = createHash('sha256').update(JSON.stringify([server, ...path]));
+  return byServer + digest.digest('hex').slice(0, 32);
+}
+
+/** For `identify`: every ClusterProfile is a cluster of its own. */
+export function byName(profile: FleetProfile): string {
+  return keyOf(profile);
+}
+
+/** Profiles come from other programs: a field may be anything. */
+function list(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? value.map((entry) => Object(entry)) : [];
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
