@@ -147,7 +147,7 @@ export class ClusterProbe {
   }
 
   /** What it runs, beside what its profile says. */
-  async version({ status }: Profile): Promise<Found<void>> {
+  async version({ status }: Profile): Promise<Found<string | undefined>> {
     const answer = await this.#client.request('/version', { signal: this.#signal });
     const { statusCode, body, message } = answer;
     refuseUnavailable(answer);
@@ -158,7 +158,7 @@ export class ClusterProbe {
     const differs =
       typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
     const warnings = differs ? [printable(`the profile says ${reported}`, maxBytes)] : [];
-    return { message: printable(version, maxBytes), warnings, value: undefined };
+    return { message: printable(version, maxBytes), warnings, value: version };
   }
 
   /** Asks the API server for its own checks. */
@@ -181,6 +181,20 @@ export class ClusterProbe {
       return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true, value: undefined };
     }
     throw notAnApiServer(statusCode);
+  }
+
+  /** KEP-2149: the cluster's own property, else the UID of its namespace kube-system. `undefined` if neither may be read. */
+  async clusterId(): Promise<string | undefined> {
+    const get = async (path: string) =>
+      Object((await this.#client.request(path, { signal: this.#signal })).body) as Record<string, unknown>; // each is looked at
+    const { groupVersion } = Object((await get('/apis/about.k8s.io')).preferredVersion);
+    const { spec } =
+      typeof groupVersion === 'string'
+        ? await get(`/apis/${groupVersion}/clusterproperties/cluster.clusterset.k8s.io`)
+        : {};
+    const { metadata } = Object(spec).value ? {} : await get('/api/v1/namespaces/kube-system');
+    const id: unknown = Object(spec).value ?? Object(metadata).uid;
+    return typeof id === 'string' && id !== '' ? id : undefined;
   }
 
   async permissions(rights: readonly Right[]): Promise<Found<void>> {

@@ -25,11 +25,13 @@ export interface CallProviders {
 }
 
 export interface ProbeOptions {
-  /** What the identity has to be allowed. */
-  readonly rights: readonly Right[];
+  /** What the identity has to be allowed. Without it, permissions are not looked at. */
+  readonly rights?: readonly Right[] | undefined;
   readonly signal: AbortSignal;
   /** Called when a stage begins. */
-  readonly onStage: (profile: string, stage: StageName) => void;
+  readonly onStage?: (profile: string, stage: StageName) => void;
+  /** Asks for the ID of the cluster too. */
+  readonly identify?: boolean | undefined;
 }
 
 /** Clusters that share credentials and connections, as those of one controller do. */
@@ -53,22 +55,26 @@ export class Prober {
   }
 
   /** Never rejects. */
-  async check(profile: Profile, { rights, signal, onStage }: ProbeOptions): Promise<ClusterReport> {
+  async check(profile: Profile, { rights, signal, onStage, identify }: ProbeOptions): Promise<ClusterReport> {
     const name = profileName(profile);
     const stages: Stage[] = [];
+    let isUnavailable = false;
+    const facts: Facts = {};
     const timeoutMs = this.#timeoutMs;
     const deadline = AbortSignal.timeout(timeoutMs);
     const either = AbortSignal.any([signal, deadline]);
     const pass = async <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>): Promise<T> => {
-      onStage(name, stage);
+      onStage?.(name, stage);
       const begin = performance.now();
       const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
       try {
         const { message, warnings = [], skipped, failed, value } = await work();
         const result = failed ? 'failed' : skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
         stages.push({ stage, result, milliseconds: took(), message, ...failed, warnings });
+        if (failed && stage === 'ready') isUnavailable = true;
         return value;
       } catch (error) {
+        isUnavailable = error instanceof StageFailure && error.isUnavailable;
         const late = deadline.aborted && !signal.aborted && !(error instanceof PluginError);
         const why = late
           ? { message: `nothing came within ${timeoutMs / 1_000} s`, hint: 'see what hangs, or give it more --timeout' }
@@ -78,11 +84,11 @@ export class Prober {
       }
     };
     try {
-      await this.#pass(profile, { name, rights, signal: either }, pass);
+      await this.#pass(profile, { name, rights, identify, signal: either, facts }, pass);
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     }
-    return { profile: name, stages };
+    return { profile: name, stages, isUnavailable, ...facts };
   }
 
   /** Ends plugins and connections. */
@@ -91,11 +97,7 @@ export class Prober {
     await this.#connections.close();
   }
 
-  async #pass(
-    profile: Profile,
-    { name, rights, signal }: Pick<ProbeOptions, 'rights' | 'signal'> & { readonly name: string },
-    pass: Pass,
-  ): Promise<void> {
+  async #pass(profile: Profile, { name, rights, identify, signal, facts }: Asked, pass: Pass): Promise<void> {
     const { providers } = this.#providers;
     let refusal: ProfileError | undefined;
     const access = await pass('profile', () => {
@@ -118,9 +120,10 @@ export class Prober {
       await pass('connection', () => probe.connection());
       const identity = await pass('authentication', () => probe.authentication(resolved));
       await pass('identity', () => probe.identity(identity));
-      await pass('version', () => probe.version(profile));
+      facts.version = await pass('version', () => probe.version(profile));
+      if (identify) facts.clusterId = await probe.clusterId().catch(() => undefined);
       await pass('ready', () => probe.ready());
-      await pass('permissions', () => probe.permissions(rights));
+      if (rights) await pass('permissions', () => probe.permissions(rights));
     } finally {
       await probe.close();
     }
@@ -140,6 +143,14 @@ export class Prober {
   }
 }
 
+interface Facts {
+  version?: string | undefined;
+  clusterId?: string | undefined;
+}
+interface Asked extends Pick<ProbeOptions, 'rights' | 'identify' | 'signal'> {
+  readonly name: string;
+  readonly facts: Facts;
+}
 type Pass = <T>(stage: StageName, work: () => Found<T> | Promise<Found<T>>) => Promise<T>;
 
 /** A stage failed, so the next ones are skipped. */

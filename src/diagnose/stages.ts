@@ -48,6 +48,12 @@ export interface ClusterReport {
   /** `namespace/name`. */
   readonly profile: string;
   readonly stages: readonly Stage[];
+  /** The API server itself says that it cannot serve. */
+  readonly isUnavailable: boolean;
+  /** What `/version` says. */
+  readonly version?: string | undefined;
+  /** KEP-2149's ID of the cluster, if it was asked for. */
+  readonly clusterId?: string | undefined;
 }
 
 /** The stage at which a cluster failed. */
@@ -58,10 +64,13 @@ export function failedStage({ stages }: ClusterReport): Stage | undefined {
 /** Why a stage failed, where no error of the library explains it. */
 export class StageFailure extends Error {
   readonly hint: string | undefined;
+  /** The API server itself says that it cannot serve. */
+  readonly isUnavailable: boolean;
 
-  constructor(message: string, hint?: string) {
+  constructor(message: string, hint?: string, isUnavailable = false) {
     super(message);
     this.hint = hint;
+    this.isUnavailable = isUnavailable;
   }
 }
 
@@ -69,5 +78,6 @@ export class StageFailure extends Error {
 export function refuseUnavailable({ statusCode, message }: Answer): void {
   if (statusCode !== 429 && (statusCode < 500 || message === undefined)) return;
   const said = message === undefined ? '' : `: ${message}`;
-  throw new StageFailure(`the cluster answers with status ${statusCode}${said}`, adviceOn(statusCode));
+  const problem = `the cluster answers with status ${statusCode}${said}`;
+  throw new StageFailure(problem, adviceOn(statusCode), statusCode >= 500);
 }
