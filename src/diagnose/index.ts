@@ -5,33 +5,55 @@
 
 // What a controller's configuration and its profiles mean.
 export { type ApiVersion, apiVersions } from '../access/api-versions.ts';
-export { checkCluster } from '../access/cluster.ts';
-export { clusterSchema } from '../access/cluster-profile.ts';
+export { checkCluster, hasLogin, type ResolvedCluster } from '../access/cluster.ts';
+export { type AccessProvider, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
 export { longestMs, parseDuration } from '../access/duration.ts';
+export { extensionNames } from '../access/extensions.ts';
 export { fieldPath } from '../access/field-path.ts';
 export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
+export { createGlob } from '../access/glob.ts';
 export { copyJson, type Json } from '../access/json.ts';
+export { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
+export {
+  type KubeconfigEntry,
+  type ListName,
+  type MergedKubeconfig,
+  mergeKubeconfigs,
+} from '../access/kubeconfig-files.ts';
+export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 export { nearest } from '../access/nearest.ts';
 export { printedWithoutValues } from '../access/printed-access.ts';
-export { type ConfiguredProvider, type EnvVar, envNameProblem, interactiveModes } from '../access/provider.ts';
-export { profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
-export { kubernetesTags, kubernetesYaml } from '../access/yaml-text.ts';
+export {
+  type ConfiguredProvider,
+  type EnvVar,
+  type ExecConfig,
+  envNameProblem,
+  interactiveModes,
+  type Provider,
+} from '../access/provider.ts';
+export { parseProviderFile } from '../access/provider-file.ts';
+export { configureProviders } from '../access/provider-schema.ts';
+export { profileName, type ResolvedAccess, type ResolvedExec, resolve } from '../access/resolve.ts';
+export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export { isObject } from '../errors/check-argument.ts';
 export {
   ConfigurationError,
   ConnectionError,
   CredentialsError,
+  FleetError,
   PluginError,
+  type Problem,
   ProfileError,
 } from '../errors/index.ts';
 // Plugins, and what may be shown of them.
 export type { Credential } from '../exec/credential.ts';
 export { type ExecCluster, toExecCluster } from '../exec/exec-credential.ts';
 export { findExecutable } from '../exec/executable.ts';
+export { claimsOfJwt, timeOfClaim } from '../exec/jwt.ts';
 export { killAtExit } from '../exec/kill-at-exit.ts';
 export type { PluginCall } from '../exec/plugin-call.ts';
 export { toRfc3339 } from '../exec/rfc3339.ts';
-export { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
+export { type Condition, clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
 export type { ExecCredential } from '../plugin/exec-info.ts';
@@ -54,6 +76,7 @@ export { abortable } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
 export { codeFieldOf, errnoOf } from '../util/errno.ts';
 export { homeKubeconfig } from '../util/home.ts';
+export { isLabel } from '../util/kubernetes-names.ts';
 export { makeFolder } from '../util/make-folder.ts';
 export { printable, printableLines } from '../util/printable.ts';
 
@@ -63,6 +86,7 @@ export { formatDuration } from './certificate.ts';
 export { at, listAt, textAt } from './fields.ts';
 export { type Finding, lineOfFinding, type Severity, severities } from './lint/finding.ts';
 export { lint } from './lint/lint.ts';
+export { type Api, apiOf, statusOf, withContext } from './objects.ts';
 export type { Right } from './permissions.ts';
 export { getCredential, judgePlugin, type PluginReport } from './plugin-run.ts';
 export {

@@ -5,6 +5,7 @@ export interface JwtClaims {
   readonly aud?: unknown;
   readonly exp?: unknown;
   readonly nbf?: unknown;
+  readonly iat?: unknown;
 }
 
 /** `undefined` if it is no JWT. Verifies nothing. */

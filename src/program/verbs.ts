@@ -12,6 +12,7 @@
 import { check, exec, get, resolve, shards } from './definitions/clusters.ts';
 import { credential, kubeconfig } from './definitions/kubeconfigs.ts';
 import { completion, explain, lint, runPlugin, version } from './definitions/others.ts';
+import { publish } from './definitions/publish.ts';
 import type { Verb } from './verb.ts';
 
 /** In the order of the help. */
@@ -24,6 +25,7 @@ export const verbs: readonly Verb[] = [
   kubeconfig,
   credential,
   exec,
+  publish,
   shards,
   explain,
   version,

@@ -1,0 +1,65 @@
+/** `publish --from-cluster-api`: the kubeconfigs that Cluster API keeps in Secrets. Nothing of them is copied. */
+import * as z from 'zod';
+import { readKubeconfigOfSecret, Unusable } from './from-kubeconfig.ts';
+import type { Refused, SourceCluster, SourceContent } from './source.ts';
+
+/** Authorities and the certificates of etcd have the same type and label. */
+export const clusterApiSecrets = {
+  labelSelector: 'cluster.x-k8s.io/cluster-name',
+  fieldSelector: 'type=cluster.x-k8s.io/secret',
+};
+
+const key = 'value';
+const suffix = '-kubeconfig';
+/** A longer name has a hash in its label. */
+const maxLabelLength = 63;
+
+const secretSchema = z.object({
+  metadata: z.object({ name: z.string(), namespace: z.string(), labels: z.record(z.string(), z.string()) }),
+  data: z.record(z.string(), z.string()).nullish(),
+});
+
+export interface ClusterApiOptions {
+  readonly nameOf: (values: { readonly cluster: string; readonly namespace: string }) => string;
+  readonly allowInsecureTls: boolean;
+}
+
+/** The profile of a cluster is in the namespace of its Secret. */
+export function readClusterApi(
+  secrets: readonly unknown[],
+  { nameOf, allowInsecureTls }: ClusterApiOptions,
+): SourceContent {
+  const clusters: SourceCluster[] = [];
+  const refused: Refused[] = [];
+  for (const secret of secrets) {
+    const parsed = secretSchema.safeParse(secret);
+    if (!parsed.success) continue;
+    const { metadata, data } = parsed.data;
+    const { namespace } = metadata;
+    const cluster = metadata.name.slice(0, -suffix.length);
+    const label = metadata.labels['cluster.x-k8s.io/cluster-name'];
+    // Providers of Cluster API keep other kubeconfigs too: NAME-user-kubeconfig.
+    const isOwn = label === cluster || cluster.length > maxLabelLength;
+    if (!metadata.name.endsWith(suffix) || !isOwn) continue;
+    const origin = `secret ${namespace}/${metadata.name}`;
+    const name = nameOf({ cluster, namespace });
+    try {
+      const text = data?.[key];
+      if (!text) throw new Unusable(`it has no ${key}: Cluster API has not written the kubeconfig yet`);
+      const access = readKubeconfigOfSecret(Buffer.from(text, 'base64').toString('utf8'), { allowInsecureTls });
+      clusters.push({
+        origin,
+        namespace,
+        name,
+        displayName: cluster,
+        cluster: access.access.cluster,
+        user: { kind: 'secret', namespace, secret: metadata.name, key },
+        access,
+      });
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error;
+      refused.push({ origin, namespace, name, message: error.message });
+    }
+  }
+  return { clusters, refused, notes: [] };
+}

@@ -1,0 +1,230 @@
+/** `publish --from-kubeconfig`: the contexts of a kubeconfig as clusters. */
+
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import {
+  ConfigurationError,
+  createGlob,
+  errnoOf,
+  hasLogin,
+  type KubeconfigAccess,
+  type KubeconfigEntry,
+  type ListName,
+  type MergedKubeconfig,
+  mergeKubeconfigs,
+  type PemSource,
+  type Problem,
+  readContext,
+  type StaticUser,
+  secretsOfArguments,
+  secretsOfEnvironment,
+} from '../../diagnose/index.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import type { Refused, SourceCluster, SourceContent, SourceUser, StaticUserFields } from './source.ts';
+
+export interface KubeconfigOptions {
+  /** Of `--context`; none for all contexts. */
+  readonly patterns: readonly string[];
+  readonly namespace: string;
+  readonly nameOf: (values: { readonly context: string; readonly cluster: string }) => string;
+  readonly allowInsecureTls: boolean;
+  /** Whatever the user of a context is: it is only needed to create a service account. */
+  readonly isForServiceAccount: boolean;
+}
+
+/** Throws a `ConfigurationError` if the kubeconfig cannot be used at all, and a `Failure` if it has no such context. */
+export function readContexts(file: string, text: string, options: KubeconfigOptions): SourceContent {
+  const { patterns, namespace, nameOf } = options;
+  const merged = mergeKubeconfigs([{ text, path: file, directory: dirname(resolve(file)) }]);
+  if (merged.hasProblems()) merged.giveUp();
+  const globs = patterns.map(createGlob);
+  const asked = [...merged.lists.contexts.keys()].filter(
+    (name) => globs.length === 0 || globs.some((matches) => matches(name)),
+  );
+  if (asked.length === 0) {
+    const all = [...merged.lists.contexts.keys()];
+    const shown = `${all.slice(0, 10).join(', ') || 'none'}${all.length > 10 ? `, and ${all.length - 10} more` : ''}`;
+    const what = patterns.length === 0 ? 'has no contexts' : `has no context that matches ${patterns.join(' or ')}`;
+    throw new Failure(exitCodes.notFound, `kubeconfig ${file} ${what}`, `its contexts: ${shown}`);
+  }
+  const files = new Map<string, Buffer>();
+  const readFile = (path: string) => {
+    const content = files.get(path) ?? readFileSync(path);
+    files.set(path, content);
+    return content;
+  };
+  const clusters = new Map<string, SourceCluster>();
+  const others = new Map<string, string[]>();
+  const refused: Refused[] = [];
+  for (const context of asked) {
+    const origin = `context ${context}`;
+    const name = nameOf({ context, cluster: clusterNameOf(merged, context) });
+    try {
+      const access = readOne(merged, context, readFile);
+      checkOne(access, options);
+      const { cluster } = access.access;
+      const same = `${cluster.server} ${cluster.tlsServerName ?? ''}`;
+      const first = clusters.get(same);
+      if (first) {
+        others.set(first.origin, [...(others.get(first.origin) ?? []), context]);
+        continue;
+      }
+      clusters.set(same, {
+        origin,
+        namespace,
+        name,
+        displayName: context,
+        cluster,
+        user: userOf(access, options),
+        access,
+      });
+    } catch (error) {
+      if (error instanceof Unusable) refused.push({ origin, namespace, name, message: error.message });
+      else throw error;
+    }
+  }
+  const notes = [...others].map(
+    ([origin, contexts]) =>
+      `${contexts.length === 1 ? 'context' : 'contexts'} ${contexts.join(', ')}: the same cluster as ${origin}, which is published`,
+  );
+  return { clusters: [...clusters.values()], refused, notes };
+}
+
+/** Why one cluster is not published. */
+export class Unusable extends Error {}
+
+function clusterNameOf({ lists }: MergedKubeconfig, context: string): string {
+  const name: unknown = Object(lists.contexts.get(context)?.value).cluster;
+  return typeof name === 'string' ? name : '';
+}
+
+/** One context, whose problems are its own. Throws an `Unusable`. */
+function readOne(merged: MergedKubeconfig, context: string, readFile: (path: string) => Buffer): KubeconfigAccess {
+  const problems: Problem[] = [];
+  const report = (path: string, message: string) => void problems.push({ path, message });
+  const giveUp = () => {
+    throw new Unusable(problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; '));
+  };
+  const only = (list: ListName, name: unknown): ReadonlyMap<string, KubeconfigEntry> => {
+    const entry = typeof name === 'string' ? merged.lists[list].get(name) : undefined;
+    if (!entry) return merged.lists[list];
+    return new Map([[entry.name, { ...entry, file: { ...entry.file, report } }]]);
+  };
+  const { cluster, user } = Object(merged.lists.contexts.get(context)?.value);
+  const lists = {
+    contexts: only('contexts', context),
+    clusters: only('clusters', cluster),
+    users: only('users', user),
+  };
+  const legacy = adviceOnAuthProvider(lists.users.get(user)?.value);
+  if (legacy) throw new Unusable(legacy);
+  const one = { lists, currentContext: undefined, report, hasProblems: () => problems.length > 0, giveUp };
+  try {
+    return readContext(one, context, readFile);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new Unusable(error.message);
+    throw error;
+  }
+}
+
+/** kubectl dropped them in 1.26. */
+const successors: Readonly<Record<string, string>> = {
+  gcp: 'install gke-gcloud-auth-plugin, and run gcloud container clusters get-credentials again',
+  azure: 'run kubelogin convert-kubeconfig',
+  oidc: 'use the exec plugin kubelogin (kubectl oidc-login setup)',
+};
+
+function adviceOnAuthProvider(user: unknown): string | undefined {
+  const { 'auth-provider': provider, exec } = Object(user);
+  if (!provider || exec) return undefined;
+  const name = String(Object(provider).name ?? '');
+  const advice = successors[name] ?? 'use an exec plugin';
+  return `its user has the auth-provider ${name}, which kubectl and this package do not support: ${advice}`;
+}
+
+function checkOne(
+  { access: { cluster }, proxyUrl, impersonation }: KubeconfigAccess,
+  options: Pick<KubeconfigOptions, 'allowInsecureTls' | 'isForServiceAccount'>,
+): void {
+  if (!cluster.server.startsWith('https:')) {
+    throw new Unusable(`its server ${cluster.server} is not https://: a credential would be sent in the clear`);
+  }
+  if (cluster.insecureSkipTlsVerify && !options.allowInsecureTls) {
+    throw new Unusable(
+      'it has insecure-skip-tls-verify, so anyone on the network path could take its credential: write its authority into the kubeconfig, or give --allow-insecure-tls',
+    );
+  }
+  if (proxyUrl !== undefined && hasLogin(new URL(proxyUrl))) {
+    throw new Unusable('its proxy-url holds a login, and a ClusterProfile holds no secrets: take the login out');
+  }
+  if (Object.keys(impersonation).length > 0 && !options.isForServiceAccount) {
+    throw new Unusable(
+      'its user impersonates another (as), which a ClusterProfile cannot say: create an identity with --service-account and --cluster-role',
+    );
+  }
+}
+
+function userOf({ exec, staticUser }: KubeconfigAccess, { isForServiceAccount }: KubeconfigOptions): SourceUser {
+  if (exec) {
+    const variables = exec.env
+      .filter((variable) => secretsOfEnvironment([variable]).length > 0)
+      .map(({ name }) => name);
+    const places = [...(secretsOfArguments(exec.args).length > 0 ? ['args'] : []), ...variables];
+    if (places.length > 0 && !isForServiceAccount) {
+      throw new Unusable(
+        `its exec plugin is given a secret (${places.join(', ')}), and neither a provider file nor a ClusterProfile may hold one: give it to the plugin in a file`,
+      );
+    }
+    return { kind: 'exec', exec };
+  }
+  const { token, tokenFile, certificate, key, basic } = staticUser;
+  if (basic && !token && !certificate && !isForServiceAccount) {
+    throw new Unusable('its user has a password, which API servers have not taken since Kubernetes 1.19');
+  }
+  if (!token && !tokenFile && !certificate && !isForServiceAccount) throw new Unusable('its user has no credential');
+  const what = certificate && key ? 'a client certificate' : 'a token';
+  return { kind: 'static', what, read: () => fieldsOf(staticUser) };
+}
+
+/** Reads the files of a user. As in client-go, a token's file beats the token. */
+function fieldsOf({ token, tokenFile, certificate, key }: StaticUser): StaticUserFields {
+  const shown = tokenFile === undefined ? token : read(tokenFile).trim();
+  const pem = (source: PemSource) => Buffer.from('pem' in source ? source.pem : read(source.file)).toString('base64');
+  return {
+    ...(shown === undefined ? {} : { token: shown }),
+    ...(certificate && key ? { 'client-certificate-data': pem(certificate), 'client-key-data': pem(key) } : {}),
+  };
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${path} cannot be read (${errnoOf(error)})`);
+  }
+}
+
+/**
+ * The current context of a kubeconfig's text in a Secret, which `kubeconfig-secretreader` has to be able to read. Throws an `Unusable` that
+ * says what is wrong with it.
+ */
+export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOptions, 'allowInsecureTls'>) {
+  let access: KubeconfigAccess;
+  try {
+    const merged = mergeKubeconfigs([{ text, path: undefined, directory: undefined }]);
+    if (merged.hasProblems()) merged.giveUp();
+    if (!merged.lists.contexts.has(merged.currentContext ?? '')) throw new Unusable('it has no current-context');
+    access = readOne(merged, merged.currentContext ?? '', () => {
+      throw new Unusable('it names files, and a Secret has none');
+    });
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new Unusable(error.message);
+    throw error;
+  }
+  checkOne(access, { ...options, isForServiceAccount: false });
+  const { token, certificate, key } = access.staticUser;
+  if (token || (certificate && 'pem' in certificate && key && 'pem' in key)) return access;
+  throw new Unusable(
+    'its user has neither a token nor a client certificate in it, which kubeconfig-secretreader needs',
+  );
+}

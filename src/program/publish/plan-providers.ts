@@ -1,0 +1,261 @@
+/**
+ * The providers that clusters need: those of the provider file where they fit, else new ones, with the narrowest rules that let the
+ * profiles through. Pure.
+ */
+
+import { basename } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type AccessProvider,
+  type ConfiguredProvider,
+  configureProviders,
+  type EnvVar,
+  type ExecConfig,
+  extensionNames,
+  type NamedExtension,
+  ProfileError,
+  type Provider,
+  type ResolvedCluster,
+  type ResolvedExec,
+  resolve,
+  withoutProfile,
+} from '../../diagnose/index.ts';
+import type { Refused, SourceCluster } from './source.ts';
+
+/** What a cluster needs: this plugin has to run for it. */
+export interface Need {
+  readonly source: SourceCluster;
+  readonly exec: ResolvedExec;
+  /** The access type of a new provider. */
+  readonly type: string;
+  /** The plugin of this package, which binds a credential to its server itself: its arguments are the operator's alone. */
+  readonly isSecretReader: boolean;
+}
+
+/** A cluster, and the entry of its profile that a provider serves. */
+export interface Served {
+  readonly source: SourceCluster;
+  readonly entry: AccessProvider;
+}
+
+export interface ProviderPlan {
+  readonly served: readonly Served[];
+  readonly refused: readonly Refused[];
+  /** In the order of the file. */
+  readonly providers: readonly Provider[];
+  /** Names of those that are not yet in the file, or not so. */
+  readonly changed: ReadonlySet<string>;
+}
+
+export interface PlanOptions {
+  readonly clusterManager: string;
+  /** Widen providers that are there already. */
+  readonly force: boolean;
+}
+
+/** `existing` are those of the provider file, which have been validated. */
+export function planProviders(
+  existing: readonly Provider[],
+  needs: readonly Need[],
+  { clusterManager, force }: PlanOptions,
+): ProviderPlan {
+  const providers = new Map(existing.map((provider) => [provider.name, provider]));
+  const configured = new Map(configureProviders(existing).map((provider) => [provider.name, provider]));
+  const changed = new Set<string>();
+  const chosen = new Map<Need, string>();
+  const refused: Refused[] = [];
+  const groups = new Map<string, Need[]>();
+  for (const need of needs) {
+    const candidates = existing.filter((provider) => isCompatible(provider, need));
+    const problems = candidates.map((provider) =>
+      problemOf(need, provider, configured.get(provider.name), clusterManager),
+    );
+    const fitting = candidates[problems.indexOf(undefined)];
+    const [first] = candidates;
+    if (fitting) chosen.set(need, fitting.name);
+    else if (first && !force) {
+      const message = `provider ${first.name} of the provider file would have to be widened: ${problems[0]}: change it, or give --force`;
+      refused.push({ ...need.source, message });
+    } else if (first) {
+      providers.set(first.name, widened(providers.get(first.name) ?? first, need));
+      changed.add(first.name);
+      chosen.set(need, first.name);
+    } else {
+      const { apiVersion, command, args, provideClusterInfo, interactiveMode } = need.exec;
+      const own = need.isSecretReader ? [args, need.source.namespace] : [];
+      const key = JSON.stringify([apiVersion, command, provideClusterInfo, interactiveMode, own]);
+      groups.set(key, [...(groups.get(key) ?? []), need]);
+    }
+  }
+  for (const group of groups.values()) {
+    const provider = newProvider(group, (name) => providers.has(name));
+    providers.set(provider.name, provider);
+    changed.add(provider.name);
+    for (const need of group) chosen.set(need, provider.name);
+  }
+  const final = new Map(configureProviders([...providers.values()]).map((provider) => [provider.name, provider]));
+  const served: Served[] = [];
+  for (const [need, name] of chosen) {
+    const provider = providers.get(name);
+    const problem = provider && problemOf(need, provider, final.get(name), clusterManager);
+    if (!provider) continue;
+    if (problem === undefined) served.push({ source: need.source, entry: entryOf(need, provider) });
+    else refused.push({ ...need.source, message: problem });
+  }
+  return { served, refused, providers: [...providers.values()], changed };
+}
+
+/** Whether a provider runs the plugin in the same way, apart from what a profile may add. */
+function isCompatible({ execConfig }: Provider, { exec, isSecretReader }: Need): boolean {
+  const { apiVersion, command, args, env, provideClusterInfo = false } = execConfig;
+  if (provideClusterInfo !== exec.provideClusterInfo) return false;
+  // Where the plugin is on the machine of the controller is the operator's to say.
+  if (isSecretReader) return basename(command) === exec.command && isDeepStrictEqual(args ?? [], [...exec.args]);
+  return (
+    apiVersion === exec.apiVersion &&
+    command === exec.command &&
+    (args ?? []).every((argument, index) => argument === exec.args[index]) &&
+    (env ?? []).every((variable) => hasVariable(exec.env, variable))
+  );
+}
+
+/** Why a provider does not run the plugin as the cluster needs it. */
+function problemOf(
+  need: Need,
+  provider: Provider,
+  configured: ConfiguredProvider | undefined,
+  clusterManager: string,
+): string | undefined {
+  const { namespace, name } = need.source;
+  const spec = { clusterManager: { name: clusterManager } };
+  const profile = { metadata: { namespace, name }, spec, status: { accessProviders: [entryOf(need, provider)] } };
+  try {
+    const { exec, ignored } = resolve(profile, configured ? [configured] : []);
+    const [first] = ignored;
+    if (first) return `${first.path}: ${first.reason}`;
+    const isSame =
+      isDeepStrictEqual(exec.args, [...need.exec.args]) && need.exec.env.every((one) => hasVariable(exec.env, one));
+    return isSame || need.isSecretReader ? undefined : 'its arguments and variables are others';
+  } catch (error) {
+    if (error instanceof ProfileError) return withoutProfile(error.message, `${namespace}/${name}`);
+    throw error;
+  }
+}
+
+/** How the cluster is published: with what the provider lacks. */
+function entryOf({ source: { cluster }, exec }: Need, { name, execConfig }: Provider): AccessProvider {
+  const { args, envs } = additionsOf(exec, execConfig);
+  const extensions: readonly NamedExtension[] = [
+    ...(exec.config === undefined ? [] : [{ name: extensionNames.config, extension: exec.config }]),
+    ...(args.length === 0 ? [] : [{ name: extensionNames.args, extension: [...args] }]),
+    ...(envs.length === 0
+      ? []
+      : [{ name: extensionNames.envs, extension: Object.fromEntries(envs.map((one) => [one.name, one.value])) }]),
+  ];
+  return { name, cluster: { ...kubeconfigCluster(cluster), ...(extensions.length === 0 ? {} : { extensions }) } };
+}
+
+/** In the names of kubeconfigs. */
+export function kubeconfigCluster(cluster: ResolvedCluster) {
+  const { server, certificateAuthorityData, tlsServerName, insecureSkipTlsVerify, proxyUrl, disableCompression } =
+    cluster;
+  return {
+    server,
+    ...(certificateAuthorityData === undefined ? {} : { 'certificate-authority-data': certificateAuthorityData }),
+    ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+    ...(insecureSkipTlsVerify ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
+    ...(disableCompression ? { 'disable-compression': true } : {}),
+  };
+}
+
+/** What a profile has to add to the provider's own arguments and variables. */
+function additionsOf(exec: ResolvedExec, { args = [], env = [] }: ExecConfig) {
+  return {
+    args: exec.args.slice(args?.length ?? 0),
+    envs: exec.env.filter((variable) => !hasVariable(env ?? [], variable)),
+  };
+}
+
+const hasVariable = (env: readonly EnvVar[], { name, value }: EnvVar) =>
+  env.some((variable) => variable.name === name && variable.value === value);
+
+/** Access types that others publish for the same plugins. */
+const typesOfCommands: Readonly<Record<string, string>> = {
+  'gke-gcloud-auth-plugin': 'google',
+  aws: 'eks',
+  'aws-iam-authenticator': 'eks',
+};
+
+/** The access type of a plugin. */
+export function typeOf(command: string): string {
+  const name = basename(command).replace(/\.\w+$/, '');
+  return typesOfCommands[name] ?? name;
+}
+
+function newProvider(group: readonly Need[], isTaken: (name: string) => boolean): Provider {
+  const [first] = group;
+  if (!first) throw new Error('a group has a member');
+  const { apiVersion, command, args, env, provideClusterInfo, installHint, interactiveMode } = first.exec;
+  let common = args.length;
+  let shared = env;
+  for (const { exec } of group) {
+    const differs = args.findIndex((argument, index) => argument !== exec.args[index]);
+    if (differs >= 0) common = Math.min(common, differs);
+    shared = shared.filter((variable) => hasVariable(exec.env, variable));
+  }
+  let name = first.type;
+  for (let count = 2; isTaken(name); count++) name = `${first.type}-${count}`;
+  const provider: Provider = {
+    name,
+    execConfig: {
+      apiVersion,
+      command,
+      ...(common === 0 ? {} : { args: args.slice(0, common) }),
+      ...(shared.length === 0 ? {} : { env: shared }),
+      ...(provideClusterInfo ? { provideClusterInfo } : {}),
+      ...(installHint === undefined ? {} : { installHint }),
+      interactiveMode,
+    },
+    ...(first.isSecretReader ? { allowedProfiles: { namespaces: [first.source.namespace] } } : { allowedServers: [] }),
+  };
+  return group.reduce(widened, provider);
+}
+
+/** With what a cluster needs. A list that the provider does not have allows everything already. */
+function widened(provider: Provider, { source: { cluster }, exec }: Need): Provider {
+  const { args, envs } = additionsOf(exec, provider.execConfig);
+  const { server, tlsServerName, proxyUrl, insecureSkipTlsVerify } = cluster;
+  const isOpenToArgs = provider.profileSourcedCLIArgsPolicy === 'Append';
+  const isOpenToEnvs = (provider.profileSourcedEnvVarsPolicy ?? 'Ignore') !== 'Ignore';
+  const hasServers = provider.allowedServers !== undefined;
+  const list = <K extends keyof Provider>(field: K, values: readonly string[], isNeeded: boolean) => {
+    const before = provider[field] as readonly string[] | undefined; // each of these fields is a list
+    const added = values.filter((value) => !before?.includes(value));
+    return isNeeded && added.length > 0 ? { [field]: [...(before ?? []), ...new Set(added)] } : {};
+  };
+  return {
+    ...provider,
+    ...(insecureSkipTlsVerify ? { allowInsecureTLS: true } : {}),
+    ...list('allowedServers', [server], hasServers),
+    ...list(
+      'allowedServerNames',
+      tlsServerName === undefined ? [] : [tlsServerName],
+      hasServers || provider.allowedServerNames !== undefined,
+    ),
+    ...list(
+      'allowedProxies',
+      proxyUrl === undefined ? [] : [proxyUrl],
+      hasServers || provider.allowedProxies !== undefined,
+    ),
+    ...(args.length === 0 ? {} : { profileSourcedCLIArgsPolicy: 'Append' }),
+    ...list('allowedArgs', args, !isOpenToArgs || provider.allowedArgs !== undefined),
+    // A kubeconfig's variables beat those of the process.
+    ...(envs.length === 0 || isOpenToEnvs ? {} : { profileSourcedEnvVarsPolicy: 'Replace' }),
+    ...list(
+      'allowedEnvVars',
+      envs.map(({ name }) => name),
+      !isOpenToEnvs || provider.allowedEnvVars !== undefined,
+    ),
+  };
+}

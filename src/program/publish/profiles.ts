@@ -1,0 +1,186 @@
+/** The ClusterProfiles that `publish` writes: what they should be, and what of it has to be written. */
+
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Api,
+  type Condition,
+  clusterProfileKind,
+  FleetError,
+  type FleetProfile,
+  isObject,
+  printable,
+  statusOf,
+} from '../../diagnose/index.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import type { Hub } from '../hub.ts';
+import { clusterProfiles } from '../resources.ts';
+import type { Health } from './health.ts';
+import type { Served } from './plan-providers.ts';
+import { managerLabel } from './secrets.ts';
+
+/** The kind of its source: another kind's profiles are not pruned. */
+const sourceAnnotation = 'clusterprofile-credentials/source';
+/** KEP-2149. */
+const idProperty = 'cluster.clusterset.k8s.io';
+/** The longest message of a condition, in bytes. */
+const maxMessageBytes = 1_024;
+/** Milliseconds after which a watch says again that it has seen the cluster. */
+const heartbeatMs = 5 * 60_000;
+
+export interface ProfilesOptions {
+  readonly clusterManager: string;
+  readonly source: 'kubeconfig' | 'cluster-api';
+  /** `undefined` for all. */
+  readonly namespace: string | undefined;
+}
+
+export class Profiles {
+  readonly #api: Api;
+  readonly #options: ProfilesOptions;
+  readonly #known = new Map<string, FleetProfile>();
+
+  private constructor(api: Api, options: ProfilesOptions) {
+    this.#api = api;
+    this.#options = options;
+  }
+
+  static async load(hub: Hub, api: Api, options: ProfilesOptions): Promise<Profiles> {
+    const profiles = new Profiles(api, options);
+    for (const item of await hub.list(clusterProfiles, options.namespace)) {
+      const { namespace, name } = Object(Object(item).metadata);
+      if (isObject(item)) profiles.#known.set(`${namespace}/${name}`, item as FleetProfile); // an API server's own
+    }
+    return profiles;
+  }
+
+  /** The cluster manager that the profile of this name belongs to, if it is another one. */
+  otherManagerOf(namespace: string, name: string): string | undefined {
+    const known = this.#known.get(`${namespace}/${name}`);
+    const manager = known?.spec?.clusterManager?.name;
+    return known && manager !== this.#options.clusterManager ? (manager ?? '') : undefined;
+  }
+
+  conditionOf({ source: { namespace, name } }: Served): Condition | undefined {
+    return this.#known.get(`${namespace}/${name}`)?.status?.conditions?.find(({ type }) => type === healthy);
+  }
+
+  hasId({ source: { namespace, name } }: Served): boolean {
+    return this.#propertyOf(namespace, name) !== undefined;
+  }
+
+  /** The profile of a cluster. Without `health`, what was reported before stays. */
+  desired(served: Served, health: Health | undefined, { isWatch }: { readonly isWatch: boolean }) {
+    const { source, entry } = served;
+    const { namespace, name, displayName } = source;
+    const { clusterManager } = this.#options;
+    const known = this.#known.get(`${namespace}/${name}`);
+    const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+    const before = this.conditionOf(served);
+    const version = health?.version ?? known?.status?.version?.kubernetes;
+    const property = this.#propertyOf(namespace, name);
+    const id = health?.clusterId ?? property?.value;
+    const seen = property?.lastObservedTime;
+    const isStale = health?.status === 'True' && isWatch && Date.now() - Date.parse(seen ?? '') > heartbeatMs;
+    const lastObservedTime = id === property?.value && seen !== undefined && !isStale ? seen : now;
+    return {
+      ...clusterProfileKind,
+      metadata: {
+        namespace,
+        name,
+        labels: { [managerLabel]: clusterManager },
+        annotations: { [sourceAnnotation]: this.#options.source },
+      },
+      spec: { displayName, clusterManager: { name: clusterManager } },
+      status: {
+        accessProviders: [entry],
+        ...(health ? { conditions: [toCondition(health, before, now)] } : before ? { conditions: [before] } : {}),
+        ...(version === undefined ? {} : { version: { kubernetes: version } }),
+        ...(id === undefined ? {} : { properties: [{ name: idProperty, value: id, lastObservedTime }] }),
+      },
+    };
+  }
+
+  /** Writes what differs. Rejects with a `Failure` if the hub would refuse the others too. */
+  async write(profile: DesiredProfile, signal: AbortSignal): Promise<'created' | 'updated' | 'unchanged'> {
+    const { namespace, name } = profile.metadata;
+    const known = this.#known.get(`${namespace}/${name}`);
+    const { status, ...object } = profile;
+    const [isSame, isStatusSame] = [isWithin(object, known), isWithin(status, known?.status)];
+    if (isSame && isStatusSame) return 'unchanged';
+    const client = this.#api({ ...clusterProfileKind, fieldManager: this.#options.clusterManager });
+    try {
+      if (!isSame) await client.apply(object, { force: true, signal });
+      if (!isStatusSame) await client.applyStatus({ metadata: { namespace, name }, status }, { force: true, signal });
+    } catch (error) {
+      throw explain(error, namespace);
+    }
+    return known ? 'updated' : 'created';
+  }
+
+  /** Those of this manager and this kind of source whose clusters are gone. */
+  vanished(isThere: (name: string) => boolean): readonly { readonly namespace: string; readonly name: string }[] {
+    const { clusterManager, source } = this.#options;
+    return [...this.#known].flatMap(([key, { metadata, spec }]) => {
+      const isOurs =
+        spec?.clusterManager?.name === clusterManager && metadata.annotations?.[sourceAnnotation] === source;
+      return isOurs && !isThere(key) ? [{ namespace: metadata.namespace ?? '', name: metadata.name }] : [];
+    });
+  }
+
+  async delete(namespace: string, name: string, signal: AbortSignal): Promise<void> {
+    const uid = this.#known.get(`${namespace}/${name}`)?.metadata.uid ?? '';
+    try {
+      await this.#api({ ...clusterProfileKind, namespace }).delete(name, { preconditions: { uid }, signal });
+    } catch (error) {
+      if (statusOf(error) !== 404) throw explain(error, namespace);
+    }
+  }
+
+  #propertyOf(
+    namespace: string,
+    name: string,
+  ): { readonly value: string; readonly lastObservedTime?: string } | undefined {
+    return this.#known
+      .get(`${namespace}/${name}`)
+      ?.status?.properties?.find((property) => property.name === idProperty);
+  }
+}
+
+export type DesiredProfile = ReturnType<Profiles['desired']>;
+
+const healthy = 'ControlPlaneHealthy';
+
+/** Messages have times in them: while status and reason stay, so does the condition. */
+function toCondition({ status, reason, message }: Health, before: Condition | undefined, now: string): Condition {
+  if (before?.status === status && before.reason === reason) return before;
+  const lastTransitionTime = before?.status === status ? (before.lastTransitionTime ?? now) : now;
+  return { type: healthy, status, reason, message: printable(message, maxMessageBytes), lastTransitionTime };
+}
+
+/** Whether an object has all fields of another. Of named entries in lists others may be there too, but each of these is as it should be. */
+function isWithin(wanted: unknown, known: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return wanted.every((one) => Array.isArray(known) && known.some((other) => isDeepStrictEqual(one, other)));
+  }
+  if (!isObject(wanted)) return wanted === known;
+  return isObject(known) && Object.entries(wanted).every(([key, value]) => isWithin(value, Reflect.get(known, key)));
+}
+
+/** What is wrong with the hub as a whole is a `Failure`. */
+function explain(error: unknown, namespace: string): unknown {
+  if (!(error instanceof FleetError)) return error;
+  const { statusCode, message } = error;
+  if (statusCode === 403) {
+    const rights = 'get, list, create, patch and delete on clusterprofiles, and patch on clusterprofiles/status';
+    const hint = `bind a Role with ${rights} (multicluster.x-k8s.io) in namespace ${namespace}`;
+    return new Failure(exitCodes.hub, `the hub does not let you publish: ${message}`, hint);
+  }
+  if (statusCode === 404) {
+    return new Failure(
+      exitCodes.hub,
+      `the hub has no namespace ${namespace}: ${message}`,
+      `kubectl create namespace ${namespace}`,
+    );
+  }
+  return error;
+}

@@ -1,0 +1,268 @@
+/** One round of `publish`: from the source to the hub. */
+
+import { readFileSync } from 'node:fs';
+import { type Api, type Condition, errnoOf } from '../../diagnose/index.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import type { Hub } from '../hub.ts';
+import { secrets as secretsResource } from '../resources.ts';
+import { sideBySide } from '../side-by-side.ts';
+import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
+import { readContexts } from './from-kubeconfig.ts';
+import { checkHealth, type Health, type Hysteresis } from './health.ts';
+import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
+import { type DesiredProfile, Profiles } from './profiles.ts';
+import { readProviders, withProviders, writeProviders } from './provider-file.ts';
+import { managerLabel, Secrets, secretKey } from './secrets.ts';
+import type { ServiceAccount } from './service-account.ts';
+import { profileNamer, type Refused, type SourceCluster, type SourceContent } from './source.ts';
+
+/** What a call of `publish` asks for. */
+export interface Settings {
+  /** `undefined` for Cluster API. */
+  readonly kubeconfig: string | undefined;
+  readonly patterns: readonly string[];
+  /** `undefined` for all. */
+  readonly namespace: string | undefined;
+  readonly providerFile: string;
+  readonly force: boolean;
+  readonly secretsNamespace: string | undefined;
+  readonly serviceAccount: ServiceAccount | undefined;
+  readonly allowInsecureTls: boolean;
+  readonly clusterManager: string;
+  readonly namePattern: string | undefined;
+  readonly prune: boolean;
+  readonly isWatch: boolean;
+  readonly isDryRun: boolean;
+}
+
+/** What became of one cluster. */
+export interface Result {
+  readonly profile: DesiredProfile;
+  readonly change: 'created' | 'updated' | 'unchanged' | 'would be written';
+  readonly provider: string;
+  readonly health: Pick<Condition, 'status' | 'reason'> | undefined;
+}
+
+export interface RoundResult {
+  readonly results: readonly Result[];
+  readonly refused: readonly Refused[];
+  readonly notes: readonly string[];
+  /** `namespace/name` of profiles whose clusters have left the source. */
+  readonly vanished: readonly string[];
+  /** Names of providers that were added or widened. */
+  readonly providersChanged: readonly string[];
+  /** The text of the provider file. */
+  readonly providerFile: string;
+}
+
+const atOnce = 20;
+
+export class Publisher {
+  readonly #hub: Hub;
+  readonly #api: Api;
+  readonly #settings: Settings;
+  readonly #hysteresis: Hysteresis;
+
+  constructor(hub: Hub, api: Api, settings: Settings, hysteresis: Hysteresis) {
+    this.#hub = hub;
+    this.#api = api;
+    this.#settings = settings;
+    this.#hysteresis = hysteresis;
+  }
+
+  /** Rejects if nothing can be published. */
+  async round(signal: AbortSignal): Promise<RoundResult> {
+    const { providerFile, clusterManager, force, isDryRun, isWatch, namespace, kubeconfig } = this.#settings;
+    const content = await this.#readSource();
+    const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
+    const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
+    const secrets = await this.#loadSecrets();
+    const refused = [...content.refused];
+    const needs = content.clusters.flatMap((cluster) => {
+      const need = this.#needOf(cluster, profiles);
+      if (typeof need !== 'string') return need;
+      refused.push({ ...cluster, message: need });
+      return [];
+    });
+    const file = readProviders(providerFile);
+    const plan = planProviders(file.providers, needs.filter(firstOfName(refused)), { clusterManager, force });
+    refused.push(...plan.refused);
+    const isSame = plan.changed.size === 0 && file.text !== undefined;
+    const text = isSame ? (file.text ?? '') : withProviders(providerFile, file.text, plan.providers, plan.changed);
+    const served = isDryRun ? plan.served : await this.#writeSecrets(secrets, plan.served, refused, signal);
+    const found = isDryRun ? [] : await checkHealth(served, text, (cluster) => !profiles.hasId(cluster), signal);
+    // A controller that watches both gets to know the provider before the profile.
+    if (!isDryRun && !isSame) await writeProviders(providerFile, file.text, text, signal);
+    const results: Result[] = [];
+    const work = served.map((cluster, index) => ({ cluster, found: found[index] }));
+    const writes = sideBySide(work, atOnce, signal, ({ cluster, found: one }) =>
+      this.#write(profiles, cluster, one, { signal, isWatch }),
+    );
+    for await (const result of writes) {
+      if ('message' in result) refused.push(result);
+      else results.push(result);
+    }
+    signal.throwIfAborted();
+    const all = new Set([...content.clusters, ...content.refused].map((one) => `${one.namespace}/${one.name}`));
+    const vanished = profiles.vanished((name) => all.has(name));
+    if (this.#settings.prune && !isDryRun) {
+      for (const gone of vanished) {
+        await profiles.delete(gone.namespace, gone.name, signal);
+        await secrets?.delete(gone.name, signal);
+      }
+    }
+    return {
+      results,
+      refused,
+      notes: content.notes,
+      vanished: vanished.map((gone) => `${gone.namespace}/${gone.name}`),
+      providersChanged: [...plan.changed],
+      providerFile: text,
+    };
+  }
+
+  async #readSource(): Promise<SourceContent> {
+    const { kubeconfig, patterns, namespace = '', namePattern, allowInsecureTls, serviceAccount } = this.#settings;
+    if (kubeconfig === undefined) {
+      const nameOf = profileNamer(namePattern ?? '{cluster}', ['cluster', 'namespace']);
+      const found = await this.#hub.list(secretsResource, this.#settings.namespace, clusterApiSecrets);
+      return readClusterApi(found, { nameOf, allowInsecureTls });
+    }
+    const nameOf = profileNamer(namePattern ?? '{context}', ['context', 'cluster']);
+    const isForServiceAccount = serviceAccount !== undefined;
+    return readContexts(kubeconfig, readText(kubeconfig), {
+      patterns,
+      namespace,
+      nameOf,
+      allowInsecureTls,
+      isForServiceAccount,
+    });
+  }
+
+  async #loadSecrets(): Promise<Secrets | undefined> {
+    const { secretsNamespace: namespace, clusterManager, serviceAccount } = this.#settings;
+    if (namespace === undefined) return undefined;
+    return Secrets.load(this.#hub, this.#api, { namespace, clusterManager, serviceAccount });
+  }
+
+  /** What a cluster needs, or why it is not published. */
+  #needOf(source: SourceCluster, profiles: Profiles): Need | string {
+    const { user, name, namespace } = source;
+    const { secretsNamespace, clusterManager, serviceAccount } = this.#settings;
+    const other = profiles.otherManagerOf(namespace, name);
+    if (other !== undefined) {
+      return `ClusterProfile ${namespace}/${name} belongs to the cluster manager ${other}: choose another --name-pattern or namespace`;
+    }
+    if (user.kind === 'secret') {
+      const { secret, key } = user;
+      return secretNeed(
+        source,
+        `cluster-api-${user.namespace}`,
+        user.namespace,
+        ['--name', '*-kubeconfig'],
+        secret,
+        key,
+      );
+    }
+    if (user.kind === 'exec' && !serviceAccount) {
+      return { source, exec: user.exec, type: typeOf(user.exec.command), isSecretReader: false };
+    }
+    if (secretsNamespace === undefined) {
+      const what = user.kind === 'static' ? user.what : 'a plugin';
+      return `its user has ${what}, and a ClusterProfile holds no credential: give --write-secrets NAMESPACE, or --service-account and --cluster-role for an identity of its own`;
+    }
+    const pins = ['--label', `${managerLabel}=${clusterManager}`];
+    return secretNeed(source, secretReader, secretsNamespace, pins, name, secretKey);
+  }
+
+  /** Returns the clusters whose Secrets are right. */
+  async #writeSecrets(
+    secrets: Secrets | undefined,
+    served: readonly Served[],
+    refused: Refused[],
+    signal: AbortSignal,
+  ): Promise<readonly Served[]> {
+    if (!secrets) return served;
+    const isOwn = ({ user }: SourceCluster) =>
+      user.kind === 'static' || (user.kind === 'exec' && this.#settings.serviceAccount !== undefined);
+    const done: Served[] = [];
+    const writes = sideBySide(served, atOnce, signal, async (cluster) => {
+      const { source } = cluster;
+      try {
+        if (isOwn(source)) await secrets.write(source, signal);
+        return cluster;
+      } catch (error) {
+        signal.throwIfAborted();
+        return { ...source, message: error instanceof Error ? error.message : String(error) };
+      }
+    });
+    for await (const one of writes) {
+      if ('message' in one) refused.push(one);
+      else done.push(one);
+    }
+    return done;
+  }
+
+  async #write(
+    profiles: Profiles,
+    cluster: Served,
+    found: Health | undefined,
+    { signal, isWatch }: { readonly signal: AbortSignal; readonly isWatch: boolean },
+  ): Promise<Result | Refused> {
+    const { source, entry } = cluster;
+    const before = profiles.conditionOf(cluster);
+    const health = found && this.#hysteresis.next(`${source.namespace}/${source.name}`, before?.status, found);
+    const profile = profiles.desired(cluster, health, { isWatch });
+    const shown = { profile, provider: entry.name, health: found ?? before };
+    if (this.#settings.isDryRun) return { ...shown, change: 'would be written' };
+    try {
+      return { ...shown, change: await profiles.write(profile, signal) };
+    } catch (error) {
+      if (error instanceof Failure || !(error instanceof Error)) throw error;
+      return { ...source, message: error.message };
+    }
+  }
+}
+
+const secretReader = 'kubeconfig-secretreader';
+
+function secretNeed(
+  source: SourceCluster,
+  type: string,
+  namespace: string,
+  pins: readonly string[],
+  name: string,
+  key: string,
+): Need {
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: secretReader,
+    args: ['--namespace', namespace, ...pins],
+    env: [],
+    provideClusterInfo: true,
+    config: { name, key },
+    interactiveMode: 'Never',
+  } as const;
+  return { source, exec, type, isSecretReader: true };
+}
+
+/** Two clusters cannot have one name: the second is refused. */
+function firstOfName(refused: Refused[]): (need: Need) => boolean {
+  const taken = new Map<string, string>();
+  return ({ source }) => {
+    const key = `${source.namespace}/${source.name}`;
+    const first = taken.get(key);
+    if (first === undefined) taken.set(key, source.origin);
+    else refused.push({ ...source, message: `its name ${key} is taken by ${first}: choose another --name-pattern` });
+    return first === undefined;
+  };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errnoOf(error)})`;
+    throw new Failure(exitCodes.configuration, `kubeconfig ${file} ${why}`, 'correct the path');
+  }
+}

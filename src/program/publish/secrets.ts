@@ -1,0 +1,134 @@
+/** `--write-secrets`: a Secret on the hub for each cluster, with a kubeconfig of this cluster only. */
+
+import * as z from 'zod';
+import { type Api, statusOf } from '../../diagnose/index.ts';
+import type { Hub } from '../hub.ts';
+import { secrets } from '../resources.ts';
+import { kubeconfigCluster } from './plan-providers.ts';
+import { createServiceAccount, renewToken, type ServiceAccount, stateOfToken } from './service-account.ts';
+import type { SourceCluster, StaticUserFields } from './source.ts';
+
+/** KEP-4322's label of profiles; the provider of these Secrets asks for it too. */
+export const managerLabel = 'x-k8s.io/cluster-manager';
+export const secretKey = 'kubeconfig';
+
+export interface SecretsOptions {
+  readonly namespace: string;
+  readonly clusterManager: string;
+  /** Whose token is written, instead of the credential of the source. */
+  readonly serviceAccount: ServiceAccount | undefined;
+}
+
+const writtenSchema = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string() }),
+  data: z.record(z.string(), z.string()).nullish(),
+});
+/** What is read of a kubeconfig that was written here. */
+const kubeconfigSchema = z.object({
+  clusters: z.tuple([z.object({ cluster: z.object({ server: z.string() }) })]),
+  users: z.tuple([z.object({ name: z.string(), user: z.object({ token: z.string().optional() }) })]),
+});
+
+/** The Secrets of one cluster manager in one namespace. */
+export class Secrets {
+  readonly #api: Api;
+  readonly #options: SecretsOptions;
+  /** Kubeconfigs by the name of the Secret. */
+  readonly #written = new Map<string, { readonly kubeconfig: string; readonly uid: string }>();
+
+  private constructor(api: Api, options: SecretsOptions) {
+    this.#api = api;
+    this.#options = options;
+  }
+
+  static async load(hub: Hub, api: Api, options: SecretsOptions): Promise<Secrets> {
+    const found = new Secrets(api, options);
+    const labelSelector = `${managerLabel}=${options.clusterManager}`;
+    for (const item of await hub.list(secrets, options.namespace, { labelSelector })) {
+      const { success, data } = writtenSchema.safeParse(item);
+      if (!success) continue;
+      const kubeconfig = Buffer.from(data.data?.[secretKey] ?? '', 'base64').toString('utf8');
+      found.#written.set(data.metadata.name, { kubeconfig, uid: data.metadata.uid });
+    }
+    return found;
+  }
+
+  /** Writes the Secret of a cluster, unless it is as it should be. Rejects with what is wrong. */
+  async write(source: SourceCluster, signal: AbortSignal): Promise<void> {
+    const { name } = source;
+    const before = this.#written.get(name);
+    const kubeconfig = await this.#kubeconfigOf(source, before?.kubeconfig, signal);
+    if (kubeconfig === before?.kubeconfig) return;
+    const { namespace, clusterManager } = this.#options;
+    const client = this.#api({ apiVersion: 'v1', kind: 'Secret', namespace, fieldManager: clusterManager });
+    const object = {
+      metadata: { name, labels: { [managerLabel]: clusterManager } },
+      type: 'Opaque',
+      data: { [secretKey]: Buffer.from(kubeconfig).toString('base64') },
+    };
+    if (before) return void (await client.apply(object, { force: true, signal }));
+    await client.create(object, { signal }).catch((error: unknown) => {
+      if (statusOf(error) !== 409) throw error;
+      const message = `secret ${namespace}/${name} exists, and is not ${clusterManager}'s (label ${managerLabel})`;
+      throw new Error(`${message}: choose another --write-secrets namespace or --name-pattern`);
+    });
+  }
+
+  /** Deletes the Secret of a cluster that is gone. */
+  async delete(name: string, signal: AbortSignal): Promise<void> {
+    const before = this.#written.get(name);
+    if (!before) return;
+    const { namespace } = this.#options;
+    const client = this.#api({ apiVersion: 'v1', kind: 'Secret', namespace });
+    await client.delete(name, { preconditions: { uid: before.uid }, signal }).catch((error: unknown) => {
+      if (statusOf(error) !== 404) throw error;
+    });
+  }
+
+  async #kubeconfigOf(source: SourceCluster, before: string | undefined, signal: AbortSignal): Promise<string> {
+    const { user } = source;
+    const { serviceAccount, clusterManager } = this.#options;
+    if (!serviceAccount) return kubeconfigText(source, source.name, user.kind === 'static' ? user.read() : {});
+    const { namespace, name, clusterRole } = serviceAccount;
+    const userName = `${namespace}:${name}, ClusterRole ${clusterRole}`;
+    const known = before === undefined ? undefined : readWritten(before);
+    // For another server, or with other rights, it is not this one's.
+    const isSame = known?.userName === userName && known.server === source.cluster.server;
+    const state = isSame ? stateOfToken(known.token, serviceAccount, Date.now()) : 'over';
+    const create = () => createServiceAccount(source.access, serviceAccount, clusterManager, signal);
+    const token =
+      state === 'fresh' && known?.token
+        ? known.token
+        : state === 'due' && before !== undefined
+          ? await renewToken(before, serviceAccount, signal).catch(create)
+          : await create();
+    return kubeconfigText(source, userName, { token });
+  }
+}
+
+/** `undefined` if it was not written here. */
+function readWritten(text: string) {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { success, data } = kubeconfigSchema.safeParse(content);
+  if (!success) return undefined;
+  const [{ cluster }] = data.clusters;
+  const [{ name, user }] = data.users;
+  return { userName: name, token: user.token, server: cluster.server };
+}
+
+/** A kubeconfig of one cluster. The same input gives the same text. */
+function kubeconfigText({ name, cluster }: SourceCluster, userName: string, user: StaticUserFields): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: kubeconfigCluster(cluster) }],
+    users: [{ name: userName, user }],
+    contexts: [{ name, context: { cluster: name, user: userName } }],
+    'current-context': name,
+  });
+}

@@ -1,0 +1,187 @@
+/** `publish`: makes ClusterProfiles of the contexts of a kubeconfig, or of the clusters of Cluster API. */
+
+import { parse } from 'yaml';
+import { apiOf, isLabel, parseDuration, printable, printableLines } from '../../diagnose/index.ts';
+import { type ExitCode, exitCodes, Failure } from '../failure.ts';
+import { openHub } from '../hub.ts';
+import { durationOf } from '../input.ts';
+import { formatTable, printData } from '../print.ts';
+import { Hysteresis } from '../publish/health.ts';
+import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
+import type { ServiceAccount } from '../publish/service-account.ts';
+import { type Call, Options } from '../verb.ts';
+
+const defaultManager = 'clusterprofile-publish';
+const defaultLifetime = '720h';
+/** The shortest that an API server gives. */
+const leastLifetimeMs = 600_000;
+const mostLifetimeMs = 365 * 86_400_000;
+const defaultInterval = '60s';
+
+export async function run(call: Call): Promise<ExitCode> {
+  const { options, signal } = call;
+  const hubOptions = {
+    kubeconfig: options.text('kubeconfig'),
+    context: options.text('hub-context'),
+    'request-timeout': options.text('request-timeout'),
+  };
+  const ask = readOptions(call);
+  const hub = await openHub({ options: new Options(hubOptions), signal });
+  const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'), new Hysteresis());
+  const first = await publisher.round(signal);
+  await show(call, first);
+  if (options.has('watch')) {
+    const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
+    const { watchSource } = await import('../publish/watch.ts');
+    return watchSource(call, first, { publisher, intervalMs, port: options.text('metrics-port'), show });
+  }
+  return first.refused.length > 0 ? exitCodes.profile : exitCodes.ok;
+}
+
+/** Checks the options, and gives the settings for the hub's own namespace. Throws a `Failure`. */
+function readOptions({ options }: Call): (namespace: string) => Settings {
+  const refuse = (message: string, hint: string): never => {
+    throw new Failure(exitCodes.usage, message, hint);
+  };
+  const kubeconfig = options.text('from-kubeconfig');
+  const isClusterApi = options.has('from-cluster-api');
+  const isAll = options.has('all-namespaces');
+  const patterns = options.texts('context');
+  if ((kubeconfig === undefined) === !isClusterApi) {
+    refuse('publish needs one source', 'give --from-kubeconfig FILE or --from-cluster-api');
+  }
+  const providerFile =
+    options.text('providers') ??
+    refuse('the provider file is missing', 'name it with --providers FILE: it is written, or added to');
+  for (const name of ['context', 'write-secrets', 'service-account']) {
+    const isGiven = options.text(name) !== undefined || options.texts(name).length > 0;
+    if (isClusterApi && isGiven) refuse(`--${name} is for --from-kubeconfig`, 'leave it out');
+  }
+  if (isAll && !isClusterApi)
+    refuse('-A is for --from-cluster-api', 'name the namespace of the ClusterProfiles with -n');
+  if (isAll && options.text('namespace') !== undefined)
+    refuse('-A and -n contradict each other', 'give one of the two');
+  for (const name of ['interval', 'metrics-port']) {
+    if (options.text(name) !== undefined && !options.has('watch')) refuse(`--${name} is for --watch`, 'leave it out');
+  }
+  const format = options.text('output');
+  if (options.has('watch') && (format !== undefined || options.has('dry-run'))) {
+    refuse(
+      `--watch and ${format === undefined ? '--dry-run' : `-o ${format}`} contradict each other`,
+      'leave one of the two out',
+    );
+  }
+  const serviceAccount = readServiceAccount(options);
+  const clusterManager = options.text('cluster-manager') ?? defaultManager;
+  if (!isLabel(clusterManager)) {
+    refuse(
+      `--cluster-manager ${clusterManager} is no name`,
+      'write a to z, digits and -, 63 characters at most: it becomes a label',
+    );
+  }
+  return (own) => {
+    const namespace = isAll ? undefined : (options.text('namespace') ?? own);
+    return {
+      kubeconfig,
+      patterns,
+      namespace,
+      providerFile,
+      force: options.has('force'),
+      secretsNamespace: options.text('write-secrets') ?? (serviceAccount ? namespace : undefined),
+      serviceAccount,
+      allowInsecureTls: options.has('allow-insecure-tls'),
+      clusterManager,
+      namePattern: options.text('name-pattern'),
+      prune: options.has('prune'),
+      isWatch: options.has('watch'),
+      isDryRun: options.has('dry-run'),
+    };
+  };
+}
+
+function readServiceAccount(options: Options): ServiceAccount | undefined {
+  const text = options.text('service-account');
+  const clusterRole = options.text('cluster-role');
+  const lifetime = options.text('token-lifetime');
+  if (text === undefined) {
+    if (clusterRole === undefined && lifetime === undefined) return undefined;
+    throw new Failure(exitCodes.usage, '--cluster-role and --token-lifetime are for --service-account', 'name it too');
+  }
+  if (clusterRole === undefined) {
+    throw new Failure(
+      exitCodes.usage,
+      '--service-account needs a role',
+      'name a ClusterRole of the clusters with --cluster-role',
+    );
+  }
+  const [name = '', namespace = 'kube-system'] = text.split('/').reverse();
+  if (!isLabel(name) || !isLabel(namespace) || text.split('/').length > 2) {
+    throw new Failure(exitCodes.usage, `--service-account ${text}: must be NAME or NAMESPACE/NAME`);
+  }
+  const lifetimeMs = parseDuration(lifetime ?? defaultLifetime) ?? 0;
+  if (lifetimeMs < leastLifetimeMs || lifetimeMs > mostLifetimeMs) {
+    throw new Failure(exitCodes.usage, `--token-lifetime ${lifetime}: must be a duration from 10m to 8760h`);
+  }
+  return { namespace, name, clusterRole, lifetimeMs };
+}
+
+/** Prints a round: results on stdout, and what is wrong on stderr. `isShown` chooses the lines of the table. */
+async function show(call: Call, round: RoundResult, isShown: (result: Result) => boolean = () => true): Promise<void> {
+  const { terminal, options } = call;
+  const results = round.results.filter(isShown);
+  const format = options.text('output');
+  const nameOf = ({ profile: { metadata } }: Result) => `${metadata.namespace}/${metadata.name}`;
+  if (format === 'name') {
+    await terminal.write(results.map((result) => `${nameOf(result)}\n`).join(''));
+  } else if (!(await printData(call, () => dataOf(round)))) {
+    const isDryRun = options.has('dry-run');
+    const providers = round.providersChanged;
+    const rows = [
+      ...results.map((result) => [`clusterprofile ${nameOf(result)}`, result.change, lineOf(result)]),
+      ...(providers.length === 0
+        ? []
+        : [[options.text('providers') ?? '', isDryRun ? 'would be written' : 'written', providers.join(', ')]]),
+      ...(options.has('prune')
+        ? round.vanished.map((name) => [
+            `clusterprofile ${name}`,
+            isDryRun ? 'would be deleted' : 'deleted',
+            'its cluster has left the source',
+          ])
+        : []),
+    ];
+    const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
+    await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);
+  }
+  const warn = (text: string) =>
+    terminal.say(`${terminal.paint('yellow', 'note:', terminal.stderr)} ${printableLines(text)}`);
+  for (const note of round.notes) await warn(note);
+  if (round.vanished.length > 0 && !options.has('prune')) {
+    const [first = '', ...more] = round.vanished;
+    const others = more.length === 0 ? '' : ` and ${more.length} more`;
+    await warn(`${printable(first, 256)}${others}: not in the source any more; --prune deletes such ClusterProfiles`);
+  }
+  for (const { origin, message } of round.refused) {
+    const label = terminal.paint('red', 'not published:', terminal.stderr);
+    await terminal.say(`${label} ${printableLines(`${origin}: ${message}`)}`);
+  }
+}
+
+/** `kubelogin, https://prod-eu.example.dev:6443, healthy, v1.36.3`. */
+function lineOf({ profile: { status }, provider, health }: Result): string {
+  const [entry] = status.accessProviders;
+  const words = { True: 'healthy', False: 'unhealthy', Unknown: 'unknown' };
+  const state = health && (health.status === 'True' ? words.True : `${words[health.status]}: ${health.reason}`);
+  return [provider, entry?.cluster?.server, state, status.version?.kubernetes]
+    .filter((part) => part !== undefined)
+    .join(', ');
+}
+
+/** What `-o json` prints. */
+function dataOf({ results, providerFile, refused, vanished }: RoundResult): object {
+  return {
+    items: results.map(({ profile }) => profile),
+    providers: parse(providerFile).providers,
+    notPublished: refused.map(({ origin, message }) => ({ origin, message })),
+    vanished,
+  };
+}

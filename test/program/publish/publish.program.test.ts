@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { FakeCluster } from '../../../src/testing/index.ts';
+import { profileOf } from '../../fixtures/operated-fleet.ts';
+import { runProgram } from '../../fixtures/program.ts';
+import { startPublished } from '../../fixtures/published.ts';
+
+const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
+
+describe('clusterprofile publish --from-kubeconfig', () => {
+  test('publishes exec users by one provider with the narrowest rules, and check reaches them', async (t) => {
+    const { run, env, path, profile, providers, versions } = await startPublished(t);
+    const first = await run('--context', 'o*', '--context', 'two');
+    assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
+    assert.match(first.stdout, /^clusterprofile fleet\/one +created +plugin, https:\S+, healthy, v1\.36\.0\+1\n/);
+    const [provider, ...others] = parse(await providers()).providers;
+    assert.deepEqual(others, []);
+    const { allowedServers, execConfig, ...rules } = provider;
+    assert.equal(allowedServers.length, 2);
+    assert.deepEqual(
+      [execConfig.args, execConfig.env],
+      [['get-token', '--cluster'], [{ name: 'REGION', value: 'eu' }]],
+    );
+    assert.deepEqual(rules, {
+      name: 'plugin',
+      profileSourcedCLIArgsPolicy: 'Append',
+      allowedArgs: ['spoke-1', 'spoke-2'],
+      profileSourcedEnvVarsPolicy: 'Replace',
+      allowedEnvVars: ['SPOKE'],
+    });
+    const one = profile('one');
+    const { version, properties } = Object(one?.status);
+    assert.equal(version.kubernetes, 'v1.36.0+1');
+    assert.match(properties[0].name + properties[0].value, /^cluster\.clusterset\.k8s\.io[\da-f-]{36}$/);
+    assert.deepEqual([condition(one).status, condition(one).reason], ['True', 'Ready']);
+    assert.equal(one?.metadata.labels?.['x-k8s.io/cluster-manager'], 'clusterprofile-publish');
+
+    const check = await runProgram(t, ['check', '--clusterprofile-provider-file', path('providers.yaml')], { env });
+    assert.match(check.stdout, /2 clusters: 2 ok/);
+
+    const [text, before] = [await providers(), versions()];
+    const second = await run('--context', 'o*', '--context', 'two');
+    assert.match(second.stdout, /unchanged.*\n.*unchanged.*$/);
+    assert.deepEqual([await providers(), versions()], [text, before]);
+  });
+
+  test('keeps an existing provider file with its comments, and widens nothing of it without --force', async (t) => {
+    const { run, path, providers } = await startPublished(t);
+    await run('--context', 'one', '--context', 'two');
+    const own = `# ours\n${await providers()}`.replace(/ {6}- spoke-2\n/, '      # - spoke-2: later\n');
+    await writeFile(path('providers.yaml'), own);
+    const refused = await run('--context', 'one', '--context', 'two');
+    assert.equal(refused.exitCode, 10);
+    assert.match(refused.stderr, /^not published: context two: provider plugin .* widened: .*allowedArgs .*--force$/);
+    assert.equal(await providers(), own);
+    const forced = await run('--context', 'one', '--context', 'two', '--force');
+    assert.equal(forced.exitCode, 0);
+    assert.match(await providers(), /^# ours\n[\s\S]* - spoke-2\n +# - spoke-2: later\n/);
+  });
+
+  test('--write-secrets puts a token and a certificate into Secrets, and into nothing else', async (t) => {
+    const { run, path, kubeconfig, spokes, hub, profiles, providers, secrets, versions } = await startPublished(t);
+    const [first, second] = spokes;
+    const { certificate, key } = first.certificateAuthority.issue({ commonName: 'admin', client: true });
+    await writeFile(path('client.crt'), certificate);
+    await writeFile(path('client.key'), key);
+    const users = { certified: { 'client-certificate': 'client.crt', 'client-key': 'client.key' } };
+    await writeFile(
+      path('kubeconfig'),
+      kubeconfig({ certified: ['certified', 1], two: ['exec-2', 2], three: ['token', 3] }, users),
+    );
+    const without = await run();
+    assert.equal(without.exitCode, 10);
+    assert.match(without.stderr, /context certified: its user has a client certificate.* --write-secrets NAMESPACE/);
+    assert.match(without.stderr, /context three: its user has a token/);
+    assert.match(without.stdout, /fleet\/two +created/);
+
+    const written = await run('--write-secrets', 'credentials');
+    assert.deepEqual([written.stderr, written.exitCode], ['', 0]);
+    assert.match(written.stdout, /fleet\/certified +created +kubeconfig-secretreader, \S+, healthy/);
+    assert.match(written.stdout, /fleet\/three +created +kubeconfig-secretreader, \S+, healthy/);
+    const [, readerOf] = parse(await providers()).providers;
+    assert.deepEqual(readerOf.execConfig.args, [
+      '--namespace',
+      'credentials',
+      '--label',
+      'x-k8s.io/cluster-manager=clusterprofile-publish',
+    ]);
+    assert.deepEqual(readerOf.allowedProfiles, { namespaces: ['fleet'] });
+    const everything = [written.stdout, await providers(), JSON.stringify(profiles())].join();
+    for (const secret of ['token-3', key, Buffer.from(key).toString('base64')]) assert.ok(!everything.includes(secret));
+
+    const before = [...versions(), ...secrets('credentials').map(({ metadata }) => metadata.resourceVersion)];
+    const again = await run('--write-secrets', 'credentials', '-o', 'json');
+    assert.equal(JSON.parse(again.stdout).items.length, 3);
+    assert.doesNotMatch(again.stdout, /token-3/);
+    assert.deepEqual(
+      [...versions(), ...secrets('credentials').map(({ metadata }) => metadata.resourceVersion)],
+      before,
+    );
+    assert.equal(second.stats.unauthorized, 0);
+    assert.equal(hub.stats.unauthorized, 0);
+  });
+
+  test('--service-account gives each cluster an identity of its own, whose token the next run renews when it is due', async (t) => {
+    const { run, spokes, secrets } = await startPublished(t);
+    const flags = ['--service-account', 'fleet-controller', '--cluster-role', 'edit', '-n', 'fleet'];
+    const first = await run(...flags, '--token-lifetime', '10m');
+    assert.deepEqual([first.stderr, first.exitCode], ['', 0]);
+    assert.match(first.stdout, /fleet\/one +created +kubeconfig-secretreader, \S+, healthy/);
+    const [, , third] = spokes;
+    const identity = 'system:serviceaccount:kube-system:fleet-controller';
+    assert.ok((third.stats.byIdentity.get(identity) ?? 0) > 0);
+    const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' };
+    const [bound] = third.list(binding);
+    assert.deepEqual(Object(bound).roleRef.name, 'edit');
+    const versions = () => secrets('fleet').map(({ metadata }) => metadata.resourceVersion);
+    const before = versions();
+    await run(...flags, '--token-lifetime', '10m');
+    assert.deepEqual(versions(), before);
+  });
+
+  test('reports what is wrong with one context or cluster, and publishes the others', async (t) => {
+    const { run, path, kubeconfig, hub, execUser, profiles } = await startPublished(t);
+    hub.add(profileOf('taken', 'google', { server: 'https://other.example.dev' }));
+    const users = {
+      gcp: { 'auth-provider': { name: 'gcp' } },
+      secret: { exec: { ...execUser('2').exec, args: ['--client-secret', 'hunter2hunter2'] } },
+      nobody: {},
+    };
+    const contexts = {
+      one: ['exec-1', 1],
+      again: ['exec-1', 1],
+      gcp: ['gcp', 2],
+      secret: ['secret', 2],
+      taken: ['exec-2', 2],
+      nobody: ['nobody', 3],
+      lost: ['token', 9],
+    } as const;
+    await writeFile(path('kubeconfig'), kubeconfig(contexts, users));
+    const { stdout, stderr, exitCode } = await run();
+    assert.equal(exitCode, 10);
+    assert.match(stdout, /^clusterprofile fleet\/one +created[^\n]*\n\S+providers.yaml +written +plugin$/);
+    assert.match(stderr, /^note: context again: the same cluster as context one, which is published$/m);
+    assert.match(stderr, /context gcp: .* auth-provider gcp, .*gke-gcloud-auth-plugin/);
+    assert.match(stderr, /context secret: its exec plugin is given a secret \(args\)/);
+    assert.match(stderr, /context taken: ClusterProfile fleet\/taken belongs to the cluster manager ocm/);
+    assert.match(stderr, /context nobody: its user has no credential/);
+    assert.match(stderr, /context lost: .*"spoke-9", which is not in clusters/);
+    assert.doesNotMatch(stderr + stdout, /hunter2/);
+    assert.deepEqual(
+      profiles().map(({ metadata }) => metadata.name),
+      ['one', 'taken'],
+    );
+  });
+
+  test('says that a cluster cannot be reached from here, and not that it is unhealthy', async (t) => {
+    const { run, spokes, profile } = await startPublished(t);
+    await spokes[0].close();
+    spokes[1].failNext({ status: 500 }, 1, ({ url }) => url.startsWith('/readyz'));
+    const { stdout } = await run('--context', 'one', '--context', 'two');
+    assert.match(stdout, /fleet\/one +created +plugin, \S+, unknown: CONNECT_FAILED/);
+    assert.match(stdout, /fleet\/two +created +plugin, \S+, unhealthy: ReadyFailed, v1/);
+    const state = (name: string) => condition(profile(name)).status;
+    assert.deepEqual([state('one'), state('two')], ['Unknown', 'False']);
+    await run('--context', 'two');
+    assert.equal(state('two'), 'True');
+  });
+
+  test('--dry-run writes nothing, and prints the ClusterProfiles and the providers', async (t) => {
+    const { run, profiles, providers, secrets } = await startPublished(t);
+    const { stdout, exitCode } = await run('--dry-run', '-o', 'yaml', '--write-secrets', 'credentials');
+    assert.equal(exitCode, 0);
+    const { items, providers: shown } = parse(stdout);
+    assert.deepEqual([items.length, shown.length], [3, 2]);
+    assert.doesNotMatch(stdout, /token-3/);
+    assert.deepEqual([profiles(), secrets('credentials')], [[], []]);
+    await assert.rejects(providers(), /ENOENT/);
+  });
+
+  test('--prune deletes the ClusterProfiles of contexts that are gone, with their Secrets, and of no other manager', async (t) => {
+    const { run, path, kubeconfig, hub, profiles, secrets } = await startPublished(t);
+    hub.add(profileOf('foreign', 'google', { server: 'https://other.example.dev' }));
+    await run('--write-secrets', 'credentials');
+    await writeFile(path('kubeconfig'), kubeconfig({ one: ['exec-1', 1] }));
+    const without = await run('--write-secrets', 'credentials');
+    assert.match(without.stderr, /fleet\/three and 1 more: not in the source any more; --prune/);
+    const { stdout } = await run('--write-secrets', 'credentials', '--prune');
+    assert.match(stdout, /clusterprofile fleet\/three +deleted/);
+    assert.deepEqual(
+      profiles().map(({ metadata }) => metadata.name),
+      ['foreign', 'one'],
+    );
+    assert.deepEqual(secrets('credentials'), []);
+  });
+
+  test('says what is missing on a hub that refuses', async (t) => {
+    const { run, hub, env, path } = await startPublished(t);
+    hub.failNext({ status: 403 }, 1, ({ method }) => method === 'PATCH');
+    const forbidden = await run('--context', 'one');
+    assert.deepEqual([forbidden.exitCode, forbidden.stdout], [4, '']);
+    assert.match(
+      forbidden.stderr,
+      /the hub does not let you publish.*\nhint: +bind a Role with .*clusterprofiles\/status/,
+    );
+    const bare = await FakeCluster.start({ tokens: { hub: 'operator' }, customResourceDefinitions: [] });
+    t.after(() => bare.close());
+    const wrong = await run('-n', 'nowhere', '--context', 'one');
+    assert.match(wrong.stderr, /hint: +kubectl create namespace nowhere/);
+    const args = ['publish', '--from-kubeconfig', path('kubeconfig')];
+    const usage = await runProgram(t, args, { env });
+    assert.deepEqual([usage.exitCode, usage.stderr.split('\n')[0]], [2, 'error: the provider file is missing']);
+  });
+});
+
+describe('clusterprofile publish --from-cluster-api', () => {
+  test('publishes the kubeconfigs that Cluster API keeps, copies nothing, and needs nothing when one is rotated', async (t) => {
+    const { runClusterApi, spokes, hub, env, path, providers, secrets } = await startPublished(t);
+    const [first] = spokes;
+    const secret = (name: string, cluster: string, value: string) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'cluster.x-k8s.io/secret',
+      metadata: { namespace: 'team', name, labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
+      data: { value: Buffer.from(value).toString('base64') },
+    });
+    hub.add([
+      secret('prod-kubeconfig', 'prod', first.kubeconfig()),
+      secret('prod-ca', 'prod', 'not a kubeconfig'),
+      secret('prod-user-kubeconfig', 'prod', first.kubeconfig()),
+      secret('broken-kubeconfig', 'broken', '{"clusters": 7}'),
+    ]);
+    const { stdout, stderr, exitCode } = await runClusterApi('-A');
+    assert.equal(exitCode, 10);
+    assert.match(stdout, /^clusterprofile team\/prod +created +cluster-api-team, \S+, healthy/);
+    assert.match(stderr, /^not published: secret team\/broken-kubeconfig: .*clusters: must be a list$/);
+    assert.deepEqual(parse(await providers()).providers[0].allowedProfiles, { namespaces: ['team'] });
+    assert.equal(secrets('team').length, 4);
+    first.setTokens({ rotated: 'controller' });
+    hub.set(secret('prod-kubeconfig', 'prod', first.kubeconfig()));
+    const flags = ['-n', 'team', '--clusterprofile-provider-file', path('providers.yaml')];
+    const check = await runProgram(t, ['check', ...flags], { env });
+    assert.match(check.stdout, /1 cluster: 1 ok/);
+  });
+});
