@@ -2,7 +2,6 @@
 
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Counter, Gauge, Registry } from 'prom-client';
 import { printableLines } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
@@ -24,7 +23,7 @@ export async function watchSource(
 ): Promise<ExitCode> {
   const { signal, terminal } = call;
   const metrics = new Metrics();
-  if (port !== undefined) await serve(metrics.registry, port, signal);
+  if (port !== undefined) await serve(metrics, port, signal);
   metrics.add(first);
   let said = complaintsOf(first);
   while (!signal.aborted) {
@@ -43,7 +42,7 @@ export async function watchSource(
       await show(call, shown, ({ change }) => change !== 'unchanged');
     } catch (error) {
       if (signal.aborted) break;
-      metrics.failures.inc();
+      metrics.failed();
       const { message } = await describe(error);
       await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);
     }
@@ -55,52 +54,48 @@ function complaintsOf({ refused, notes, vanished }: RoundResult): string {
   return JSON.stringify([refused.map(({ origin, message }) => [origin, message]), notes, vanished]);
 }
 
+/** In the text format of Prometheus: five numbers need no library. */
 class Metrics {
-  readonly registry = new Registry();
-  readonly #registers = [this.registry];
-  readonly #clusters = new Gauge({
-    name: 'clusterprofile_publish_clusters',
-    help: 'Published clusters, by the status of ControlPlaneHealthy',
-    labelNames: ['healthy'],
-    registers: this.#registers,
-  });
-  readonly #refused = new Gauge({
-    name: 'clusterprofile_publish_refused_clusters',
-    help: 'Clusters of the source that cannot be published',
-    registers: this.#registers,
-  });
-  readonly #writes = new Counter({
-    name: 'clusterprofile_publish_writes_total',
-    help: 'ClusterProfiles that were created or updated',
-    registers: this.#registers,
-  });
-  readonly failures = new Counter({
-    name: 'clusterprofile_publish_failed_rounds_total',
-    help: 'Rounds in which nothing could be published',
-    registers: this.#registers,
-  });
-  readonly #lastRound = new Gauge({
-    name: 'clusterprofile_publish_last_round_timestamp_seconds',
-    help: 'When the last round that did not fail ended',
-    registers: this.#registers,
-  });
+  #last: RoundResult | undefined;
+  #writes = 0;
+  #failures = 0;
+  #endedAt = 0;
 
-  add({ results, refused }: RoundResult): void {
-    for (const healthy of ['True', 'False', 'Unknown']) {
-      this.#clusters.set({ healthy }, results.filter(({ health }) => health?.status === healthy).length);
-    }
-    this.#refused.set(refused.length);
-    this.#writes.inc(results.filter(({ change }) => change !== 'unchanged').length);
-    this.#lastRound.setToCurrentTime();
+  add(round: RoundResult): void {
+    this.#last = round;
+    this.#writes += round.results.filter(({ change }) => change !== 'unchanged').length;
+    this.#endedAt = Date.now() / 1_000;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+  }
+
+  get text(): string {
+    const { results = [], refused = [] } = this.#last ?? {};
+    const count = (healthy: string) => results.filter(({ health }) => health?.status === healthy).length;
+    const clusters = ['True', 'False', 'Unknown'].map((healthy) => [`{healthy="${healthy}"}`, count(healthy)] as const);
+    const metric = (name: string, type: string, help: string, values: readonly (readonly [string, number])[]) => {
+      const full = `clusterprofile_publish_${name}`;
+      const lines = values.map(([labels, value]) => `${full}${labels} ${value}\n`);
+      return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
+    };
+    return [
+      metric('clusters', 'gauge', 'Published clusters, by the status of ControlPlaneHealthy', clusters),
+      metric('refused_clusters', 'gauge', 'Clusters that cannot be published', [['', refused.length]]),
+      metric('writes_total', 'counter', 'ClusterProfiles that were created or updated', [['', this.#writes]]),
+      metric('failed_rounds_total', 'counter', 'Rounds that failed as a whole', [['', this.#failures]]),
+      metric('last_round_timestamp_seconds', 'gauge', 'When the last good round ended', [['', this.#endedAt]]),
+    ].join('');
   }
 }
 
 /** Serves `/metrics` and `/healthz` until the signal aborts. */
-async function serve(registry: Registry, port: string, signal: AbortSignal): Promise<void> {
-  const server = createServer(async ({ url }, response) => {
+async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promise<void> {
+  const server = createServer(({ url }, response) => {
     if (url !== '/metrics' && url !== '/healthz') return void response.writeHead(404).end();
-    response.setHeader('content-type', url === '/metrics' ? registry.contentType : 'text/plain');
-    response.end(url === '/metrics' ? await registry.metrics() : 'ok');
+    response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8');
+    response.end(url === '/metrics' ? metrics.text : 'ok');
   });
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 65_536;
   if (number > 65_535) throw new Failure(exitCodes.usage, `--metrics-port ${port}: must be a port`);
