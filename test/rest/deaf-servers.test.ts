@@ -7,12 +7,16 @@ import { request } from 'undici';
 import { parseKubeconfigOptions, readKubeconfig } from '../../src/rest/from-kubeconfig.ts';
 import { RestConfig } from '../../src/rest/rest-config.ts';
 import { Connections } from '../../src/rest/transport/connections.ts';
+import { parseProxy } from '../../src/rest/transport/proxy.ts';
+import { proxyContext } from '../../src/rest/transport/trust.ts';
+import { openTunnel } from '../../src/rest/transport/tunnel.ts';
 import { kubeconfigFor } from '../fixtures/fleet-hub.ts';
 import { listen } from '../fixtures/listen.ts';
+import { startHttpProxy } from '../fixtures/proxies.ts';
 import { profileAt, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
 
-const headersTimeoutMs = 1_000;
+const responseTimeoutMs = 1_000;
 
 /** A server whose first connection goes deaf after one response, and a config for it that is less patient than usual. */
 async function startDeaf(t: TestContext, { requestTimeoutMs }: { readonly requestTimeoutMs?: number } = {}) {
@@ -29,7 +33,7 @@ async function startDeaf(t: TestContext, { requestTimeoutMs }: { readonly reques
     profileAt(port).status?.accessProviders?.[0]?.cluster ?? {};
   const options = { logger: { warn: () => undefined }, ...(requestTimeoutMs ? { requestTimeoutMs } : {}) };
   const parts = readKubeconfig({ text: kubeconfigFor({ url, certificateAuthorityData }, 'token') }, options);
-  const liveness = requestTimeoutMs ? {} : { headersTimeoutMs };
+  const liveness = requestTimeoutMs ? {} : { responseTimeoutMs };
   const connections = new Connections({ ...parseKubeconfigOptions(options), signal: t.signal, liveness });
   const config = RestConfig.create({ ...parts, connections });
   t.after(() => connections.close());
@@ -65,16 +69,35 @@ describe('a server that has died without a word, at the other end of a connectio
   });
 });
 
-test('an idle connection is probed after 15 seconds', { skip: process.platform !== 'linux' }, async (t) => {
-  const { port } = await startDeaf(t);
-  /** Of the client's socket: the kind of its timer (2: keep-alive), and when it is due in hundredths of a second. */
-  const timer = async () => {
-    const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+/** Of an idle socket of this process to a port here: when it is probed, in hundredths of a second. */
+async function probedIn(t: TestContext, port: number): Promise<number> {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  let timer: readonly string[] = [];
+  // Its kind is 2 for keep-alive. Right after a response another timer may be set.
+  await until(t, async () => {
     const lines = (await readFile('/proc/self/net/tcp', 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
-    const [kind, due] = (lines.find(([, , peer]) => peer === remote)?.[5] ?? '').split(':');
-    return { kind: Number(kind), due: Number.parseInt(due ?? '', 16) };
-  };
-  // Right after a response another timer may be set.
-  await until(t, async () => (await timer()).kind === 2);
-  assert.ok((await timer()).due <= 1_500);
+    timer = (lines.find(([, , peer]) => peer === remote)?.[5] ?? '').split(':');
+    return timer[0] === '02';
+  });
+  return Number.parseInt(timer[1] ?? '', 16);
+}
+
+describe('an idle connection is probed after 15 seconds', { skip: process.platform !== 'linux' }, () => {
+  test('that leads to the server', async (t) => {
+    const { port } = await startDeaf(t);
+    assert.ok((await probedIn(t, port)) <= 1_500);
+  });
+
+  for (const certificate of [undefined, { certificate: tlsOptions.cert, key: tlsOptions.key }])
+    test(`that leads to an ${certificate ? 'https' : 'http'} proxy`, async (t) => {
+      const { url } = await startHttpProxy(t, certificate ? { certificate } : {});
+      const { cluster } = profileAt(1).status?.accessProviders?.[0] ?? {};
+      const authority = Buffer.from(cluster?.['certificate-authority-data'] ?? '', 'base64').toString();
+      const server = await listen(t, createTlsServer(tlsOptions));
+      const proxy = parseProxy(url);
+      const options = { timeoutMs: 5_000, secureContext: () => proxyContext(authority) };
+      const socket = await openTunnel(proxy, '127.0.0.1', server.port, options);
+      t.after(() => socket.destroy());
+      assert.ok((await probedIn(t, proxy.port)) <= 1_500);
+    });
 });

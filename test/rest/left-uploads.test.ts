@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { type Dispatcher, request } from 'undici';
 import { startConfigAt } from '../fixtures/config-at.ts';
@@ -55,30 +56,72 @@ for (const [speaks, allowHTTP1] of [
   });
 }
 
-test('a server that answers early on HTTP/1.1, and keeps a connection on which it reads no more, gets the next request on another one', async (t) => {
-  let bodies = 0;
-  const server = createTlsServer(tlsOptions, (incoming, response) => {
-    incoming.on('error', () => undefined);
-    if (incoming.url === '/huge') {
-      incoming.once('data', () => {
-        incoming.pause();
-        response.writeHead(413).end('{}');
-      });
-      return;
-    }
-    bodies += 1;
-    incoming.resume().on('end', () => response.writeHead(201).end('{}'));
+for (const [length, where] of [
+  // More than the buffers of both ends hold, and less.
+  [64 * 1024 * 1024, 'in this process'],
+  [200_000, 'in the buffers of the system'],
+] as const)
+  test(`a server that answers early on HTTP/1.1, and reads no more of a body that is ${where}, gets the next request on another connection`, async (t) => {
+    let bodies = 0;
+    const server = createTlsServer(tlsOptions, (incoming, response) => {
+      incoming.on('error', () => undefined);
+      if (incoming.url === '/huge') {
+        incoming.once('data', () => {
+          incoming.pause();
+          response.writeHead(413).end('{}');
+        });
+        return;
+      }
+      bodies += 1;
+      incoming.resume().on('end', () => response.writeHead(201).end('{}'));
+    });
+    const { dispatcher, port, connections } = await startConfigAt(t, server);
+    const send = async (path: string, body: Buffer) => {
+      const answer = await request(`https://127.0.0.1:${port}${path}`, { dispatcher, method: 'POST', body });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    assert.equal(await send('/huge', Buffer.alloc(length)), 413);
+    assert.equal(await send('/small', Buffer.from('{}')), 201);
+    assert.deepEqual([bodies, connections()], [1, 2]);
   });
-  const { dispatcher, port, connections } = await startConfigAt(t, server);
-  const send = async (path: string, body: Buffer) => {
-    const answer = await request(`https://127.0.0.1:${port}${path}`, { dispatcher, method: 'POST', body });
-    await answer.body.dump();
-    return answer.statusCode;
-  };
-  // More than the buffers of both ends hold.
-  assert.equal(await send('/huge', Buffer.alloc(64 * 1024 * 1024)), 413);
-  assert.equal(await send('/small', Buffer.from('{}')), 201);
-  assert.deepEqual([bodies, connections()], [1, 2]);
+
+describe('uploads at once, more of them than Node queues for an HTTP/2 connection', () => {
+  for (const [speaks, allowHTTP1, path] of [
+    ['HTTP/2 alone', false, '/api/v1/namespaces/a/configmaps'],
+    ['HTTP/1.1 too, below a proxy subresource', true, '/api/v1/namespaces/a/services/b/proxy/upload'],
+  ] as const)
+    for (const form of ['bytes', 'a text', 'a stream'] as const)
+      test(`are answered like all others, each as ${form}, by a slow server that speaks ${speaks}`, async (t) => {
+        const reads: (() => void)[] = [];
+        const server = createSecureServer({ ...tlsOptions, allowHTTP1 }, (incoming, response) => {
+          const answer = (size: number) => incoming.on('end', () => response.end(String(size)));
+          const size = Number(incoming.headers['content-length'] ?? 0);
+          if (size < 100) answer(size).resume();
+          else {
+            let read = 0;
+            reads.push(() =>
+              incoming.on('data', ({ length }) => (read += length)).on('end', () => response.end(`${read}`)),
+            );
+          }
+        });
+        server.on('session', (session) => session.on('error', () => undefined));
+        const { dispatcher, port } = await startConfigAt(t, server);
+        const send = async (text: string) => {
+          const body =
+            form === 'bytes' ? Buffer.from(text) : form === 'a text' ? text : Readable.from([Buffer.from(text)]);
+          const headers = { 'content-length': String(text.length) };
+          const url = `https://127.0.0.1:${port}${path}`;
+          const answer = await request(url, { dispatcher, method: 'POST', body, headers });
+          return [answer.statusCode, Number(await answer.body.text())];
+        };
+        await send('{}');
+        const uploads = Array.from({ length: 4 }, () => send(tooLarge.toString()));
+        await until(t, () => reads.length === 4);
+        assert.deepEqual(await send('{}'), [200, 2]);
+        for (const read of reads) read();
+        for (const answer of await Promise.all(uploads)) assert.deepEqual(answer, [200, tooLarge.length]);
+      });
 });
 
 function answer(incoming: Http2ServerRequest, response: Http2ServerResponse, create: () => void): void {

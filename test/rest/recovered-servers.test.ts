@@ -146,19 +146,24 @@ describe('a peer that is silent', { concurrency: true }, () => {
     assert.ok(connections() <= 10 + seconds, `${connections()} connections in ${seconds} s`);
   });
 
-  test('has no time limit for the beginning of the answer to a long-running request, and one for any other', async (t) => {
+  test('has no time limit for a long-running request, and one for the beginning and each piece of any other answer', async (t) => {
     const answers: (() => void)[] = [];
-    const answer = (_request: unknown, response: { end(text: string): unknown }) => {
-      answers.push(() => response.end('{}'));
+    const answer = (
+      { url }: { url?: string | undefined },
+      response: { write(text: string): unknown; end(): unknown },
+    ) => {
+      if (url === '/begun') response.write('{}');
+      answers.push(() => response.end());
     };
     for (const server of [createSecureServer(tlsOptions, answer), createTlsServer(tlsOptions, answer)]) {
       const { port } = await listen(t, server);
-      const { pool, url } = startPool(t, port, { headersTimeoutMs: 500 });
-      const long = sendThrough(pool, url, '/', {}, true);
-      await until(t, () => answers.length === 1);
-      assert.match(String(await sendThrough(pool, url, '/')), /timeout/i);
+      const { pool, url } = startPool(t, port, { responseTimeoutMs: 500 });
+      const long = ['/', '/begun'].map((path) => sendThrough(pool, url, path, {}, true));
+      await until(t, () => answers.length === 2);
+      for (const path of ['/', '/begun'])
+        assert.match(String(await sendThrough(pool, url, path)), path === '/' ? /headers timeout/i : /timeout/i);
       for (const end of answers.splice(0)) end();
-      assert.equal(await long, 200);
+      assert.deepEqual(await Promise.all(long), [200, 200]);
     }
   });
 });

@@ -36,7 +36,7 @@ async function startUnused(t: TestContext, allowH2: boolean, keepAliveTimeoutMs 
     waitsSince: undefined,
     notSent: () => assert.fail('it was refused'),
   };
-  pool.send({ path: '/', method: 'GET' }, nobody);
+  pool.send({ path: '/', method: 'GET', headers: {} }, nobody);
   pool.forget(nobody);
   await until(t, () => sockets.length === 1 && open.size === 1);
   return { pool, url, sockets, open, connections };

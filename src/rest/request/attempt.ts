@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Carrier, PooledRequest } from '../transport/pooled-request.ts';
+import type { Carrier, PooledRequest, WireRequest } from '../transport/pooled-request.ts';
 import type { RequestPool } from '../transport/request-pool.ts';
 import type { OutgoingRequest } from './layer.ts';
 import { type Controller, Relay } from './relay.ts';
@@ -30,7 +30,7 @@ export class Attempt extends Relay implements PooledRequest {
     this.longRunning = request.longRunning;
   }
 
-  send(pool: RequestPool, options: Dispatcher.DispatchOptions): void {
+  send(pool: RequestPool, options: WireRequest): void {
     this.#pool = pool;
     this.start();
     if (!this.done) pool.send(options, this);
@@ -64,7 +64,7 @@ export class Attempt extends Relay implements PooledRequest {
   }
 
   override onResponseStart(wire: Controller, statusCode: number, headers: IncomingHttpHeaders, message?: string): void {
-    this.#carrier?.answered();
+    this.#carrier?.answered(statusCode);
     super.onResponseStart(wire, statusCode, headers, message);
   }
 

@@ -27,6 +27,8 @@ export function markConnecting(error: Error): void {
 
 /** Codes of a broken connection. */
 const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+/** The same of one that was open: keep-alive found its peer dead, or a router did. */
+const brokenCodes: ReadonlySet<string> = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED']);
 
 /** Codes and names of errors about a request that undici or Node cannot send; all others are about the connection. */
 const requestCodes: ReadonlySet<string> = new Set([
@@ -56,7 +58,8 @@ const answerCodes: ReadonlySet<string> = new Set([
 
 /** Whether Node or undici says that the connection broke. */
 export function isLost(error: Error): boolean {
-  return lostCodes.has(codeOf(error));
+  const code = codeOf(error);
+  return lostCodes.has(code) || (brokenCodes.has(code) && !connectErrors.has(error));
 }
 
 /** Whether the server has not processed the request (RFC 9113, 8.7). The error may be Node's or undici's, or ours with theirs as its cause. */
@@ -81,12 +84,13 @@ export function toOwnError(error: Error, cluster: ClusterFacts): Error {
   const code = codeOf(error);
   const fail = (...[own, message]: [ConnectionError['code'], string]) =>
     new ConnectionError(own, cluster, message, { cause: withoutDetails(error) });
-  const known = messages[code];
+  const lost = isLost(error);
+  const known = lost ? undefined : messages[code];
   if (known) return fail(known[0], `${known[1]} (${code})`);
   if (untrusted.has(code)) return fail('TLS_UNTRUSTED', untrustedMessage(code, cluster));
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return fail('TLS_NAME_MISMATCH', nameMessage(error));
   if (/^(ERR_SSL_|EPROTO)/.test(code)) return fail('TLS_FAILED', tlsMessage(error, code));
-  if (connectErrors.has(error) && !lostCodes.has(code)) return fail(...connectFailure(error, code));
+  if (connectErrors.has(error) && !lost) return fail(...connectFailure(error, code));
   if ([code, codeOf(error.cause), error.name].some((one) => requestCodes.has(one))) return cannotBeSent(error, cluster);
   if (answerCodes.has(code) || code.startsWith('HPE_') || error.name === 'HTTPParserError') {
     const message = `the response is not valid HTTP: ${error.message}: check the proxies and gateways in between`;
@@ -168,7 +172,10 @@ const messages: Readonly<Record<string, Message>> = {
     'the server accepts no requests on its connections: check whether it is shutting down or overloaded, and the proxies and gateways in between',
   ],
   UND_ERR_HEADERS_TIMEOUT: slow,
-  UND_ERR_BODY_TIMEOUT: slow,
+  UND_ERR_BODY_TIMEOUT: [
+    'RESPONSE_TIMEOUT',
+    'the response stopped before it was complete: check whether the server runs, and the proxies and gateways in between',
+  ],
   CERT_HAS_EXPIRED: expired,
   CERT_NOT_YET_VALID: expired,
 };

@@ -7,7 +7,7 @@ import { bracket, unbracket } from '../../util/brackets.ts';
 import { markConnecting } from './connection-errors.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';
-import { connectionGivenUp, openTunnel } from './tunnel.ts';
+import { connectionGivenUp, keepAliveInitialDelay, openTunnel } from './tunnel.ts';
 
 export type Connector = buildConnector.connector;
 
@@ -87,8 +87,6 @@ function createDirect(
   context: () => SecureContext,
 ): Connector {
   const { protocol, hostname } = new URL(cluster.server);
-  // Then ten probes a second apart (libuv): an idle socket whose peer has died is closed after half a minute.
-  const keepAliveInitialDelay = 15_000;
   if (protocol !== 'https:') return buildConnector({ allowH2, timeout, keepAliveInitialDelay });
   const name = unbracket(cluster.tlsServerName ?? hostname).replace(/\.$/, '');
   const connect = buildConnector({
@@ -96,6 +94,7 @@ function createDirect(
     rejectUnauthorized: !cluster.insecureSkipTlsVerify,
     checkServerIdentity: (_host, certificate) => checkServerIdentity(name, certificate),
     allowH2,
+    preferH2: true,
     timeout,
     keepAliveInitialDelay,
   });

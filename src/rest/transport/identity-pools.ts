@@ -26,7 +26,7 @@ export interface IdentityPoolsOptions {
   /** Milliseconds for a request that is not long-running. */
   readonly requestTimeoutMs?: number | undefined;
   /** For tests: when a silent peer is pinged, and given up. */
-  readonly liveness?: Partial<Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs' | 'headersTimeoutMs'>>;
+  readonly liveness?: Partial<Pick<PoolOptions, 'pingIntervalMs' | 'silenceMs' | 'responseTimeoutMs'>>;
 }
 
 /** The key of the pool without a client certificate. */
@@ -110,8 +110,8 @@ export class IdentityPools {
     const connector = (allowH2: boolean) => this.#logged(this.#connector(keyPair, allowH2));
     const { connectTimeoutMs, requestTimeoutMs = 0, liveness } = this.#options;
     // Who allows a request more time than API servers take gets it.
-    const headersTimeoutMs = Math.max(poolDefaults.headersTimeoutMs, requestTimeoutMs);
-    const pool = new RequestPool(origin, connector, { connectTimeoutMs, headersTimeoutMs, ...liveness });
+    const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
+    const pool = new RequestPool(origin, connector, { connectTimeoutMs, responseTimeoutMs, ...liveness });
     this.#pools.set(keyPair?.identity ?? noCertificate, pool);
     this.#report('opened', keyPair !== undefined);
     return pool;

@@ -5,9 +5,9 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { buildConnector, Dispatcher } from 'undici';
+import type { buildConnector } from 'undici';
 import { unbracket } from '../../util/brackets.ts';
-import type { PooledRequest, PoolOptions } from './pooled-request.ts';
+import type { PooledRequest, PoolOptions, WireRequest } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
@@ -82,7 +82,7 @@ export class Pool {
   }
 
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
-  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+  send(options: WireRequest, request: PooledRequest): void {
     if (this.#ended) {
       request.notSent(this.#ended);
       return;
@@ -112,7 +112,7 @@ export class Pool {
   }
 
   /** Takes back all requests that no socket has taken yet. */
-  takeWaiting(): readonly (readonly [PooledRequest, Dispatcher.DispatchOptions])[] {
+  takeWaiting(): readonly (readonly [PooledRequest, WireRequest])[] {
     const waiting = [...this.#waiting];
     for (const [request] of waiting) this.forget(request);
     return waiting;

@@ -1,6 +1,11 @@
 /** The interfaces between a pool, its sockets and the requests on them. */
 import type { Dispatcher } from 'undici';
 
+/** What is sent, with each header once, by its name in lower case. */
+export interface WireRequest extends Dispatcher.DispatchOptions {
+  readonly headers: Readonly<Record<string, string | string[]>>;
+}
+
 /** A request that a pool sends. It is undici's handler too. */
 export interface PooledRequest extends Dispatcher.DispatchHandler {
   /** It may be silent for as long as it likes. */
@@ -21,7 +26,7 @@ export interface Carrier {
   readonly proven: boolean;
   /** It is about to be written. */
   starts(wire: Dispatcher.DispatchController): void;
-  answered(): void;
+  answered(statusCode: number): void;
   attemptEnded(): void;
 }
 
@@ -34,8 +39,11 @@ export interface PoolOptions {
   readonly silenceMs: number;
   /** Milliseconds until a connection attempt fails. */
   readonly connectTimeoutMs: number;
-  /** Milliseconds until a response begins: an API server answers within 60 s. Long-running requests have no limit. */
-  readonly headersTimeoutMs: number;
+  /**
+   * Milliseconds until a response begins, and for which it may then stop: an API server answers within 60 s. Long-running requests
+   * have no limit.
+   */
+  readonly responseTimeoutMs: number;
 }
 
 /** As client-go: a ping after 30 s, and 15 s for its answer. API servers close an idle socket after 90 s, balancers after 60 s. */
@@ -44,7 +52,7 @@ export const poolDefaults: PoolOptions = {
   pingIntervalMs: 30_000,
   silenceMs: 45_000,
   connectTimeoutMs: 10_000,
-  headersTimeoutMs: 75_000,
+  responseTimeoutMs: 75_000,
 };
 
 /** The server has not processed the request (RFC 9113, 8.7): it may go out again, whatever its method. */

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { type StreamEvents, watchSession } from './h2-session.ts';
-import { type Carrier, type PooledRequest, type PoolOptions, UnsentError } from './pooled-request.ts';
+import { type Carrier, type PooledRequest, type PoolOptions, UnsentError, type WireRequest } from './pooled-request.ts';
+import { inPieces, isUpload } from './uploads.ts';
 import { watchForSilence } from './watchdog.ts';
 
 /** Callbacks of a pool for its socket. */
@@ -48,6 +49,8 @@ export class PooledSocket implements Carrier {
   /** Takes no more requests; those under way go on. */
   #leaving = false;
   #proven = false;
+  /** On HTTP/1.1: the request that it carries has a long body. */
+  #isUpload = false;
   readonly #free: () => void;
 
   constructor(origin: string, socket: Socket, options: PoolOptions, events: PooledSocketEvents) {
@@ -69,9 +72,10 @@ export class PooledSocket implements Carrier {
       // The watchdog sends them: it has to know when none can be sent.
       h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
-      headersTimeout: options.headersTimeoutMs,
-      // A quiet watch is not a dead one.
-      bodyTimeout: 0,
+      // A server may allow a longer time than the balancers in between.
+      keepAliveMaxTimeout: options.keepAliveTimeoutMs,
+      headersTimeout: options.responseTimeoutMs,
+      bodyTimeout: options.responseTimeoutMs,
     });
     const end = () => {
       if (this.#ended) return;
@@ -146,8 +150,10 @@ export class PooledSocket implements Carrier {
     this.#starting = wire;
   }
 
-  answered(): void {
+  answered(statusCode: number): void {
     this.#proven = true;
+    // The server may not have read the body, and close the connection after the response, or never read on.
+    if (statusCode >= 400 && this.#isUpload) this.#leaving = true;
   }
 
   /**
@@ -157,8 +163,8 @@ export class PooledSocket implements Carrier {
   attemptEnded(): void {
     if (this.protocol !== 'h1') return;
     queueMicrotask(() => {
-      // The server has answered early, and may never read the rest of the body: the next request would wait behind it.
-      if (this.#socket.writableLength > 0) this.#socket.destroy();
+      // The same of a body that is not written yet: the next request would wait behind it.
+      if (this.#leaving || this.#socket.writableLength > 0) this.#socket.destroy();
       else this.#free();
     });
   }
@@ -171,14 +177,17 @@ export class PooledSocket implements Carrier {
     return true;
   }
 
-  send(given: Dispatcher.DispatchOptions, request: PooledRequest): void {
-    const options = request.longRunning ? { headersTimeout: 0, ...given } : given;
+  send(given: WireRequest, request: PooledRequest): void {
+    // A quiet watch is not a dead one.
+    let options = request.longRunning ? { headersTimeout: 0, bodyTimeout: 0, ...given } : given;
     request.takenBy(this);
     if (this.protocol === 'h1') {
       this.#busy = true;
+      this.#isUpload = isUpload(given);
       this.#client.dispatch(options, request);
       return;
     }
+    if (isUpload(given)) options = inPieces(options);
     if (this.#state === 'new') this.#stateSince = Math.min(this.#stateSince, performance.now());
     const { failures } = request;
     // undici takes a second request only once it has the server's settings.

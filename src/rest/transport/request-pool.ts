@@ -1,8 +1,8 @@
 /** Which requests use HTTP/1.1 and which HTTP/2: the one rule, for the pools of one cluster and one identity. */
-import type { buildConnector, Dispatcher } from 'undici';
+import type { buildConnector } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import { Pool } from './pool.ts';
-import { type PooledRequest, type PoolOptions, poolDefaults } from './pooled-request.ts';
+import { type PooledRequest, type PoolOptions, poolDefaults, type WireRequest } from './pooled-request.ts';
 
 /** What the TLS alert of a server that speaks only HTTP/2 becomes in Node. */
 const noApplicationProtocol = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
@@ -40,7 +40,7 @@ export class RequestPool {
   }
 
   /** Sends a request, at once if there is a socket for it. The request is notified of its outcome. */
-  send(options: Dispatcher.DispatchOptions, request: PooledRequest): void {
+  send(options: WireRequest, request: PooledRequest): void {
     // undici joins repeated headers on HTTP/2, and two groups to impersonate are not one with a comma in its name.
     const repeated = repeatedHeader(options.headers);
     if (repeated !== undefined && this.#onlyH2) request.notSent(cannotRepeat(repeated));
@@ -71,7 +71,7 @@ export class RequestPool {
   }
 }
 
-function repeatedHeader(headers: Dispatcher.DispatchOptions['headers']): string | undefined {
+function repeatedHeader(headers: WireRequest['headers']): string | undefined {
   const values = Object(headers);
   for (const name in values) if (Array.isArray(values[name]) && values[name].length > 1) return name;
   return undefined;

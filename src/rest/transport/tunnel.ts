@@ -7,6 +7,9 @@ import type { ProxyServer } from './proxy.ts';
 /** An import of it would load Node's own `fetch` and WebSocket with it, which takes longer than the start of Node. */
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 
+/** Milliseconds until an idle socket is probed. libuv then sends ten probes, a second apart, before it closes the socket. */
+export const keepAliveInitialDelay = 15_000;
+
 export interface TunnelOptions {
   /** Milliseconds until a proxy that says nothing is given up. */
   readonly timeoutMs: number;
@@ -49,9 +52,10 @@ export async function openTunnel(
 
 /** An https proxy has to prove its own name, whichever server it leads to. */
 function connectTo({ protocol, hostname: host, port }: ProxyServer, secureContext: () => SecureContext): Socket {
-  if (protocol !== 'https:') return connectTcp({ host, port });
+  const probed = { host, port, keepAlive: true, keepAliveInitialDelay };
+  if (protocol !== 'https:') return connectTcp(probed);
   const servername = isIP(host) > 0 ? '' : host;
-  return connectTls({ host, port, servername, secureContext: secureContext(), ALPNProtocols: ['http/1.1'] });
+  return connectTls({ ...probed, servername, secureContext: secureContext(), ALPNProtocols: ['http/1.1'] });
 }
 
 function askHttp(proxy: ProxyServer, socket: Socket, hostname: string, port: number): Promise<Socket> {

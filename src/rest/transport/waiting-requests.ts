@@ -1,12 +1,11 @@
-import type { Dispatcher } from 'undici';
-import type { PooledRequest } from './pooled-request.ts';
+import type { PooledRequest, WireRequest } from './pooled-request.ts';
 
 /** How often the queue is checked within the time that a connection may take. */
 const checks = 4;
 
 /** Requests that no socket has taken yet, oldest first. */
 export class WaitingRequests {
-  readonly #requests = new Map<PooledRequest, Dispatcher.DispatchOptions>();
+  readonly #requests = new Map<PooledRequest, WireRequest>();
   /** Milliseconds between two checks. */
   readonly checkMs: number;
   readonly #check: () => void;
@@ -24,7 +23,7 @@ export class WaitingRequests {
     return this.#requests.size;
   }
 
-  add(request: PooledRequest, options: Dispatcher.DispatchOptions): void {
+  add(request: PooledRequest, options: WireRequest): void {
     request.waitsSince ??= performance.now();
     this.#requests.set(request, options);
     this.#timer ??= setInterval(this.#check, this.checkMs);
@@ -37,7 +36,7 @@ export class WaitingRequests {
     this.#timer = undefined;
   }
 
-  [Symbol.iterator](): IterableIterator<[PooledRequest, Dispatcher.DispatchOptions]> {
+  [Symbol.iterator](): IterableIterator<[PooledRequest, WireRequest]> {
     return this.#requests.entries();
   }
 

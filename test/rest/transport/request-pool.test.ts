@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createSecureServer, type Http2ServerResponse } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { listen } from '../../fixtures/listen.ts';
 import { sendThrough, startPool } from '../../fixtures/pooled-request.ts';
@@ -39,6 +40,15 @@ describe('short requests', () => {
     // They come again with the load.
     await Promise.all(Array.from({ length: 60 }, caller));
     assert.ok(open.size > 1, `${open.size} sockets`);
+  });
+
+  test('leave no socket open for longer than ours allows, though the server would', async (t) => {
+    const server = createTlsServer(tlsOptions, (_incoming, response) => response.end('{}'));
+    server.keepAliveTimeout = 300_000;
+    const { port, open } = await listen(t, server);
+    const { pool, url } = startPool(t, port, { keepAliveTimeoutMs: 500 });
+    assert.equal(await sendThrough(pool, url, '/'), 200);
+    await until(t, () => open.size === 0);
   });
 
   test('that the server is slow to answer, on every socket, hold up the others for a moment only', async (t) => {
