@@ -11,6 +11,7 @@ export type {
   AccessProvider,
   ClusterProfile,
   ClusterProfileStatus,
+  Ignored,
   KubeconfigCluster,
   NamedExtension,
 } from './access/cluster-profile.ts';
@@ -19,7 +20,6 @@ export type { ImpersonationConfig } from './access/impersonation.ts';
 export type { Json } from './access/json.ts';
 export type { PluginPolicy } from './access/plugin-policy.ts';
 export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
-export type { Ignored } from './access/refusal.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export {
   ConfigurationError,

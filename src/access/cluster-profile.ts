@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ProfileErrorCode } from '../errors/index.ts';
 import type { Json } from './json.ts';
 
 /** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`) that this package reads. Others are allowed. */
@@ -86,3 +87,13 @@ export type ParsedCluster = z.output<typeof clusterSchema>;
 
 /** The field names of a cluster. */
 export const clusterFields: ReadonlySet<string> = new Set(Object.keys(clusterSchema.shape));
+
+/** Throws the error for a field of the profile that cannot be used. */
+export type Refuse = (code: ProfileErrorCode, path: string, message: string) => never;
+
+/** A setting of the profile that was not applied. */
+export interface Ignored {
+  /** The field of the ClusterProfile. */
+  readonly path: string;
+  readonly reason: string;
+}

@@ -1,8 +1,7 @@
 /** The fields of a cluster, checked by the rules that a ClusterProfile and a kubeconfig share. Pure. */
 import { hash } from 'node:crypto';
-import type { ParsedCluster } from './cluster-profile.ts';
+import type { ParsedCluster, Refuse } from './cluster-profile.ts';
 import { readCertificates } from './pem.ts';
-import type { Refuse } from './refusal.ts';
 import { withoutLastSlashes } from './url-pattern.ts';
 
 /** Where the cluster is, and how to connect to it. */

@@ -6,7 +6,7 @@
 import type { z } from 'zod';
 import { errnoOf } from '../util/errno.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
-import { clusterSchema, type ParsedCluster } from './cluster-profile.ts';
+import { clusterSchema, type Ignored, type ParsedCluster, type Refuse } from './cluster-profile.ts';
 import { extensionNames } from './extensions.ts';
 import type { ImpersonationHeaders } from './impersonation.ts';
 import { copyJson, type Json } from './json.ts';
@@ -22,7 +22,6 @@ import {
   userSchema,
 } from './kubeconfig-user.ts';
 import { nearest } from './nearest.ts';
-import type { Ignored, Refuse } from './refusal.ts';
 import type { ConfigAccess, ResolvedExec } from './resolve.ts';
 import { schemaProblems } from './schema-problems.ts';
 

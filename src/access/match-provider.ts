@@ -1,10 +1,9 @@
 /** Finds the operator's provider for a profile, and checks that the profile may use it. */
 import { isObject } from '../errors/check-argument.ts';
-import type { AccessProvider, ClusterProfile } from './cluster-profile.ts';
+import type { AccessProvider, ClusterProfile, Refuse } from './cluster-profile.ts';
 import { createGlob } from './glob.ts';
 import { nearest } from './nearest.ts';
 import type { ConfiguredProvider } from './provider.ts';
-import type { Refuse } from './refusal.ts';
 
 export interface Match {
   readonly provider: ConfiguredProvider;

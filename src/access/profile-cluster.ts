@@ -1,10 +1,9 @@
 /** Reads where a profile's cluster is, and checks that a credential may go there. */
 import { isLoopback } from '../util/loopback.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
-import type { ParsedCluster } from './cluster-profile.ts';
+import type { ParsedCluster, Refuse } from './cluster-profile.ts';
 import { notPublished } from './match-provider.ts';
 import type { ConfiguredProvider } from './provider.ts';
-import type { Refuse } from './refusal.ts';
 import { isServerName, matchesAny, type UrlPattern } from './url-pattern.ts';
 
 /** The cluster of a ClusterProfile, as the provider allows it. `at` is its path in the profile. */

@@ -1,6 +1,6 @@
 /** Parses an operator's providers into ConfiguredProviders, or reports every problem. */
 import { z } from 'zod';
-import { ConfigurationError } from '../errors/index.ts';
+import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { apiVersions } from './api-versions.ts';
 import { nearest } from './nearest.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from './provider.ts';
 import { type SchemaProblem, schemaProblems } from './schema-problems.ts';
 import { parseHostPattern, parseUrlPattern, type UrlPattern } from './url-pattern.ts';
+import { readYaml } from './yaml-text.ts';
 
 const noNul = { error: 'holds a NUL character, which no process can be given' };
 const withoutNul = (value: string) => !value.includes('\0');
@@ -188,4 +189,43 @@ function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.includes('env')) return Object.keys(envVarSchema.shape);
   if (path.includes('allowedProfiles')) return ['namespaces', 'clusterManagers'];
   return path.includes('execConfig') ? knownFields.execConfig : knownFields.provider;
+}
+
+/**
+ * Reads the text of a provider file, JSON or YAML.
+ * @param path - names the file in errors
+ * @throws {ConfigurationError} with every problem, its line and its path
+ */
+export function parseProviderFile(text: string, path: string): readonly ConfiguredProvider[] {
+  const invalid = (problems: readonly Problem[]) =>
+    new ConfigurationError('PROVIDER_FILE_INVALID', `provider file ${path}`, problems);
+  const { content, problems: twice, placeOf } = readYaml(text, invalid);
+  if (content === null || content === undefined) {
+    throw invalid([{ path: '', message: 'is empty: it must hold the field providers' }]);
+  }
+  const parsed = parseProviders(content);
+  const problems =
+    'providers' in parsed
+      ? []
+      : parsed.problems.map(({ path: field, keys, message }) => ({ path: field, ...placeOf(keys), message }));
+  if ('providers' in parsed && twice.length === 0) return parsed.providers;
+  throw invalid([...twice, ...problems]);
+}
+
+/** Returns which rules of a hardened controller a provider lacks: where its credential may go, and what profiles may add. */
+export function hardeningProblems(providers: readonly ConfiguredProvider[]): readonly Problem[] {
+  return providers.flatMap((provider) => {
+    const { name, profileSourcedCLIArgsPolicy, profileSourcedEnvVarsPolicy, allowInsecureTLS } = provider;
+    const messages: string[] = [];
+    const required = (field: 'allowedServers' | 'allowedArgs' | 'allowedEnvVars', what: string) => {
+      if (provider[field]) return;
+      const flag = `--clusterprofile-access-provider-option '${name}=${field}=[...]'`;
+      messages.push(`has no ${field}, which hardened requires: list ${what}, in the provider file or with ${flag}`);
+    };
+    required('allowedServers', 'the servers that its credential may go to');
+    if (profileSourcedCLIArgsPolicy !== 'Ignore') required('allowedArgs', 'the arguments that profiles may add');
+    if (profileSourcedEnvVarsPolicy !== 'Ignore') required('allowedEnvVars', 'the variables that profiles may set');
+    if (allowInsecureTLS) messages.push('has allowInsecureTLS: true, which hardened forbids: take it out');
+    return messages.map((message) => ({ path: `provider ${name}`, message }));
+  });
 }

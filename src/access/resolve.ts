@@ -7,15 +7,20 @@ import { ProfileError } from '../errors/index.ts';
 import { printable } from '../util/printable.ts';
 import type { ApiVersion } from './api-versions.ts';
 import type { ResolvedCluster } from './cluster.ts';
-import { type ClusterProfile, clusterFields, clusterSchema } from './cluster-profile.ts';
+import {
+  type ClusterProfile,
+  clusterFields,
+  clusterSchema,
+  type Ignored,
+  type ParsedCluster,
+  type Refuse,
+} from './cluster-profile.ts';
 import { applyExtensions } from './extensions.ts';
-import { fieldPath } from './field-path.ts';
 import type { Json } from './json.ts';
-import { checkSize, maxIgnored, maxIgnoredBytes } from './limits.ts';
 import { checkProfile, matchProvider } from './match-provider.ts';
 import { readCluster } from './profile-cluster.ts';
 import type { ConfiguredProvider, EnvVar, InteractiveMode } from './provider.ts';
-import type { Ignored, Refuse } from './refusal.ts';
+import { fieldPath } from './schema-problems.ts';
 
 /** The result of matching a ClusterProfile with the providers: a copy, in plain JSON. */
 export interface ResolvedAccess {
@@ -121,4 +126,64 @@ function listed(ignored: readonly Ignored[]): readonly Ignored[] {
   }));
   if (ignored.length <= maxIgnored) return first;
   return [...first, { path: 'status', reason: `${ignored.length - maxIgnored} more things are not applied` }];
+}
+
+const inspectCustom = Symbol.for('nodejs.util.inspect.custom');
+
+/**
+ * Returns an access that prints the values of its variables as `[redacted]`: the operator configured them, and may have put a secret
+ * there. Code reads them as before. `inspect` always hides them; with `json`, `JSON.stringify` does too.
+ */
+export function printedWithoutValues<T extends ConfigAccess>(access: T, { json }: { readonly json: boolean }): T {
+  const { exec: given } = access;
+  if (!given) return access;
+  const hidden = (): ResolvedExec => ({
+    ...given,
+    env: given.env.map(({ name }) => ({ name, value: '[redacted]' })),
+  });
+  // Not enumerable: code, comparisons and copies see plain data.
+  const exec = Object.defineProperty({ ...given }, inspectCustom, { value: hidden });
+  if (json) Object.defineProperty(exec, 'toJSON', { value: hidden });
+  return { ...access, exec };
+}
+
+// Limits of a profile: otherwise its author could keep the controller of all clusters busy. Cluster managers publish far less.
+
+/** All extensions of a cluster together, in bytes of JSON. */
+const maxExtensionBytes = 256 * 1024;
+/** A URL. Proxies and gateways refuse longer ones. */
+const maxUrlBytes = 4 * 1024;
+/** A host name (RFC 1035). */
+const maxHostBytes = 253;
+
+/** The most ignored fields of a profile that are listed. */
+const maxIgnored = 100;
+/** The longest path of one of these, and the longest reason. */
+const maxIgnoredBytes = 512;
+
+/** Refuses a cluster larger than any cluster manager would publish. */
+function checkSize(cluster: ParsedCluster, at: string, refuse: Refuse): void {
+  const tooLong = (field: string, limit: number) =>
+    refuse('PROFILE_TOO_LARGE', `${at}.${field}`, `is longer than ${limit} bytes: shorten it`);
+  const texts = [
+    ['server', maxUrlBytes],
+    ['proxy-url', maxUrlBytes],
+    ['tls-server-name', maxHostBytes],
+  ] as const;
+  for (const [field, limit] of texts) {
+    if (Buffer.byteLength(cluster[field] ?? '') > limit) tooLong(field, limit);
+  }
+  if (jsonBytes(cluster.extensions) > maxExtensionBytes) {
+    const message = `are more than ${maxExtensionBytes} bytes of JSON together: publish less, or a reference to it`;
+    refuse('PROFILE_TOO_LARGE', `${at}.extensions`, message);
+  }
+}
+
+/** A value that contains itself, or is nested deeper than the stack, is larger than any limit. */
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }

@@ -1,7 +1,6 @@
 /** Converts zod issues to the problems of a `ConfigurationError`. */
 import type { z } from 'zod';
 import type { Problem } from '../errors/index.ts';
-import { fieldPath } from './field-path.ts';
 import { nearest } from './nearest.ts';
 
 /** A problem with the parts of its path, so that the line in a file can be found. */
@@ -32,4 +31,12 @@ export function schemaProblems(
       return { path: fieldPath(keys), keys, message: `is not ${what}${hint}` };
     });
   });
+}
+
+/** `['providers', 1, 'name']` as `providers[1].name`. */
+export function fieldPath(keys: readonly PropertyKey[]): string {
+  return keys.reduce<string>((path, key) => {
+    if (typeof key === 'number') return `${path}[${key}]`;
+    return path === '' ? String(key) : `${path}.${String(key)}`;
+  }, '');
 }

@@ -9,7 +9,6 @@ export { checkCluster, hasLogin, type ResolvedCluster } from '../access/cluster.
 export { type AccessProvider, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
 export { longestMs, parseDuration } from '../access/duration.ts';
 export { extensionNames } from '../access/extensions.ts';
-export { fieldPath } from '../access/field-path.ts';
 export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
 export { createGlob } from '../access/glob.ts';
 export { copyJson, type Json } from '../access/json.ts';
@@ -22,7 +21,6 @@ export {
 } from '../access/kubeconfig-files.ts';
 export type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 export { nearest } from '../access/nearest.ts';
-export { printedWithoutValues } from '../access/printed-access.ts';
 export {
   type ConfiguredProvider,
   type EnvVar,
@@ -31,9 +29,15 @@ export {
   interactiveModes,
   type Provider,
 } from '../access/provider.ts';
-export { parseProviderFile } from '../access/provider-file.ts';
-export { configureProviders } from '../access/provider-schema.ts';
-export { profileName, type ResolvedAccess, type ResolvedExec, resolve } from '../access/resolve.ts';
+export { configureProviders, parseProviderFile } from '../access/provider-schema.ts';
+export {
+  printedWithoutValues,
+  profileName,
+  type ResolvedAccess,
+  type ResolvedExec,
+  resolve,
+} from '../access/resolve.ts';
+export { fieldPath } from '../access/schema-problems.ts';
 export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export { isObject } from '../errors/check-argument.ts';
 export {

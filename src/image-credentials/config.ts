@@ -5,9 +5,8 @@
 
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
-import { fieldPath } from '../access/field-path.ts';
 import type { EnvVar } from '../access/provider.ts';
-import { schemaProblems } from '../access/schema-problems.ts';
+import { fieldPath, schemaProblems } from '../access/schema-problems.ts';
 import { kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';

@@ -1,9 +1,7 @@
 /** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
 import { readFileSync } from 'node:fs';
-import { hardeningProblems } from '../access/hardened.ts';
 import type { ConfiguredProvider, Provider } from '../access/provider.ts';
-import { parseProviderFile } from '../access/provider-file.ts';
-import { configureProviders } from '../access/provider-schema.ts';
+import { configureProviders, hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { errnoOf } from '../util/errno.ts';
 

@@ -3,12 +3,10 @@
  * one CredentialProviders, and ends with it.
  */
 import { type InspectOptions, inspect, isDeepStrictEqual } from 'node:util';
-import type { ClusterProfile } from '../access/cluster-profile.ts';
+import type { ClusterProfile, Ignored } from '../access/cluster-profile.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from '../access/flags.ts';
-import { printedWithoutValues } from '../access/printed-access.ts';
 import type { ConfiguredProvider, Provider } from '../access/provider.ts';
-import type { Ignored } from '../access/refusal.ts';
-import { profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
+import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
 import { checkArgument, isFunction, isObject, isText, isTexts } from '../errors/check-argument.ts';
 import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';
 import { callSafely } from '../observability/callbacks.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { envVarRule } from '../../src/access/env-rules.ts';
+import { envVarRule } from '../../src/access/extensions.ts';
 
 /** Names with which some SDK, runtime or shell was seen to send a credential away, or to run or trust something else. */
 const attacks = `

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
-import { parseProviderFile } from '../../src/access/provider-file.ts';
-import { configureProviders } from '../../src/access/provider-schema.ts';
+import { configureProviders, parseProviderFile } from '../../src/access/provider-schema.ts';
 import { ConfigurationError } from '../../src/errors/index.ts';
 
 const yaml = `providers:

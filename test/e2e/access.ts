@@ -1,7 +1,7 @@
 // Compares resolve() with the Go library (sigs.k8s.io/cluster-inventory-api v0.1.3) on generated provider files and profiles.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { parseProviderFile } from '../../src/access/provider-schema.ts';
 import { type ResolvedAccess, resolve } from '../../src/access/resolve.ts';
 import { ConfigurationError, ProfileError } from '../../src/errors/index.ts';
 import { caData } from '../fixtures/ca.ts';

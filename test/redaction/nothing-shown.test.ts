@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { parseFlags } from '../../src/access/flags.ts';
-import { parseProviderFile } from '../../src/access/provider-file.ts';
+import { parseProviderFile } from '../../src/access/provider-schema.ts';
 import { decodeExecCredential } from '../../src/exec/exec-credential.ts';
 import { StaticCredentialSource } from '../../src/exec/static-credential-source.ts';
 import { CredentialProviders, RestConfig } from '../../src/index.ts';

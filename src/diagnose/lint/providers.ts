@@ -1,8 +1,8 @@
 /** A provider file, or the text of one in a ConfigMap: what the library refuses, and advice on risky settings that it accepts. Pure. */
 import { isAbsolute } from 'node:path';
-import { fieldPath } from '../../access/field-path.ts';
 import type { ConfiguredProvider } from '../../access/provider.ts';
-import { parseProviderFile } from '../../access/provider-file.ts';
+import { parseProviderFile } from '../../access/provider-schema.ts';
+import { fieldPath } from '../../access/schema-problems.ts';
 import { type Place, readYaml } from '../../access/yaml-text.ts';
 import { ConfigurationError } from '../../errors/index.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../../redaction/known-secrets.ts';

@@ -1,7 +1,7 @@
 /** Controllers in manifests: our flags in the arguments of containers, and the provider files that are mounted. Pure. */
 import { posix } from 'node:path';
 import { type ParsedFlags, parseFlags, pickFlags } from '../../access/flags.ts';
-import { hardeningProblems } from '../../access/hardened.ts';
+import { hardeningProblems } from '../../access/provider-schema.ts';
 import type { Place, YamlText } from '../../access/yaml-text.ts';
 import { ConfigurationError, type Problem } from '../../errors/index.ts';
 import { parseOptions } from '../../options/options.ts';
