@@ -40,11 +40,13 @@ export type { MetricsRegistry } from './observability/metrics-registry.ts';
 export type { CredentialProvidersOptions } from './options/options.ts';
 export { CredentialProviders, type ProviderFileChange } from './providers/credential-providers.ts';
 export type { GetConfigOptions } from './providers/impersonate.ts';
+export type { KindOf, ObjectOf, TypeOf, UntypedObject } from './rest/api/kinds.ts';
 export type {
   KubernetesObject,
   MergePatch,
   ObjectMeta,
   OwnerReference,
+  Time,
   Wire,
   WireInput,
 } from './rest/api/kubernetes-object.ts';
@@ -58,7 +60,6 @@ export type {
   PatchOptions,
   ResourceList,
   ResourceOptions,
-  UntypedObject,
   WriteOptions,
 } from './rest/api/resource-options.ts';
 export type { ConfigCredential } from './rest/config-credential.ts';

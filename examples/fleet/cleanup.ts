@@ -2,28 +2,27 @@
 //
 //   node cleanup.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
 import { createHash } from 'node:crypto';
-import type { V1ConfigMap } from '@kubernetes/client-node';
 import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet, type Wire } from 'clusterprofile-credentials/fleet';
+import { Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'cleanup' } } : {};
 const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding });
 
-const copied = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' };
+const copied = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
 const templates = { ...copied, namespace: 'templates' };
 const profiles = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile', metadataOnly: true };
 // What follows the slash may have 63 bytes, and the name of a ClusterProfile 253.
 const keyOf = (cluster: string) => createHash('sha256').update(cluster).digest('hex').slice(0, 32);
 const prefix = 'cleanup.example.dev/';
 
-fleet.controller<Wire<V1ConfigMap>>({
+fleet.controller({
   name: 'cleanup',
   for: { ...copied, labelSelector: 'example.dev/copied=true' },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
   async reconcile({ name }, { cluster, object, hub, hubInformer, signal, wrote }) {
-    const template = hubInformer<Wire<V1ConfigMap>>(templates).get(name, 'templates');
+    const template = hubInformer(templates).get(name, 'templates');
     const { uid, deletionTimestamp, finalizers } = template?.metadata ?? {};
     const [key, copies] = [keyOf(cluster.name), cluster.resource({ ...copied, fieldManager: 'cleanup' })];
     // Each cluster applies a finalizer of its own, so there are no conflicts. With the uid nothing is created.

@@ -1,16 +1,15 @@
 // Says on the hub which clusters have a copy of each template of syncer.ts, and how many have one.
 //
 //   node reporter.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import type { V1ConfigMap } from '@kubernetes/client-node';
 import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet, type Wire } from 'clusterprofile-credentials/fleet';
+import { Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'reporter' } } : {};
 const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding });
 
-const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
 const templates = { ...configMaps, namespace: 'templates', metadataOnly: true };
 const reports = { ...configMaps, namespace: 'reports' };
 
@@ -33,7 +32,7 @@ fleet.controller({
   for: { ...templates, on: 'hub' },
   watches: [{ ...reports, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'templates', name }] }],
   async reconcile({ name }, { object, hub, hubInformer, signal }) {
-    const report = hubInformer<Wire<V1ConfigMap>>(reports).get(name, 'reports');
+    const report = hubInformer(reports).get(name, 'reports');
     const copies = String(Object.keys(report?.data ?? {}).length);
     if (object && object.metadata.annotations?.['example.dev/copies'] !== copies) {
       const metadata = { annotations: { 'example.dev/copies': copies } };

@@ -1,9 +1,8 @@
 // Copies the ConfigMaps of the hub's namespace "templates" to every cluster, and keeps the copies as they are on the hub.
 //
 //   node syncer.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import type { V1ConfigMap } from '@kubernetes/client-node';
 import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet, type Wire } from 'clusterprofile-credentials/fleet';
+import { Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 // In a Deployment, several replicas share the clusters.
@@ -11,17 +10,17 @@ const namespace = process.env.POD_NAMESPACE;
 const sharding = namespace ? { sharding: { namespace, name: 'syncer' } } : {};
 const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding });
 
-const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' };
+const configMaps = { apiVersion: 'v1', kind: 'ConfigMap' } as const;
 const templates = { ...configMaps, namespace: 'templates' };
 const labels = { 'example.dev/copied': 'true' };
 
-fleet.controller<Wire<V1ConfigMap>>({
+fleet.controller({
   name: 'syncer',
   // The copies: a copy that is changed or deleted is restored.
   for: { ...configMaps, namespace: 'default', labelSelector: 'example.dev/copied=true' },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
   async reconcile({ name }, { cluster, object, hubInformer, signal }) {
-    const template = hubInformer<Wire<V1ConfigMap>>(templates).get(name, 'templates');
+    const template = hubInformer(templates).get(name, 'templates');
     const copies = cluster.resource({ ...configMaps, namespace: 'default', fieldManager: 'syncer' });
     if (template && !template.metadata.deletionTimestamp) {
       // Changes nothing where the copy is as it should be.

@@ -1,8 +1,9 @@
 /** An engaged cluster. */
 import { inspect } from 'node:util';
+import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import type { ResourceClient } from '../rest/api/resource-client.ts';
-import type { ResourceOptions, UntypedObject } from '../rest/api/resource-options.ts';
+import type { ResourceOptions } from '../rest/api/resource-options.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import { Events } from './events.ts';
 import type { Informer } from './informer/informer.ts';
@@ -77,8 +78,13 @@ export class Cluster {
    *
    * @throws ConfigurationError that names every bad option, or the signal's reason after the cluster was disengaged
    */
-  informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    return this.informers.get(options);
+  informer<
+    T extends KubernetesObject = never,
+    const A extends string = string,
+    const K extends string = string,
+    const M extends boolean = boolean,
+  >(options: InformerOptions<TypeOf<T, A, K, M>> & KindOf<A, K, M>): Informer<TypeOf<T, A, K, M>> {
+    return this.informers.get<TypeOf<T, A, K, M>>(options);
   }
 
   /**
@@ -89,8 +95,10 @@ export class Cluster {
    * @example
    * await cluster.resource({ apiVersion: 'v1', kind: 'ConfigMap', namespace, fieldManager: 'settings' }).apply(map, { force: true });
    */
-  resource<T extends KubernetesObject = UntypedObject>(options: ResourceOptions): ResourceClient<T> {
-    return this.config.resource<T>(options, this.#parts.context.discovery);
+  resource<T extends KubernetesObject = never, const A extends string = string, const K extends string = string>(
+    options: ResourceOptions & KindOf<A, K>,
+  ): ResourceClient<TypeOf<T, A, K>> {
+    return this.config.resource<TypeOf<T, A, K>>(options, this.#parts.context.discovery);
   }
 
   /** @internal */

@@ -4,11 +4,18 @@ import { checkArgument, isFunction, isText, signalOf } from '../errors/check-arg
 import { FleetError } from '../errors/index.ts';
 import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
+import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controllers } from './controller/controllers.ts';
-import type { ControllerHandle, ControllerOptions, HubControllerOptions } from './controller/options.ts';
+import type {
+  ControllerHandle,
+  ControllerOptions,
+  ControllerWatches,
+  HubControllerOptions,
+  HubControllerWatches,
+} from './controller/options.ts';
 import { HubPlace } from './controller/place.ts';
 import { Hub } from './hub.ts';
 import { Claims } from './membership/claims.ts';
@@ -187,9 +194,35 @@ export class Fleet {
    *
    * @throws ConfigurationError that names every bad option
    */
-  controller<T extends KubernetesObject = KubernetesObject>(options: HubControllerOptions<T>): ControllerHandle;
-  controller<T extends KubernetesObject = KubernetesObject>(options: ControllerOptions<T>): ControllerHandle;
-  controller<T extends KubernetesObject>(options: ControllerOptions<T> | HubControllerOptions<T>): ControllerHandle {
+  controller<
+    T extends KubernetesObject = never,
+    const A extends string = string,
+    const K extends string = string,
+    const M extends boolean = boolean,
+    const A1 extends string = string,
+    const K1 extends string = string,
+    const A2 extends string = string,
+    const K2 extends string = string,
+  >(
+    options: HubControllerOptions<TypeOf<T, A, K, M>, HubControllerWatches<A1, K1, A2, K2>> & {
+      readonly for: KindOf<A, K, M>;
+    },
+  ): ControllerHandle;
+  controller<
+    T extends KubernetesObject = never,
+    const A extends string = string,
+    const K extends string = string,
+    const M extends boolean = boolean,
+    const A1 extends string = string,
+    const K1 extends string = string,
+    const A2 extends string = string,
+    const K2 extends string = string,
+  >(
+    options: ControllerOptions<TypeOf<T, A, K, M>, ControllerWatches<A1, K1, A2, K2>> & {
+      readonly for: KindOf<A, K, M>;
+    },
+  ): ControllerHandle;
+  controller(options: object): ControllerHandle {
     return this.#controllers.add(options, this.#clusters.engaged);
   }
 

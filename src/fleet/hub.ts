@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { FleetError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
+import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
@@ -50,8 +51,13 @@ export class Hub {
    *
    * @throws ConfigurationError that names every bad option, or `FLEET_CLOSED` after the fleet has ended
    */
-  informer<T extends KubernetesObject = KubernetesObject>(options: InformerOptions<T>): Informer<T> {
-    return this.informers.get(options);
+  informer<
+    T extends KubernetesObject = never,
+    const A extends string = string,
+    const K extends string = string,
+    const M extends boolean = boolean,
+  >(options: InformerOptions<TypeOf<T, A, K, M>> & KindOf<A, K, M>): Informer<TypeOf<T, A, K, M>> {
+    return this.informers.get<TypeOf<T, A, K, M>>(options);
   }
 
   /** @internal The config for work that belongs to a shard: when its time is over, requests end, and none is sent. */

@@ -6,7 +6,8 @@
 import '../util/node-version.ts';
 
 export { FleetError } from '../errors/index.ts';
-export type { KubernetesObject, ObjectMeta, OwnerReference, Wire } from '../rest/api/kubernetes-object.ts';
+export type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../rest/api/kinds.ts';
+export type { KubernetesObject, ObjectMeta, OwnerReference, Time, Wire } from '../rest/api/kubernetes-object.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
 export { setCondition } from './conditions.ts';
 export type {
@@ -14,9 +15,11 @@ export type {
   ControllerOptions,
   ControllerSource,
   ControllerWatch,
+  ControllerWatches,
   EnqueueRequest,
   HubControllerOptions,
   HubControllerWatch,
+  HubControllerWatches,
   HubReconcileContext,
   ReconcileContext,
   ReconcileRequest,

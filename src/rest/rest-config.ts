@@ -13,9 +13,10 @@ import type { Credential } from '../exec/credential.ts';
 import { abortable, systemTimers } from '../util/abortable.ts';
 import { ApiServer } from './api/api-server.ts';
 import { Discovery } from './api/discovery.ts';
+import type { KindOf, TypeOf } from './api/kinds.ts';
 import type { KubernetesObject } from './api/kubernetes-object.ts';
 import { ResourceClient, type ResourceServer } from './api/resource-client.ts';
-import type { ResourceOptions, UntypedObject } from './api/resource-options.ts';
+import type { ResourceOptions } from './api/resource-options.ts';
 import { ConfigCredential } from './config-credential.ts';
 import { exportKubeconfig } from './export-kubeconfig.ts';
 import { fetchThrough } from './fetch.ts';
@@ -145,14 +146,13 @@ export class RestConfig extends KubeConfigFace {
    *
    * @throws {ConfigurationError} `OPTION_INVALID`, names every bad option
    * @example
-   * const maps = config.resource<Wire<V1ConfigMap>>({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' });
+   * const maps = config.resource({ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' });
    */
-  resource<T extends KubernetesObject = UntypedObject>(options: ResourceOptions): ResourceClient<T>;
+  resource<T extends KubernetesObject = never, const A extends string = string, const K extends string = string>(
+    options: ResourceOptions & KindOf<A, K>,
+  ): ResourceClient<TypeOf<T, A, K>>;
   /** @internal For a cluster of a fleet: where its caches know the kinds from. */
-  resource<T extends KubernetesObject = UntypedObject>(
-    options: ResourceOptions,
-    discovery: Discovery | undefined,
-  ): ResourceClient<T>;
+  resource<T extends KubernetesObject>(options: ResourceOptions, discovery: Discovery | undefined): ResourceClient<T>;
   resource<T extends KubernetesObject>(options: ResourceOptions, discovery?: Discovery): ResourceClient<T> {
     this.#resourceServer ??= {
       basePath: new URL(this.access.cluster.server).pathname.replace(/\/+$/, ''),

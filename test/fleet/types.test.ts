@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { V1ConfigMap, V1Pod } from '@kubernetes/client-node';
-import type { Cluster, Fleet, Wire } from '../../src/fleet/index.ts';
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Cluster, Fleet } from '../../src/fleet/index.ts';
 
 /** Never called: it has to compile, and what must not compile says so. */
 export function usage(fleet: Fleet, cluster: Cluster): void {
-  const pod = cluster.informer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' }).get('a', 'b');
+  const pod = cluster.informer({ apiVersion: 'v1', kind: 'Pod' }).get('a', 'b');
   const time: string | undefined = pod?.metadata.creationTimestamp;
   const started: string | undefined = pod?.status?.startTime;
   // @ts-expect-error times are texts, as the wire has them
@@ -13,18 +13,16 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
   // @ts-expect-error objects of a cache are shared
   if (pod) pod.metadata.name = 'x';
   const restarts: number | undefined = pod?.status?.containerStatuses?.[0]?.restartCount;
-  fleet.controller<Wire<V1ConfigMap>>({
+  fleet.controller({
     name: 'x',
     for: { apiVersion: 'v1', kind: 'ConfigMap', transform: ({ data: _, ...rest }) => rest },
-    watches: [
-      { apiVersion: 'v1', kind: 'Pod', map: (watched: Wire<V1Pod>) => [{ name: watched.spec?.nodeName ?? '' }] },
-    ],
+    watches: [{ apiVersion: 'v1', kind: 'Pod', map: ({ spec }) => [{ name: spec?.nodeName ?? '' }] }],
     reconcile: async ({ name }, { object, signal }) => {
       signal.throwIfAborted();
       if (object?.data?.[name]) return { requeueAfterMs: 1 };
     },
   });
-  const pods = cluster.resource<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' });
+  const pods = cluster.resource({ apiVersion: 'v1', kind: 'Pod' });
   const model: V1Pod = { metadata: { creationTimestamp: new Date() }, spec: { containers: [] } };
   void pods.apply(model);
   if (pod) void pods.applyStatus({ ...pod, status: { ...pod.status, startTime: new Date() } });
@@ -34,7 +32,10 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
   // @ts-expect-error a Pod has no such field
   void pods.apply({ data: {} });
   void cluster.resource({ apiVersion: 'v1', kind: 'ConfigMap' }).apply({ data: {} });
-  fleet.controller<Wire<V1ConfigMap>>({
+  const names = cluster.informer({ apiVersion: 'v1', kind: 'Pod', metadataOnly: true });
+  // @ts-expect-error only its metadata was asked for
+  void names.get('a', 'b')?.spec;
+  fleet.controller({
     name: 'hub',
     for: { on: 'hub', apiVersion: 'v1', kind: 'ConfigMap' },
     watches: [
@@ -42,7 +43,7 @@ export function usage(fleet: Fleet, cluster: Cluster): void {
       { on: 'clusters', apiVersion: 'v1', kind: 'Pod', map: (_pod, { cluster: { name } }) => [{ name }] },
     ],
     reconcile: async ({ name }, { object, hub, hubInformer }) => {
-      hubInformer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' }).get(name)?.spec?.nodeName?.trim();
+      hubInformer({ apiVersion: 'v1', kind: 'Pod' }).get(name)?.spec?.nodeName?.trim();
       assert.ok(object?.data?.[name] ?? hub.getCurrentCluster());
     },
   });

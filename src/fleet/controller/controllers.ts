@@ -1,16 +1,9 @@
 /** The controllers of a fleet, and where they work. */
 import { ConfigurationError } from '../../errors/index.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
-import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Cluster } from '../cluster.ts';
 import { Controller, type ControllerContext } from './controller.ts';
-import {
-  type ControllerHandle,
-  type ControllerOptions,
-  type ControllerSettings,
-  controllerSchema,
-  type HubControllerOptions,
-} from './options.ts';
+import { type ControllerHandle, type ControllerSettings, controllerSchema } from './options.ts';
 
 export class Controllers {
   readonly #context: ControllerContext;
@@ -22,10 +15,7 @@ export class Controllers {
   }
 
   /** Adds a controller. It works on clusters that are attached from now on, and on `engaged`. */
-  add<T extends KubernetesObject>(
-    options: ControllerOptions<T> | HubControllerOptions<T>,
-    engaged: Iterable<Cluster>,
-  ): ControllerHandle {
+  add(options: object, engaged: Iterable<Cluster>): ControllerHandle {
     const settings = parseOptionsWith(controllerSchema, options);
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;

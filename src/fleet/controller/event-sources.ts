@@ -94,7 +94,7 @@ function mapped(
 function listen(
   attachment: Attachment,
   informer: Informer,
-  source: ControllerSource,
+  source: ControllerSource<KubernetesObject>,
   context: FollowContext,
   requestsOf: (object: KubernetesObject) => readonly ReconcileRequest[],
 ): Promise<void> {

@@ -1,6 +1,7 @@
 /** The options of a controller. */
 import { z } from 'zod';
 import { milliseconds, text } from '../../options/option-schemas.ts';
+import type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
@@ -17,7 +18,7 @@ export interface ReconcileRequest {
 }
 
 /** Of a reconcile of an object of the hub. */
-export interface HubReconcileContext<T extends KubernetesObject = KubernetesObject> {
+export interface HubReconcileContext<T extends KubernetesObject = UntypedObject> {
   /** The object as the cache has it; `undefined` after it was deleted. Shared: do not change it. */
   readonly object: T | undefined;
   /**
@@ -36,11 +37,16 @@ export interface HubReconcileContext<T extends KubernetesObject = KubernetesObje
   /** The config of the hub. With `sharding` nothing is sent through it after the shard of the cluster, or of the object, was lost. */
   readonly hub: RestConfig;
   /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source where the options are equal. */
-  hubInformer<O extends KubernetesObject = KubernetesObject>(options: InformerOptions<O>): Informer<O>;
+  hubInformer<
+    O extends KubernetesObject = never,
+    const A extends string = string,
+    const K extends string = string,
+    const M extends boolean = boolean,
+  >(options: InformerOptions<TypeOf<O, A, K, M>> & KindOf<A, K, M>): Informer<TypeOf<O, A, K, M>>;
 }
 
 /** Of a reconcile of an object of a cluster. */
-export interface ReconcileContext<T extends KubernetesObject = KubernetesObject> extends HubReconcileContext<T> {
+export interface ReconcileContext<T extends KubernetesObject = UntypedObject> extends HubReconcileContext<T> {
   readonly cluster: Cluster;
 }
 
@@ -58,7 +64,7 @@ export interface ReconcileResult {
 }
 
 /** A resource whose changes lead to reconciles. */
-export interface ControllerSource<T extends KubernetesObject = KubernetesObject> extends InformerOptions<T> {
+export interface ControllerSource<T extends KubernetesObject = UntypedObject> extends InformerOptions<T> {
   /**
    * Says whether a change counts, for example `generationChanged`. It is asked about changes of cached objects only: new objects, those
    * of the first list included, and deleted ones always count. If it throws, that is logged, and the change counts.
@@ -69,7 +75,7 @@ export interface ControllerSource<T extends KubernetesObject = KubernetesObject>
 }
 
 /** Another resource whose changes lead to reconciles on a cluster. */
-export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> extends ControllerSource<T> {
+export interface ControllerWatch<T extends KubernetesObject = UntypedObject> extends ControllerSource<T> {
   /**
    * `'hub'`: its objects are on the hub, and `map` is called for each cluster that is engaged in this process, also when another one is
    * engaged.
@@ -82,7 +88,7 @@ export interface ControllerWatch<T extends KubernetesObject = KubernetesObject> 
 }
 
 /** Another resource whose changes lead to reconciles of objects of the hub. */
-export type HubControllerWatch<T extends KubernetesObject = KubernetesObject> = ControllerSource<T> &
+export type HubControllerWatch<T extends KubernetesObject = UntypedObject> = ControllerSource<T> &
   (
     | {
         /** @default `'hub'` */
@@ -96,12 +102,31 @@ export type HubControllerWatch<T extends KubernetesObject = KubernetesObject> = 
       }
   );
 
+/** Watches: the first two have the types of their kinds, the objects of others are `KubernetesObject`s. */
+export type ControllerWatches<A1 extends string, K1 extends string, A2 extends string, K2 extends string> = readonly [
+  (ControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>)?,
+  (ControllerWatch<ObjectOf<A2, K2>> & KindOf<A2, K2>)?,
+  ...ControllerWatch[],
+];
+
+/** The same for a controller of the hub. */
+export type HubControllerWatches<
+  A1 extends string,
+  K1 extends string,
+  A2 extends string,
+  K2 extends string,
+> = readonly [
+  (HubControllerWatch<ObjectOf<A1, K1>> & KindOf<A1, K1>)?,
+  (HubControllerWatch<ObjectOf<A2, K2>> & KindOf<A2, K2>)?,
+  ...HubControllerWatch[],
+];
+
 /** What all controllers have. */
 interface CommonOptions {
   /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
   /** Resources that objects of `for` own as controllers, in the same place: after a change the owner is reconciled. */
-  readonly owns?: readonly ControllerSource[];
+  readonly owns?: readonly ControllerSource<KubernetesObject>[];
   /**
    * Reconciles at once, over all clusters. A quarter of these slots is reserved for clusters without a running reconcile, so that
    * clusters whose reconciles hang do not delay the others. If as many clusters hang as there are reserved slots, they can fill
@@ -135,19 +160,25 @@ interface CommonOptions {
 type ReconcileReturn = Promise<ReconcileResult | void> | ReconcileResult | void;
 
 /** Options of `fleet.controller`. */
-export interface ControllerOptions<T extends KubernetesObject = KubernetesObject> extends CommonOptions {
+export interface ControllerOptions<
+  T extends KubernetesObject = UntypedObject,
+  Watches extends readonly (ControllerWatch | undefined)[] = readonly ControllerWatch[],
+> extends CommonOptions {
   /** The resource that is reconciled, on every cluster. */
   readonly for: ControllerSource<T>;
-  readonly watches?: readonly ControllerWatch[];
+  readonly watches?: Watches;
   /** Reconciles one object. Calls for one object of a cluster never overlap; after an error the object is retried. */
   reconcile(request: ReconcileRequest, context: ReconcileContext<T>): ReconcileReturn;
 }
 
 /** Options of `fleet.controller` for objects of the hub. With `sharding` each is reconciled by one replica. */
-export interface HubControllerOptions<T extends KubernetesObject = KubernetesObject> extends CommonOptions {
+export interface HubControllerOptions<
+  T extends KubernetesObject = UntypedObject,
+  Watches extends readonly (HubControllerWatch | undefined)[] = readonly HubControllerWatch[],
+> extends CommonOptions {
   /** The resource that is reconciled, on the hub. */
   readonly for: ControllerSource<T> & { readonly on: 'hub' };
-  readonly watches?: readonly HubControllerWatch[];
+  readonly watches?: Watches;
   /** Reconciles one object. Calls for one object never overlap, in this process; after an error the object is retried. */
   reconcile(request: ReconcileRequest, context: HubReconcileContext<T>): ReconcileReturn;
 }
@@ -183,19 +214,19 @@ const sourceShape = { ...informerShape, when: functionOf('that returns true or f
 const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
 
 /** A watch of any controller, as the schema has read it. */
-export interface AnyWatch extends ControllerSource {
+export interface AnyWatch extends ControllerSource<KubernetesObject> {
   readonly on?: 'hub' | 'clusters';
   map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): readonly ReconcileRequest[];
 }
 
 /** The options of any controller, as the schema has read them. */
 export interface ControllerSettings extends Required<Omit<CommonOptions, 'backoff'>> {
-  readonly for: ControllerSource & { readonly on?: 'hub' };
+  readonly for: ControllerSource<KubernetesObject> & { readonly on?: 'hub' };
   readonly watches: readonly AnyWatch[];
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };
   reconcile(
     request: ReconcileRequest,
-    context: HubReconcileContext & { readonly cluster: Cluster | undefined },
+    context: HubReconcileContext<KubernetesObject> & { readonly cluster: Cluster | undefined },
   ): ReconcileReturn;
 }
 

@@ -1,12 +1,13 @@
 /** The options of an informer. */
 import { z } from 'zod';
+import type { UntypedObject } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { functionOf, resourceShape } from '../option-schemas.ts';
 import type { ReflectedResource } from '../reflect/reflector.ts';
 import type { Indexer } from './store.ts';
 
 /** Options of an informer. Equal options, with the same functions, share one. */
-export interface InformerOptions<T extends KubernetesObject = KubernetesObject> extends ReflectedResource {
+export interface InformerOptions<T extends KubernetesObject = UntypedObject> extends ReflectedResource {
   /**
    * The most objects in a list. A larger list fails.
    * @default as many as the memory has room for

@@ -4,6 +4,7 @@ import { checkArgument } from '../../errors/check-argument.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { parseOptionsWith, sharedOptions, signal } from '../../options/option-schemas.ts';
 import { ApiServer } from '../../rest/api/api-server.ts';
+import type { KindOf, TypeOf } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Clock } from '../clock.ts';
@@ -41,15 +42,20 @@ const schema = z.strictObject({
  *
  * @throws {ConfigurationError} that names every bad option
  * @example
- * for await (const event of reflect<Wire<V1Pod>>(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
+ * for await (const event of reflect(config, { apiVersion: 'v1', kind: 'Pod', signal })) console.log(event.type);
  */
-export function reflect<T extends KubernetesObject = KubernetesObject>(
+export function reflect<
+  T extends KubernetesObject = never,
+  const A extends string = string,
+  const K extends string = string,
+  const M extends boolean = boolean,
+>(
   config: RestConfig,
-  options: ReflectOptions,
-): AsyncGenerator<ReflectorEvent<T>, void> {
+  options: ReflectOptions & KindOf<A, K, M>,
+): AsyncGenerator<ReflectorEvent<TypeOf<T, A, K, M>>, void> {
   checkArgument('reflect', 'config', config, isRestConfig, restConfigWords);
   const settings = parseOptionsWith(schema, options);
-  return reflected<T>(config, settings);
+  return reflected<TypeOf<T, A, K, M>>(config, settings);
 }
 
 async function* reflected<T extends KubernetesObject>(

@@ -1,5 +1,11 @@
 /** Kubernetes objects as the wire has them. */
 
+/**
+ * A time as the wire has it (RFC 3339): a string in every way. Only `WireInput` tells the two apart, since it takes a `Date` for a time
+ * and not for other strings.
+ */
+export type Time = string & Record<never, never>;
+
 /** Any object of the Kubernetes API. Times are strings (RFC 3339), as they come. */
 export interface KubernetesObject {
   readonly apiVersion: string;
@@ -17,8 +23,8 @@ export interface ObjectMeta {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
+  readonly creationTimestamp?: Time;
+  readonly deletionTimestamp?: Time;
   readonly deletionGracePeriodSeconds?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -37,11 +43,10 @@ export interface OwnerReference {
 }
 
 /**
- * A model of client-node as the wire has it: where the model says `Date`, there is a string, and fields have the API's names, `from` and
- * not `_from`.
+ * A model of client-node as the wire has it: a `Date` of the model is a string, and fields have the API's names, `from` and not `_from`.
  *
  * @example
- * const pods = cluster.informer<Wire<V1Pod>>({ apiVersion: 'v1', kind: 'Pod' });
+ * type Pod = Wire<V1Pod>;
  */
 export type Wire<Model extends object> = KubernetesObject & {
   readonly [K in keyof Model as K extends keyof KubernetesObject ? never : WireName<K, Model>]: OnWire<Model[K]>;
@@ -61,7 +66,7 @@ type WireName<K, Model> = K extends `_${infer Word}`
 type Dashed<Words extends string> = Words extends `${infer Word}_${infer Others}` ? `${Word}-${Dashed<Others>}` : Words;
 
 type OnWire<T> = T extends Date
-  ? string
+  ? Time
   : T extends readonly (infer Element)[]
     ? readonly OnWire<Element>[]
     : T extends object
@@ -74,17 +79,20 @@ type OnWire<T> = T extends Date
  * @example
  * const input: WireInput<Wire<V1ConfigMap>> = { metadata: { name: 'settings' }, data: { colour: 'red' } };
  */
-export type WireInput<T> = string extends T
-  ? T | Date
+export type WireInput<T> = T extends string
+  ? T | (IsTime<T> extends true ? Date : never)
   : T extends readonly (infer Element)[]
     ? readonly WireInput<Element>[]
     : T extends object
       ? { readonly [K in keyof T]?: WireInput<T[K]> | undefined }
       : T;
 
+/** `string` and `Time` are assignable to one another, but not identical. */
+type IsTime<T> = (<X>() => X extends T ? 1 : 2) extends <X>() => X extends Time ? 1 : 2 ? true : false;
+
 /** A JSON merge patch (RFC 7396) of an object: `null` takes a field away, and lists are replaced. */
-export type MergePatch<T> = string extends T
-  ? T | Date
+export type MergePatch<T> = T extends string
+  ? T | (IsTime<T> extends true ? Date : never)
   : T extends readonly (infer Element)[]
     ? readonly WireInput<Element>[]
     : T extends object

@@ -7,6 +7,7 @@ import { type Answer, sendRequest } from '../answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { readStatus, refusalError } from './api-status.ts';
 import { type Discovery, listPath } from './discovery.ts';
+import type { UntypedObject } from './kinds.ts';
 import type { KubernetesObject, MergePatch, WireInput } from './kubernetes-object.ts';
 import {
   type ApplyOptions,
@@ -19,7 +20,6 @@ import {
   type ResourceList,
   type ResourceOptions,
   resourceSchema,
-  type UntypedObject,
   type WriteOptions,
 } from './resource-options.ts';
 

@@ -1,10 +1,6 @@
 /** The options of `config.resource`, and of each call of what it returns. */
 import { z } from 'zod';
 import { kindShape, signal, text } from '../../options/option-schemas.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
-
-/** An object of a kind without a model: its fields beside `metadata` are unknown. */
-export type UntypedObject = KubernetesObject & { readonly [field: string]: unknown };
 
 /** The objects of one kind. */
 export interface ResourceOptions {

@@ -55,7 +55,11 @@ async function startSlowWatches(t: TestContext, cluster: FakeCluster) {
   };
 }
 
-type Reconcile = (context: ReconcileContext, name: string, create: () => Promise<WrittenObject>) => Promise<void>;
+type Reconcile = (
+  context: ReconcileContext<KubernetesObject>,
+  name: string,
+  create: () => Promise<WrittenObject>,
+) => Promise<void>;
 
 /** A controller that makes a child for each of 40 objects, and is asked for each of them again. Its watch of children is held. */
 async function start(t: TestContext, reconcile: Reconcile) {
@@ -90,7 +94,7 @@ async function start(t: TestContext, reconcile: Reconcile) {
   return { cluster, slow, clock, fleet, calls, children, waiting, warnings };
 }
 
-const has = ({ cluster }: ReconcileContext, name: string) =>
+const has = ({ cluster }: ReconcileContext<KubernetesObject>, name: string) =>
   cluster.informer(secrets).byIndex('byParent', name).length > 0;
 
 describe('a controller that creates a child if its cache has none, with a slow watch', () => {
