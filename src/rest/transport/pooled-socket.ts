@@ -163,11 +163,20 @@ export class PooledSocket implements Carrier {
   attemptEnded(): void {
     if (this.protocol !== 'h1') return;
     queueMicrotask(() => {
-      // The same of a body that is not written yet: the next request would wait behind it.
-      if (this.#leaving || this.#socket.writableLength > 0) this.#socket.destroy();
+      if (this.#leaving) this.#socket.destroy();
+      else if (this.#isUpload && this.#socket.writableLength > 0) setImmediate(this.#freeIfWritten);
       else this.#free();
     });
   }
+
+  /**
+   * After an upload: if the server has answered early, the next request would wait behind the rest of the body. Node reports what it
+   * has written in the same turn of the event loop, but may read the response first.
+   */
+  readonly #freeIfWritten = (): void => {
+    if (this.#socket.writableLength > 0) this.#socket.destroy();
+    else this.#free();
+  };
 
   /** Node sends no ping on a session that it has closed, as at a GOAWAY, while streams go on. */
   #ping(): boolean {

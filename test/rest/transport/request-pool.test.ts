@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createSecureServer, type Http2ServerResponse } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
+import { request } from 'undici';
+import { startConfigAt } from '../../fixtures/config-at.ts';
 import { listen } from '../../fixtures/listen.ts';
 import { sendThrough, startPool } from '../../fixtures/pooled-request.ts';
 import { tlsOptions } from '../../fixtures/raw-h2.ts';
@@ -40,6 +42,18 @@ describe('short requests', () => {
     // They come again with the load.
     await Promise.all(Array.from({ length: 60 }, caller));
     assert.ok(open.size > 1, `${open.size} sockets`);
+  });
+
+  test('one after the other, some with long bodies, keep their socket', async (t) => {
+    const server = createTlsServer(tlsOptions, (incoming, response) =>
+      incoming.resume().on('end', () => response.end('{}')),
+    );
+    const { dispatcher, url, connections } = await startConfigAt(t, server);
+    for (let i = 0; i < 300; i++) {
+      const upload = i % 10 === 0 ? { method: 'PUT', body: Buffer.alloc(1_000_000) } : {};
+      await (await request(url, { dispatcher, ...upload })).body.dump();
+    }
+    assert.equal(connections(), 1);
   });
 
   test('leave no socket open for longer than ours allows, though the server would', async (t) => {
