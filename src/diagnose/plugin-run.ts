@@ -28,7 +28,20 @@ export function getCredential(
   given: Parameters<typeof parseOptions>[0],
   signal: AbortSignal,
 ): Promise<Credential> {
-  return runPlugin(toDestination(profile, access, configured).call, silentOptions(given, signal));
+  return runPlugin(destinationOf(profile, access, configured).call, silentOptions(given, signal));
+}
+
+/**
+ * As a controller has it; but the plugin gets this process's KUBECONFIG with a clean environment too. It names the hub of the call, and
+ * without it a plugin would read another one: that of ~/.kube/config.
+ */
+export function destinationOf(...given: Parameters<typeof toDestination>): ReturnType<typeof toDestination> {
+  const destination = toDestination(...given);
+  const { call } = destination;
+  const { KUBECONFIG: value } = process.env;
+  const { env } = call.exec;
+  if (value === undefined || env.some(({ name }) => name === 'KUBECONFIG')) return destination;
+  return { ...destination, call: { ...call, exec: { ...call.exec, env: [...env, { name: 'KUBECONFIG', value }] } } };
 }
 
 /** The caller reports a failure itself. */

@@ -8,12 +8,12 @@ import { profileName, type ResolvedAccess } from '../access/resolve.ts';
 import { CredentialsError, PluginError, ProfileError } from '../errors/index.ts';
 import { controlPlaneReadiness } from '../fleet/membership/readiness.ts';
 import { parseOptions } from '../options/options.ts';
-import { toDestination } from '../providers/profile-destination.ts';
 import { redact } from '../redaction/redact.ts';
 import { Connections } from '../rest/transport/connections.ts';
 import { printable } from '../util/printable.ts';
 import { ClusterProbe } from './cluster-probe.ts';
 import type { Right } from './permissions.ts';
+import { destinationOf } from './plugin-run.ts';
 import { isOfProvider, type Profile, tryToResolve, withoutProfile } from './profile.ts';
 import { type ClusterReport, type Found, type Stage, StageFailure, type StageName } from './stages.ts';
 
@@ -131,7 +131,7 @@ export class Prober {
 
   #probe(name: string, access: ResolvedAccess, signal: AbortSignal): ClusterProbe {
     const configured = this.#providers.providers.find((provider) => provider.name === access.provider);
-    return new ClusterProbe(this.#connections, toDestination(name, access, configured), signal);
+    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal);
   }
 
   #warned(fields: object, message: string): void {

@@ -15,7 +15,7 @@ import {
 import { exitCodes, Failure } from './failure.ts';
 import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 import { hubOfUser } from './kubeconfig/entries.ts';
-import { leadPluginsTo, type PluginHub } from './plugin-hub.ts';
+import { leadPluginsTo } from './plugin-hub.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
 import type { Call } from './verb.ts';
 
@@ -191,24 +191,36 @@ export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
   return opened;
 }
 
+/**
+ * The hub that plugins read if the ClusterProfiles come from files. Without `--kubeconfig` and `--context` there may be none, and a
+ * kubeconfig that cannot be read is the matter of the plugins that need it.
+ */
+export async function hubOfPlugins(call: Pick<Call, 'options' | 'signal'>): Promise<Hub | undefined> {
+  const { options } = call;
+  const isNamed = ['kubeconfig', 'context'].some((name) => options.text(name) !== undefined);
+  try {
+    return await openHub(call);
+  } catch (error) {
+    if (isNamed) throw error;
+    return undefined;
+  }
+}
+
 async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
   let found = openKubeconfig(source, context);
-  let hub: PluginHub = {
-    files: found.context === inCluster ? [] : kubeconfigPaths(path),
-    context,
-    text: source !== undefined && 'text' in source ? source.text : undefined,
-  };
-  const written = hubOfUser(found.exec);
-  if (context === undefined && written) {
+  let files = found.context === inCluster ? [] : kubeconfigPaths(path);
+  const written = context === undefined ? hubOfUser(found.exec) : undefined;
+  if (written) {
     // A context that this program wrote is current: the cluster's own, which knows no ClusterProfiles.
-    hub = { files: written.files ?? hub.files, context: written.context };
-    if (hub.context === undefined || hub.files.length === 0) throw noHub(found.context);
-    found = openKubeconfig({ paths: hub.files }, hub.context);
+    files = written.files ?? files;
+    if (written.context === undefined || files.length === 0) throw noHub(found.context);
+    found = openKubeconfig({ paths: files }, written.context);
   }
-  const files = leadPluginsTo(hub);
+  const text = source !== undefined && 'text' in source && !written ? source.text : undefined;
+  files = leadPluginsTo({ files, context: found.context, text });
   return new Hub(found.connect(), found, files, signal, answerMs);
 }
 

@@ -4,7 +4,6 @@ import { isObject, nearest, type Profile, profileName } from '../diagnose/index.
 import { exitCodes, Failure } from './failure.ts';
 import type { Selectors } from './hub.ts';
 import { readSource } from './input.ts';
-import { leadPluginsByOptions } from './plugin-hub.ts';
 import { clusterProfiles } from './resources.ts';
 import type { Call } from './verb.ts';
 
@@ -96,8 +95,10 @@ async function profilesOfFiles(call: Call, files: readonly string[]): Promise<re
     const why = `--${selector} is for the hub, and -f reads files instead of it`;
     throw new Failure(exitCodes.usage, why, 'give one of the two');
   }
-  const [kubeconfig, context] = [options.text('kubeconfig'), options.text('context')];
-  if (kubeconfig !== undefined || context !== undefined) await leadPluginsByOptions(kubeconfig, context, call.signal);
+  if (call.verb.runsPlugins) {
+    const { hubOfPlugins } = await import('./hub.ts');
+    await hubOfPlugins(call);
+  }
   const texts = await Promise.all(files.map(async (file) => ({ file, text: await readSource(file, call.signal) })));
   const profiles = unique(texts.flatMap(({ file, text }) => parseProfiles(text, file)));
   const namespace = await homeOf(call);

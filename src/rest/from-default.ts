@@ -9,7 +9,14 @@ import { mergeKubeconfigs } from '../access/kubeconfig-files.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { homeKubeconfig } from '../util/home.ts';
-import { type KubeconfigOptions, parseKubeconfigOptions, readFiles, toParts, unreadable } from './from-kubeconfig.ts';
+import {
+  type KubeconfigOptions,
+  parseKubeconfigOptions,
+  readFiles,
+  readPart,
+  toParts,
+  unreadable,
+} from './from-kubeconfig.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
 
 /** Where it is looked for. */
@@ -33,6 +40,8 @@ export function readDefault(options: KubeconfigOptions, places = processPlaces()
   const { env } = places;
   const paths = env.KUBECONFIG ? env.KUBECONFIG.split(delimiter) : [places.kubeconfig() ?? []].flat();
   const texts = readFiles(paths);
+  const part = readPart(texts, settings.context);
+  if (part) return toParts(part, settings);
   const kubeconfig = mergeKubeconfigs(texts);
   if (kubeconfig.hasProblems()) kubeconfig.giveUp();
   const isPod = inPod(places);

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 import { type KubeconfigText, mergeKubeconfigs, nameOf } from '../access/kubeconfig-files.ts';
+import { partOf } from '../access/kubeconfig-part.ts';
 import { nearest } from '../access/nearest.ts';
 import { checkArgument, isObject, isString, isText, isTexts } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
@@ -43,7 +44,24 @@ export type KubeconfigSettings = ReturnType<typeof parseOptions> & { readonly co
 /** @internal Reads a kubeconfig. Throws a `ConfigurationError`. */
 export function readKubeconfig(source: KubeconfigSource, options: KubeconfigOptions): RestConfigParts {
   const settings = parseKubeconfigOptions(options);
-  return toParts(readContext(mergeKubeconfigs(readSource(source)), settings.context, readFileSync), settings);
+  const texts = readSource(source);
+  const access =
+    readPart(texts, settings.context) ?? readContext(mergeKubeconfigs(texts), settings.context, readFileSync);
+  return toParts(access, settings);
+}
+
+/** @internal The context of large files, if it can be read without the rest of them, and nothing is to be said of it. */
+export function readPart(texts: readonly KubeconfigText[], context: string | undefined): KubeconfigAccess | undefined {
+  const part = partOf(texts, context);
+  if (!part) return undefined;
+  try {
+    const found = readContext(mergeKubeconfigs(part), context, readFileSync);
+    return found.access.ignored.length === 0 ? found : undefined;
+  } catch (error) {
+    // The whole has the lines of the problems.
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
 }
 
 /** @internal Throws a `ConfigurationError` (`OPTION_INVALID`). */

@@ -1,13 +1,15 @@
 // Two hubs in one kubeconfig, with the same namespaces and names, and a plugin that reads Secrets of the hub.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { execa } from 'execa';
 import { startCluster } from '../fixtures/fleet.ts';
-import { runProgram } from '../fixtures/program.ts';
-import { temporaryFolder } from '../fixtures/script.ts';
+import { runProgram, startProgram, writeInput } from '../fixtures/program.ts';
+import { shellPlugin, temporaryFolder } from '../fixtures/script.ts';
+import { until } from '../fixtures/until.ts';
 
 const dist = fileURLToPath(new URL('../../dist/', import.meta.url));
 const hubs = ['prod', 'staging'] as const;
@@ -60,24 +62,36 @@ async function startHub(t: TestContext, name: Name) {
 async function start(t: TestContext) {
   const all = { prod: await startHub(t, 'prod'), staging: await startHub(t, 'staging') };
   const folder = await temporaryFolder(t);
-  const entries = (kind: string, of: (name: Name) => object) => ({
-    [kind]: hubs.map((name) => ({ name, ...of(name) })),
-  });
-  const kubeconfig = JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'prod',
-    ...entries('clusters', (name) => ({
-      cluster: {
-        server: all[name].hub.url,
-        'certificate-authority-data': all[name].hub.certificateAuthorityData,
-      },
-    })),
-    ...entries('users', (name) => ({ user: { token: `${name}-hub` } })),
-    ...entries('contexts', (name) => ({ context: { cluster: name, user: name, namespace: 'fleet' } })),
-  });
-  const file = join(folder, 'config');
-  await writeFile(file, kubeconfig);
+  const kubeconfig = (names: readonly Name[]) => {
+    const entries = (kind: string, of: (name: Name) => object) => ({
+      [kind]: names.map((name) => ({ name, ...of(name) })),
+    });
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': names[0],
+      ...entries('clusters', (name) => ({
+        cluster: {
+          server: all[name].hub.url,
+          'certificate-authority-data': all[name].hub.certificateAuthorityData,
+        },
+      })),
+      ...entries('users', (name) => ({ user: { token: `${name}-hub` } })),
+      ...entries('contexts', (name) => ({ context: { cluster: name, user: name, namespace: 'fleet' } })),
+    });
+  };
+  const [file, own, profiles] = ['config', 'own', 'profiles.json'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]; // of three
+  await writeFile(file, kubeconfig(hubs));
+  await writeFile(own, kubeconfig(['staging']));
+  await writeFile(profiles, JSON.stringify(all.staging.profile));
+  // What plugins find if nothing leads them.
+  const home = await temporaryFolder(t);
+  await mkdir(join(home, '.kube'));
+  await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
   const provider = {
     name: 'secretreader',
     execConfig: {
@@ -90,42 +104,56 @@ async function start(t: TestContext) {
   const providers = join(folder, 'providers.json');
   await writeFile(providers, JSON.stringify({ providers: [provider] }));
   const flags = ['--clusterprofile-provider-file', providers];
-  return { ...all, folder, file, flags };
+  return { ...all, folder, file, own, home, profiles, flags };
 }
 
+/** How a call names the hub staging, while prod is the current context of what kubectl would use. */
+const ways = {
+  '--context': ({ file }) => ({ args: ['--context', 'staging'], env: { KUBECONFIG: file } }),
+  'a file of its own': ({ own, home }) => ({ args: ['--kubeconfig', own], env: { HOME: home } }),
+  'KUBECONFIG, and plugins with a clean environment': ({ own, home }) => ({
+    args: ['--clusterprofile-clean-environment'],
+    env: { HOME: home, KUBECONFIG: own },
+  }),
+} satisfies Readonly<
+  Record<
+    string,
+    (given: Started) => { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  >
+>;
+type Started = Awaited<ReturnType<typeof start>>;
+
 describe('of two hubs, the one that a call names is the one that its plugins read', () => {
-  for (const [how, of] of [
-    ['--context', (file: string) => ({ args: ['--context', 'staging'], env: { KUBECONFIG: file } })],
-    [
-      '--kubeconfig and --context',
-      (file: string) => ({ args: ['--kubeconfig', file, '--context', 'staging'], env: {} }),
-    ],
-  ] as const) {
+  for (const [how, of] of Object.entries(ways)) {
     test(`by ${how}: check, credential, exec, and other programs with a kubeconfig of this one`, async (t) => {
-      const { prod, staging, file, flags, folder } = await start(t);
-      const { args, env } = of(file);
+      const started = await start(t);
+      const { prod, staging, flags, folder, profiles } = started;
+      const { args, env } = of(started);
       const run = (...words: readonly string[]) => runProgram(t, words, { env });
-      const check = await run('check', 'spoke-1', ...args, ...flags);
-      assert.equal(check.exitCode, 0, check.stdout + check.stderr);
-      const credential = await run('credential', 'spoke-1', ...args, ...flags);
-      assert.equal(JSON.parse(credential.stdout).status?.token, 'token-of-staging', credential.stderr);
-      const exec = ['exec', 'spoke-1', ...args, ...flags, '--no-prefix', '--', process.execPath, '-e', otherProgram];
-      const executed = await run(...exec);
-      assert.deepEqual([executed.stdout, executed.exitCode], ['200', 0], executed.stderr);
       const merged = join(folder, 'merged');
-      await run('kubeconfig', 'spoke-1', '--merge', merged, '--use', 'spoke-1', ...args, ...flags);
-      const other = await runProgram(t, ['version'], { env });
-      assert.equal(other.exitCode, 0);
-      const { execa } = await import('execa');
-      const { stdout } = await execa(process.execPath, ['-e', otherProgram], { env: { KUBECONFIG: merged } });
+      const inNode = ['--no-prefix', '--', process.execPath, '-e', otherProgram];
+      const [check, fromFile, credential, executed] = await Promise.all([
+        run('check', 'spoke-1', ...args, ...flags),
+        run('check', '-f', profiles, ...args, ...flags),
+        run('credential', 'spoke-1', ...args, ...flags),
+        run('exec', 'spoke-1', ...args, ...flags, ...inNode),
+        run('kubeconfig', 'spoke-1', '--merge', merged, '--use', 'spoke-1', ...args, ...flags),
+      ]);
+      assert.equal(check.exitCode, 0, check.stdout + check.stderr);
+      assert.equal(fromFile.exitCode, 0, fromFile.stdout + fromFile.stderr);
+      assert.equal(JSON.parse(credential.stdout).status?.token, 'token-of-staging', credential.stderr);
+      assert.deepEqual([executed.stdout, executed.exitCode], ['200', 0], executed.stderr);
+      const { stdout } = await execa(process.execPath, ['-e', otherProgram], {
+        env: { ...env, KUBECONFIG: merged },
+      });
       assert.equal(stdout, '200');
       assert.deepEqual(prod.secrets, [], 'nothing is read from the other hub');
       assert.equal(prod.spoke.stats.requests, 0);
-      assert.ok(staging.secrets.length >= 4);
+      assert.ok(staging.secrets.length >= 5);
     });
   }
 
-  test('and no file of a call outlives it, nor holds a credential of the hub', async (t) => {
+  test('and no file of a call outlives it', async (t) => {
     const { file, flags } = await start(t);
     const TMPDIR = await temporaryFolder(t);
     const env = { KUBECONFIG: file, TMPDIR };
@@ -133,11 +161,35 @@ describe('of two hubs, the one that a call names is the one that its plugins rea
     assert.equal(exitCode, 0);
     assert.deepEqual(readdirSync(TMPDIR), []);
   });
+
+  test('from a pipe: plugins read it, and nothing with the credential of the hub is on disk, even after SIGKILL', async (t) => {
+    const { own, flags } = await start(t);
+    const input = await readFile(own, 'utf8');
+    const TMPDIR = await temporaryFolder(t);
+    const piped = ['check', 'spoke-1', '--kubeconfig', '-'];
+    const { stdout, stderr, exitCode } = await runProgram(t, [...piped, ...flags], { input, env: { TMPDIR } });
+    assert.equal(exitCode, 0, stdout + stderr);
+
+    const { command, runs } = await shellPlugin(t, 'while kill -0 $PPID; do sleep 0.1; done');
+    const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command };
+    const providers = await writeInput(t, 'hangs.json', { providers: [{ name: 'secretreader', execConfig }] });
+    const hanging = [...piped, '--clusterprofile-provider-file', providers];
+    const program = await startProgram(t, hanging, { env: { TMPDIR } });
+    program.type(input);
+    program.end();
+    await until(t, async () => (await runs()) === 1);
+    program.kill('SIGKILL');
+    await program.ended;
+    const left = readdirSync(TMPDIR, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
+    for (const { parentPath, name } of left) {
+      assert.doesNotMatch(await readFile(join(parentPath, name), 'utf8'), /staging-hub/, name);
+    }
+  });
 });
 
 describe('where the current context is one that this program wrote', () => {
-  test('the hub is the one that it names: get, check, credential and other programs work', async (t) => {
-    const { prod, staging, file, flags } = await start(t);
+  test('the hub is the one that it names: get, check, credential, completion and other programs work', async (t) => {
+    const { prod, staging, file, flags, profiles } = await start(t);
     const env = { KUBECONFIG: file };
     const run = (...words: readonly string[]) => runProgram(t, words, { env });
     const merge = ['kubeconfig', 'spoke-1', '--merge', file, '--use', 'spoke-1', '--context', 'staging', ...flags];
@@ -146,11 +198,13 @@ describe('where the current context is one that this program wrote', () => {
     const get = await run('get', '-o', 'name');
     assert.deepEqual([get.stdout, get.exitCode], ['clusterprofile.multicluster.x-k8s.io/spoke-1', 0], get.stderr);
     assert.equal((await run('check', 'spoke-1', ...flags)).exitCode, 0);
+    assert.equal((await run('check', '-f', profiles, ...flags)).exitCode, 0);
+    const completed = await run('__complete', 'get', 'spoke');
+    assert.equal(completed.stdout, 'spoke-1\t\n:4');
     const credential = await run('credential', 'fleet/spoke-1', ...flags);
     assert.equal(JSON.parse(credential.stdout).status?.token, 'token-of-staging', credential.stderr);
     const executed = await run('exec', 'spoke-1', ...flags, '--no-prefix', '--', process.execPath, '-e', otherProgram);
     assert.deepEqual([executed.stdout, executed.exitCode], ['200', 0], executed.stderr);
-    const { execa } = await import('execa');
     const { stdout } = await execa(process.execPath, ['-e', otherProgram], { env });
     assert.equal(stdout, '200');
     assert.deepEqual(prod.secrets, []);
@@ -158,9 +212,7 @@ describe('where the current context is one that this program wrote', () => {
   });
 
   test('and does not name a hub, the error says how to name it', async (t) => {
-    const { file, flags, folder, staging } = await start(t);
-    const profiles = join(folder, 'profiles.json');
-    await writeFile(profiles, JSON.stringify(staging.profile));
+    const { file, flags, profiles } = await start(t);
     const merge = ['kubeconfig', '-f', profiles, '--merge', file, '--use', 'spoke-1', ...flags];
     const merged = await runProgram(t, merge);
     assert.equal(merged.exitCode, 0, merged.stderr);

@@ -11,7 +11,6 @@ import {
 } from '../../diagnose/index.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { isReadOnce, kubeconfigPaths } from '../input.ts';
-import type { PluginHub } from '../plugin-hub.ts';
 import type { Call } from '../verb.ts';
 import type { CredentialCommand } from './entries.ts';
 
@@ -30,7 +29,7 @@ export function refuseReadOnce(call: Call, files: readonly string[], readsHub: b
     ...files,
     options.text('from-pod-args') ?? [],
     pickFlags(providerFlags).values['clusterprofile-provider-file'] ?? [],
-    ...(readsHub ? kubeconfigFiles(options.text('kubeconfig')) : []),
+    ...(readsHub || namesHub(call) ? kubeconfigFiles(options.text('kubeconfig')) : []),
   ].flat();
   const found = all.find(isReadOnce);
   if (found === undefined) return;
@@ -100,17 +99,21 @@ export function readsPodOfHub({ options }: Call): boolean {
   return pod !== undefined && pod !== '-' && !existsSync(pod);
 }
 
-/** The hub that the options name; `undefined` where they name none. */
-export function namedHub({ options }: Call): PluginHub | undefined {
-  const [kubeconfig, context] = [options.text('kubeconfig'), options.text('context')];
-  if (kubeconfig === undefined && context === undefined) return undefined;
-  return { files: kubeconfigPaths(kubeconfig), context };
+/** The hub of the call; if the ClusterProfiles come from files, the one that its plugins read, which may be none. */
+export async function hubOf(call: Call, readsHub: boolean): Promise<WrittenHub | undefined> {
+  const { hubOfPlugins, openHub } = await import('../hub.ts');
+  return readsHub ? openHub(call) : hubOfPlugins(call);
 }
 
-/** The hub that is the current one now. */
-export async function hubOf(call: Call): Promise<PluginHub> {
-  const { openHub } = await import('../hub.ts');
-  return openHub(call);
+/** What is written of a hub. */
+interface WrittenHub {
+  readonly files: readonly string[];
+  readonly context: string;
+}
+
+/** Whether options name the hub. */
+export function namesHub({ options }: Call): boolean {
+  return options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
 }
 
 /** The files that ClusterProfiles are read from, where it is not the hub. */
@@ -118,17 +121,19 @@ export function fileArguments({ options }: Call): readonly string[] {
   return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
 }
 
-/** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. Nothing if there is none. */
-export function hubArguments(hub: PluginHub | undefined): Pick<CredentialCommand, 'after' | 'env'> {
-  if (hub === undefined) return { after: [], env: [] };
-  const context = hub.context === undefined ? [] : ['--context', hub.context];
-  const files = existing(hub.files);
-  const [file, second] = files;
+/** Names the hub by its files and its context, so that KUBECONFIG of the later call does not count. */
+export function hubArguments({ files, context }: WrittenHub): Pick<CredentialCommand, 'after' | 'env'> {
+  const [file, second] = existing(files);
   // A pod's service account is used only if KUBECONFIG is empty. In the later call KUBECONFIG may name the written kubeconfig.
   if (file === undefined) return { after: [], env: [{ name: 'KUBECONFIG', value: '' }] };
   return second === undefined
-    ? { after: ['--kubeconfig', file, ...context], env: [] }
-    : { after: context, env: [{ name: 'KUBECONFIG', value: files.join(delimiter) }] };
+    ? { after: ['--kubeconfig', file, '--context', context], env: [] }
+    : { after: ['--context', context], env: inKubeconfig(files) };
+}
+
+/** `KUBECONFIG` of this call, for a plugin that may read it and a hub that cannot be named. */
+export function inKubeconfig(files = kubeconfigPaths(undefined)): CredentialCommand['env'] {
+  return [{ name: 'KUBECONFIG', value: existing(files).join(delimiter) }];
 }
 
 function kubeconfigFiles(given: string | undefined): readonly string[] {

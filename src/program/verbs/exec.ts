@@ -2,11 +2,11 @@
 import { findExecutable, ProfileError, printableLines, profileName, withoutProfile } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { exitCodeOfProfile } from '../format-error.ts';
-import { durationOf, kubeconfigPaths, numberOf } from '../input.ts';
+import { durationOf, numberOf } from '../input.ts';
 import {
   hubArguments,
   hubOf,
-  namedHub,
+  inKubeconfig,
   providerArguments,
   readsPodOfHub,
   refuseReadOnce,
@@ -41,7 +41,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const profiles = await profilesOf(call);
   // Also where the profiles come from files: the commands have a KUBECONFIG of their own, and a plugin may read the hub.
   const isOfHub = readsHub || options.texts('filename').length === 0;
-  const hub = hubArguments(isOfHub ? await hubOf(call) : (namedHub(call) ?? { files: kubeconfigPaths(undefined) }));
+  const found = await hubOf(call, isOfHub);
+  const hub = found ? hubArguments(found) : { after: [], env: inKubeconfig() };
   const after = [...hub.after, ...providerArguments(call, providers)];
   if (profiles.length === 0) {
     await terminal.say(await noProfiles(call));

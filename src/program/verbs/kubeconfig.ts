@@ -8,7 +8,7 @@ import {
   fileArguments,
   hubArguments,
   hubOf,
-  namedHub,
+  namesHub,
   providerArguments,
   readsPodOfHub,
   refuseReadOnce,
@@ -82,9 +82,8 @@ async function entering(call: Call): Promise<{ readonly command: CredentialComma
   const readsHub = !readsFiles || readsPodOfHub(call);
   refuseReadOnce(call, files, readsHub);
   const { providers } = await requiredProvidersOf(call);
-  const hub = readsHub ? await hubOf(call) : namedHub(call);
-  const context = readsHub ? hub?.context : undefined;
-  const { after, env } = hubArguments(hub);
+  const hub = readsHub || namesHub(call) ? await hubOf(call, readsHub) : undefined;
+  const { after, env } = hub ? hubArguments(hub) : { after: [], env: [] };
   const given = call.options.text('command');
   const command = {
     ...(given === undefined ? thisProgram() : { command: given.includes('/') ? resolve(given) : given, before: [] }),
@@ -96,7 +95,7 @@ async function entering(call: Call): Promise<{ readonly command: CredentialComma
     ],
     env,
   };
-  const nameOf = contextNamer(call.options.text('context-name'), readsFiles ? undefined : context);
+  const nameOf = contextNamer(call.options.text('context-name'), readsFiles ? undefined : hub?.context);
   return { command, enter: (profile) => tryToEnter(profile, providers, nameOf(profileName(profile)), command) };
 }
 
