@@ -12,11 +12,10 @@ const minLength = 64 * 1024;
 const lists = ['clusters', 'users', 'contexts'] as const;
 type List = (typeof lists)[number];
 
-/** A text with the places of its entries. */
+/** A text, and the texts of its entries. */
 interface Scanned {
-  readonly text: string;
   /** Everything but the lists. */
-  rest: string;
+  readonly rest: string;
   readonly entries: Readonly<Record<List, Map<string, string>>>;
 }
 
@@ -52,60 +51,62 @@ export function partOf(
   });
 }
 
+const [newline, blank, comment, dashSign] = [10, 32, 35, 45];
+
 /** `undefined` if it is not what kubectl writes: a line for each key at the top, and lists whose items begin with a dash. */
 function scan(text: string): Scanned | undefined {
-  if (/[\r\t\ufeff]/.test(text)) return undefined;
+  if (['\r', '\t', '\ufeff'].some((one) => text.includes(one))) return undefined;
   const entries = { clusters: new Map(), users: new Map(), contexts: new Map() };
-  const found: Scanned = { text, rest: '', entries };
   const seen = new Set<string>();
+  let rest = '';
   let list: List | undefined;
-  let dash: number | undefined;
+  let dash = -1;
   /** Where the item, or the section that is no list, begins. */
   let start = 0;
+  /** Of the item: what stands behind `name:`, `''` before it, `undefined` if it is there twice or cannot be read. */
+  let name: string | undefined = '';
   let hasItem = false;
   const endAt = (end: number): boolean => {
-    if (list === undefined) found.rest += text.slice(start, end);
+    if (list === undefined) rest += text.slice(start, end);
     else if (hasItem) {
-      const item = text.slice(start, end);
-      const name = nameOf(item, dash ?? 0);
-      if (name === undefined || entries[list].has(name)) return false;
-      entries[list].set(name, item.endsWith('\n') ? item : `${item}\n`);
+      if (!name || entries[list].has(name)) return false;
+      entries[list].set(name, `${text.slice(start, end)}\n`);
     }
     start = end;
+    hasItem = false;
     return true;
   };
   for (let at = 0; at < text.length; ) {
     const lineEnd = text.indexOf('\n', at);
     const next = lineEnd < 0 ? text.length : lineEnd + 1;
-    let column = 0;
-    while (text[at + column] === ' ') column++;
-    const first = text[at + column];
-    const isText = first !== undefined && first !== '\n' && first !== '#';
-    if (isText && first === '-' && list !== undefined && column === (dash ?? column)) {
-      if (text[at + column + 1] !== ' ' || text[at + column + 2] === ' ') return undefined;
-      if (!endAt(at)) return undefined;
-      dash = column;
-      hasItem = true;
-    } else if (isText && column === 0) {
-      const line = text.slice(at, next).trimEnd();
-      const [, key, value = ''] = /^([A-Za-z][\w-]*):(?: +(.*))?$/.exec(line) ?? [];
-      if (key === undefined || seen.has(key) || /^[&*!|>]/.test(value) || !endAt(at)) return undefined;
-      seen.add(key);
-      list = value === '' ? lists.find((one) => one === key) : undefined;
-      dash = undefined;
-      hasItem = false;
-      // The key of a list is written anew.
-      if (list !== undefined) start = next;
-    } else if (isText && list !== undefined && (!hasItem || column <= (dash ?? 0))) return undefined;
+    let first = at;
+    while (text.charCodeAt(first) === blank) first++;
+    const column = first - at;
+    const character = first < text.length ? text.charCodeAt(first) : newline;
+    if (character !== newline && character !== comment) {
+      if (character === dashSign && list !== undefined && (dash < 0 || column === dash)) {
+        if (text.charCodeAt(first + 1) !== blank || text.charCodeAt(first + 2) === blank || !endAt(at))
+          return undefined;
+        dash = column;
+        hasItem = true;
+        name = '';
+        first += 2;
+      } else if (column === 0) {
+        const [, key, value = ''] = /^([A-Za-z][\w-]*):(?: +(.*))?$/.exec(text.slice(at, next).trimEnd()) ?? [];
+        if (key === undefined || seen.has(key) || /^[&*!|>]/.test(value) || !endAt(at)) return undefined;
+        seen.add(key);
+        list = value === '' ? lists.find((one) => one === key) : undefined;
+        dash = -1;
+        // The key of a list is written anew.
+        if (list !== undefined) start = next;
+      } else if (list !== undefined && (!hasItem || column <= dash)) return undefined;
+      // The fields of an item are two further in than its dash.
+      if (hasItem && first === at + dash + 2 && text.startsWith('name:', first))
+        name = name === '' ? scalarOf(text.slice(first + 5, next).trim()) : undefined;
+    }
     at = next;
   }
-  return endAt(text.length) ? found : undefined;
-}
-
-/** The value of `name` of an item, which is as far in as its first field. */
-function nameOf(item: string, dash: number): string | undefined {
-  const [first, second] = item.matchAll(new RegExp(`^ {${dash}}(?:- |  )name: +(.*)$`, 'gm'));
-  return first && !second ? scalarOf(first[1] ?? '') : undefined;
+  return endAt(text.length) ? { rest, entries } : undefined;
 }
 
 /** A plain or quoted text; `undefined` for what may be something else, such as a number. */

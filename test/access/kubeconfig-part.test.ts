@@ -5,7 +5,7 @@ import { readContext } from '../../src/access/kubeconfig.ts';
 import { type KubeconfigText, mergeKubeconfigs } from '../../src/access/kubeconfig-files.ts';
 import { partOf } from '../../src/access/kubeconfig-part.ts';
 
-const count = 400;
+const count = 200;
 const names = [...Array(count).keys()].map((index) => `fleet/spoke-${index}@hub`);
 const kubeconfig = (of: readonly string[], current: string | undefined = of[0]) => ({
   apiVersion: 'v1',
@@ -42,7 +42,7 @@ describe('the part of a large kubeconfig', () => {
   })) {
     test(`${form} gives the access that the whole gives, of the current context and of any other`, () => {
       const texts = [asFile(`# mine\n${stringify(kubeconfig(names), options)}`)];
-      for (const context of [undefined, names[7], names.at(-1)]) {
+      for (const context of [undefined, names.at(-1)]) {
         const part = partOf(texts, context);
         assert.ok(part, 'it is found');
         assert.ok((part[0]?.text.length ?? 0) < 2_000, part[0]?.text);
