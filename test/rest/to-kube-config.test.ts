@@ -43,8 +43,8 @@ describe('toKubeConfig', () => {
   test('cannot be changed, and gives no user in silence', async (t) => {
     const { config } = await startFleet(t);
     const other = toKubeConfig(config, KubeConfig);
+    assert.throws(() => other.setCurrentContext('x'), TypeError);
     for (const one of [config, other]) {
-      assert.throws(() => one.setCurrentContext('x'), TypeError);
       assert.throws(() => one.getCurrentUser(), { code: 'OPTION_INVALID', message: /config\.credential\(\)/ });
       assert.throws(() => one.getUser('fake'), { code: 'OPTION_INVALID' });
     }
