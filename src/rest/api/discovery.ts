@@ -46,10 +46,17 @@ export class Discovery {
   readonly #server: ApiServer;
   readonly #clock: Timers;
   readonly #groups = new Map<string, Promise<ReadonlyMap<string, Resource>>>();
+  /** The answers that have come. */
+  readonly #known = new Map<string, ReadonlyMap<string, Resource>>();
 
   constructor(server: ApiServer, clock: Timers) {
     this.#server = server;
     this.#clock = clock;
+  }
+
+  /** What `find` would return at once. */
+  known({ apiVersion, kind }: Kind): Resource | undefined {
+    return this.#known.get(apiVersion)?.get(kind);
   }
 
   /** @throws {FleetError} `KIND_NOT_SERVED` if the server has no such kind */
@@ -64,14 +71,18 @@ export class Discovery {
       throw error;
     }
     const resource = kinds.get(kind);
-    if (resource) return resource;
-    this.#groups.delete(apiVersion);
+    if (resource) {
+      if (this.#groups.get(apiVersion) === pending) this.#known.set(apiVersion, kinds);
+      return resource;
+    }
+    this.forget(apiVersion);
     throw new FleetError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
   }
 
   /** Asks again next time: a path that was right before is not any more. */
   forget(apiVersion: string): void {
     this.#groups.delete(apiVersion);
+    this.#known.delete(apiVersion);
   }
 
   async #ask(apiVersion: string, signal: AbortSignal): Promise<ReadonlyMap<string, Resource>> {

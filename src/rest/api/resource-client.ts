@@ -6,7 +6,7 @@ import { abortable } from '../../util/abortable.ts';
 import { type Answer, sendRequest } from '../answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { readStatus, refusalError } from './api-status.ts';
-import { type Discovery, listPath } from './discovery.ts';
+import { type Discovery, listPath, type Resource } from './discovery.ts';
 import type { UntypedObject } from './kinds.ts';
 import type { KubernetesObject, MergePatch, WireInput } from './kubernetes-object.ts';
 import {
@@ -185,32 +185,37 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 
   /** Sends the request, and returns the body of the answer. */
   async #send(call: Call): Promise<unknown> {
-    const { signal, method } = call;
-    const { dispatcher, maxResponseBytes } = this.#server;
+    const { signal, method, contentType, body } = call;
+    const { dispatcher, discovery, maxResponseBytes } = this.#server;
+    signal?.throwIfAborted();
+    const path = this.#path(call, discovery.known(this.#options) ?? (await this.#find(signal)));
     const options = {
       origin: dispatcher.origin,
-      path: await this.#path(call),
+      path,
       method,
-      headers: call.contentType === undefined ? headers : { ...headers, 'content-type': call.contentType },
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      headers: contentType === undefined ? headers : { ...headers, 'content-type': contentType },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    signal?.throwIfAborted();
     const answer = await sendRequest(dispatcher, options, signal, maxResponseBytes, dispatcher.cluster);
     if (answer.statusCode >= 300) throw this.#refused(answer, dispatcher.log.explain(answer.statusCode, options));
     try {
       return JSON.parse(answer.body.toString());
     } catch {
-      throw this.#unreadable(`${method} ${options.path.replace(/\?.*/s, '')} was not answered with JSON`);
+      throw this.#unreadable(`${method} ${path.replace(/\?.*/s, '')} was not answered with JSON`);
     }
   }
 
-  async #path({ namespace, name, subresource, query = {}, method, signal }: Call): Promise<string> {
-    const { discovery, basePath, dispatcher } = this.#server;
-    // Others may wait for the same answer, and have other signals.
-    const found = abortable(() => discovery.find(this.#options, never), signal);
-    const resource = await found.catch((error: unknown) => {
+  /** Where the kind is served. Others may wait for the same answer, and have other signals. */
+  async #find(signal: AbortSignal | undefined): Promise<Resource> {
+    const { discovery, dispatcher } = this.#server;
+    try {
+      return await abortable(() => discovery.find(this.#options, never), signal);
+    } catch (error) {
       throw error instanceof FleetError ? error.of(dispatcher.cluster) : error;
-    });
+    }
+  }
+
+  #path({ namespace, name, subresource, query = {}, method }: Call, resource: Resource): string {
     const given = this.#options.namespace ?? namespace;
     if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined)) {
       const { kind } = this.#options;
@@ -218,11 +223,16 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
         { path: 'namespace', message: `is required, since ${kind} is namespaced: give it here, or in the object` },
       ]);
     }
-    const parts = [listPath(this.#options, resource, given), name, subresource].filter((part) => part !== undefined);
-    const search = new URLSearchParams();
-    for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
-    const text = search.size === 0 ? '' : `?${search}`;
-    return `${basePath}${parts.join('/')}${text}`;
+    let path = `${this.#server.basePath}${listPath(this.#options, resource, given)}`;
+    if (name !== undefined) path += `/${name}`;
+    if (subresource !== undefined) path += `/${subresource}`;
+    let separator = '?';
+    for (const key in query) {
+      if (query[key] === undefined) continue;
+      path += `${separator}${key}=${encodeURIComponent(String(query[key]).toWellFormed())}`;
+      separator = '&';
+    }
+    return path;
   }
 
   #refused({ statusCode, headers, body }: Answer, opening: string) {

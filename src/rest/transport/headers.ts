@@ -5,8 +5,11 @@ type HeaderRecord = Record<string, string | string[]>;
 
 /** Whether a header (its name in lower case) has a value, in any case and any form of headers. */
 export function hasHeader(headers: RequestHeaders, wanted: string): boolean {
-  for (const [name, value] of entriesOf(headers))
-    if (name.length === wanted.length && name.toLowerCase() === wanted && value) return true;
+  const list = flat(headers);
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const name = String(list[i]);
+    if (name.length === wanted.length && name.toLowerCase() === wanted && list[i + 1]) return true;
+  }
   return false;
 }
 
@@ -19,16 +22,21 @@ export function withHeaders(
   headers: RequestHeaders,
   ours: Readonly<Record<string, string | readonly string[]>>,
 ): HeaderRecord {
-  const result = new Map<string, string | string[]>();
-  for (const [given, value] of entriesOf(headers)) {
-    const name = given.toLowerCase();
+  // Without a prototype, a name like __proto__ is plain data.
+  const result: HeaderRecord = Object.create(null);
+  const list = flat(headers);
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const [name, value] = [String(list[i]).toLowerCase(), list[i + 1]];
     if (value === undefined || hopByHop.has(name) || (name === 'te' && value !== 'trailers')) continue;
-    const all = [result.get(name) ?? [], value].flat().map(String);
-    // Of a header that may be given once, the last value wins, as in an object.
-    result.set(name, all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all);
+    const before = result[name];
+    if (before === undefined && typeof value === 'string') result[name] = value;
+    else {
+      const all = [before ?? [], value].flat().map(String);
+      // Of a header that may be given once, the last value wins, as in an object.
+      result[name] = all.length === 1 || onlyOnce.has(name) ? (all.at(-1) ?? '') : all;
+    }
   }
-  // Object.fromEntries takes a name like __proto__ for plain data.
-  return Object.assign(Object.fromEntries(result), ours);
+  return Object.assign(result, ours);
 }
 
 export const hopByHop: ReadonlySet<string> = new Set([
@@ -48,10 +56,11 @@ const onlyOnce: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-/** The headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
-function* entriesOf(headers: RequestHeaders): Generator<readonly [string, unknown]> {
-  if (Array.isArray(headers))
-    for (let i = 0; i + 1 < headers.length; i += 2) yield [String(headers[i]), headers[i + 1]];
-  else if (headers && Symbol.iterator in headers) yield* headers;
-  else if (headers) yield* Object.entries(headers);
+/** Names and values in turn, of headers in every form that undici takes: an object, a flat list, a Map, `Headers`. */
+function flat(headers: RequestHeaders): readonly unknown[] {
+  if (Array.isArray(headers)) return headers;
+  const list: unknown[] = [];
+  if (headers && Symbol.iterator in headers) for (const [name, value] of headers) list.push(name, value);
+  else if (headers) for (const name of Object.keys(headers)) list.push(name, headers[name]);
+  return list;
 }

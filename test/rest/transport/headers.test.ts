@@ -15,8 +15,8 @@ const leftOut = [
 
 test('headers that belong to a single hop are left out, and TE unless it is trailers', () => {
   const headers = Object.fromEntries([...leftOut.map((name) => [name, 'x']), ['X-Mine', 'y'], ['TE', 'gzip']]);
-  assert.deepEqual(withHeaders(headers, {}), { 'x-mine': 'y' });
-  assert.deepEqual(withHeaders({ te: 'trailers' }, {}), { te: 'trailers' });
+  assert.deepEqual({ ...withHeaders(headers, {}) }, { 'x-mine': 'y' });
+  assert.deepEqual({ ...withHeaders({ te: 'trailers' }, {}) }, { te: 'trailers' });
 });
 
 test('docs/differences.md names each of them', () => {
