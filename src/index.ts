@@ -66,3 +66,4 @@ export type { ConfigCredential } from './rest/config-credential.ts';
 export type { KubeconfigOptions, KubeconfigSource } from './rest/from-kubeconfig.ts';
 export { RestConfig } from './rest/rest-config.ts';
 export { type AnyKubeConfig, toKubeConfig } from './rest/to-kube-config.ts';
+export { stopSignal } from './util/stop-signal.ts';

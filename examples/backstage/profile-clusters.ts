@@ -10,7 +10,12 @@ import type {
   KubernetesFetcher,
 } from '@backstage/plugin-kubernetes-node';
 import type { ConfigCredential, CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { type FleetProfile, type WatchProfilesOptions, watchProfiles } from 'clusterprofile-credentials/fleet';
+import {
+  type ClusterProfile,
+  type KubernetesObject,
+  type WatchProfilesOptions,
+  watchProfiles,
+} from 'clusterprofile-credentials/fleet';
 
 /** What Backstage calls this way to a credential, in its backend and its frontend. */
 export const authProvider = 'clusterprofile';
@@ -99,7 +104,7 @@ export class ProfileClusters implements KubernetesClustersSupplier, Authenticati
     };
   }
 
-  #take(profiles: readonly FleetProfile[]): void {
+  #take(profiles: readonly (ClusterProfile & KubernetesObject)[]): void {
     const before = this.#clusters;
     const clusters = new Map<string, Cluster>();
     const leftOut = new Set<string>();
@@ -120,7 +125,7 @@ export class ProfileClusters implements KubernetesClustersSupplier, Authenticati
   }
 }
 
-function detailsOf(name: string, { spec }: FleetProfile, config: RestConfig): ClusterDetails {
+function detailsOf(name: string, { spec }: ClusterProfile, config: RestConfig): ClusterDetails {
   const { server, certificateAuthorityData, insecureSkipTlsVerify, proxyUrl, tlsServerName } = config.access.cluster;
   if (proxyUrl !== undefined) throw new Error(`Backstage knows no proxy-url, and it needs ${proxyUrl}`);
   if (tlsServerName !== undefined) throw new Error(`Backstage knows no tls-server-name, and it needs ${tlsServerName}`);

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import type { ProfileErrorCode } from '../errors/index.ts';
 import type { Json } from './json.ts';
 
-/** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`) that this package reads. Others are allowed. */
+/** The fields of a ClusterProfile (`multicluster.x-k8s.io/v1alpha1`, KEP-4322) that this package reads. Others are allowed. */
 export interface ClusterProfile {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata?: { readonly name?: string; readonly namespace?: string };
-  /** Only `clusterManager.name` is read. */
-  readonly spec?: object;
+  readonly spec?: { readonly displayName?: string; readonly clusterManager?: { readonly name?: string } };
   readonly status?: ClusterProfileStatus;
 }
 
@@ -18,6 +17,20 @@ export interface ClusterProfileStatus {
   readonly accessProviders?: readonly AccessProvider[];
   /** The earlier name of `accessProviders`. It is read as well; `accessProviders` wins if both list a name. */
   readonly credentialProviders?: readonly AccessProvider[];
+  readonly conditions?: readonly Condition[];
+  readonly version?: { readonly kubernetes?: string };
+  /** For example `cluster.clusterset.k8s.io`. */
+  readonly properties?: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** A condition of a ClusterProfile's status, such as `ControlPlaneHealthy`. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason?: string;
+  readonly message?: string;
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
 }
 
 /** One way into the cluster: an access type, and the cluster part of a kubeconfig that goes with it. */

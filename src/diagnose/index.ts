@@ -6,7 +6,7 @@
 // What a controller's configuration and its profiles mean.
 export { type ApiVersion, apiVersions } from '../access/api-versions.ts';
 export { checkCluster, hasLogin, type ResolvedCluster } from '../access/cluster.ts';
-export { type AccessProvider, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
+export { type AccessProvider, type Condition, clusterSchema, type NamedExtension } from '../access/cluster-profile.ts';
 export { longestMs, parseDuration } from '../access/duration.ts';
 export { extensionNames } from '../access/extensions.ts';
 export { type FlaggedOptions, flagOptions, parseFlags, pickFlags } from '../access/flags.ts';
@@ -57,7 +57,7 @@ export { claimsOfJwt, timeOfClaim } from '../exec/jwt.ts';
 export { killAtExit } from '../exec/kill-at-exit.ts';
 export type { PluginCall } from '../exec/plugin-call.ts';
 export { toRfc3339 } from '../exec/rfc3339.ts';
-export { type Condition, clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
+export { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
 export type { ExecCredential } from '../plugin/exec-info.ts';

@@ -1,5 +1,5 @@
 /** Conditions of a status, with the rules of metav1.Condition. */
-import type { Condition } from './profile.ts';
+import type { Condition } from '../access/cluster-profile.ts';
 
 /** Any condition: a `Condition`, or one of a model of client-node as the wire has it. */
 export interface ConditionLike {

@@ -5,6 +5,7 @@
  */
 import '../util/node-version.ts';
 
+export type { ClusterProfile, Condition } from '../access/cluster-profile.ts';
 export { FleetError } from '../errors/index.ts';
 export type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../rest/api/kinds.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Time, Wire } from '../rest/api/kubernetes-object.ts';
@@ -30,6 +31,12 @@ export { annotationsChanged, generationChanged, labelsChanged } from './controll
 export { type EventOptions, Events } from './events.ts';
 export { addFinalizer, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
+export {
+  type ClusterResult,
+  type ClusterTask,
+  type ForEachClusterOptions,
+  forEachCluster,
+} from './for-each-cluster.ts';
 export { Hub } from './hub.ts';
 export { Informer, type InformerProblem } from './informer/informer.ts';
 export type { InformerOptions } from './informer/options.ts';
@@ -39,8 +46,13 @@ export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election
 export { byName } from './membership/identity.ts';
 export { FleetMetrics } from './metrics.ts';
 export type { FleetOptions } from './options.ts';
-export type { Condition, FleetProfile } from './profile.ts';
-export { type ListProfilesOptions, listProfiles, type WatchProfilesOptions, watchProfiles } from './profiles.ts';
+export {
+  getProfile,
+  type ListProfilesOptions,
+  listProfiles,
+  type WatchProfilesOptions,
+  watchProfiles,
+} from './profiles.ts';
 export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectorRestart } from './reflect/reflector.ts';

@@ -56,6 +56,27 @@ export async function listProfiles(
 }
 
 /**
+ * Returns one ClusterProfile of a hub.
+ *
+ * @param name `namespace/name`
+ * @throws {FleetError} `API_STATUS` with `statusCode` 404 if there is none, or the hub's refusal
+ * @example
+ * const config = providers.getConfig(await getProfile(hub, 'fleet-system/spoke-1'));
+ */
+export async function getProfile(
+  hub: RestConfig,
+  name: string,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<FleetProfile> {
+  checkArgument('getProfile', 'hub', hub, isRestConfig, restConfigWords);
+  checkArgument('getProfile', 'name', name, isProfileName, 'namespace/name of a ClusterProfile');
+  const [namespace = '', ownName = ''] = name.split('/');
+  return hub.resource<FleetProfile>({ ...clusterProfileKind, namespace }).get(ownName, options);
+}
+
+const isProfileName = (name: unknown) => typeof name === 'string' && /^[^/]+\/[^/]+$/.test(name);
+
+/**
  * Yields all ClusterProfiles of a hub as a list, as `listProfiles` does: first when they have been read, and again after changes. A slow
  * loop gets several changes as one list. While the hub is unreachable nothing comes, and every failure is retried, with a warning. A
  * namespace that may not be read is left out until it may. Ends when `signal` aborts or you leave the loop.

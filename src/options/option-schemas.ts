@@ -12,6 +12,8 @@ export const milliseconds = (least: number) => {
   const error = `must be milliseconds from ${least} to ${longestMs}`;
   return z.number({ error }).min(least, { error }).max(longestMs, { error });
 };
+const atLeastOne = { error: 'must be a whole number of 1 or more' };
+export const wholeNumber = z.int(atLeastOne).min(1, atLeastOne);
 export const text = (what: string) => z.string({ error: `must be ${what}` }).min(1, { error: `must be ${what}` });
 export const nameOf = (what: string, isName: (text: string) => boolean, rule: string) =>
   z.string({ error: `must be ${what}` }).refine(isName, { error: `must be ${what}: ${rule}` });
@@ -38,10 +40,7 @@ export const kindShape = {
 
 export const sharedOptions = {
   timeoutMs: milliseconds(1).default(60_000),
-  maxConcurrentRuns: z
-    .int({ error: 'must be a whole number of 1 or more' })
-    .min(1, { error: 'must be a whole number of 1 or more' })
-    .default(defaultMaxConcurrentRuns),
+  maxConcurrentRuns: wholeNumber.default(defaultMaxConcurrentRuns),
   strictPluginFiles: flag,
   logger: z
     .custom<Logger>(isLogger, {

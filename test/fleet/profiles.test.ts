@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type FleetProfile, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
+import { getProfile, type KubernetesObject, listProfiles, watchProfiles } from '../../src/fleet/index.ts';
 import type { RestConfig } from '../../src/index.ts';
 import { restConfigFor, startHub } from '../fixtures/fleet-hub.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { until } from '../fixtures/until.ts';
 
-const namesOf = (profiles: readonly FleetProfile[]) =>
+const namesOf = (profiles: readonly KubernetesObject[]) =>
   profiles.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
 const broken = {
   apiVersion: 'multicluster.x-k8s.io/v1alpha1',
@@ -15,6 +15,19 @@ const broken = {
   spec: 'none',
   status: { accessProviders: [null, 7, { name: 'fake', cluster: 'none' }], conditions: 'none' },
 };
+
+test('getProfile returns the profile of a name, and rejects if there is none or the name has no namespace', async (t) => {
+  const { hub, publish, providers, spoke } = await startHub(t);
+  const config = restConfigFor(hub, 'hub');
+  t.after(() => config.close());
+  publish('one', await spoke());
+  await providers.getConfig(await getProfile(config, 'fleet/one')).ready();
+  await assert.rejects(getProfile(config, 'fleet/two'), { statusCode: 404, message: /"two" not found/ });
+  await assert.rejects(getProfile(config, 'one'), {
+    name: 'TypeError',
+    message: /namespace\/name of a ClusterProfile/,
+  });
+});
 
 describe('listProfiles', () => {
   test('lists the profiles of all namespaces, or of some, sorted by name', async (t) => {

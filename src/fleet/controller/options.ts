@@ -1,6 +1,6 @@
 /** The options of a controller. */
 import { z } from 'zod';
-import { milliseconds, text } from '../../options/option-schemas.ts';
+import { milliseconds, text, wholeNumber } from '../../options/option-schemas.ts';
 import type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
@@ -204,12 +204,6 @@ export interface ControllerHandle {
   enqueue(request: EnqueueRequest): boolean;
 }
 
-const wholeNumber = (fallback: number) =>
-  z
-    .int({ error: 'must be a whole number of 1 or more' })
-    .min(1, { error: 'must be a whole number of 1 or more' })
-    .default(fallback);
-
 const sourceShape = { ...informerShape, when: functionOf('that returns true or false').optional() };
 const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
 
@@ -261,8 +255,8 @@ export const controllerSchema = z
         { error: 'must be a list of objects with apiVersion, kind and map' },
       )
       .default([]),
-    concurrency: wholeNumber(100),
-    perClusterConcurrency: wholeNumber(4),
+    concurrency: wholeNumber.default(100),
+    perClusterConcurrency: wholeNumber.default(4),
     reconcileTimeoutMs: milliseconds(1).default(120_000),
     backoff: z
       .strictObject(

@@ -1,5 +1,6 @@
 /** The options of an informer. */
 import { z } from 'zod';
+import { wholeNumber } from '../../options/option-schemas.ts';
 import type { UntypedObject } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { functionOf, resourceShape } from '../option-schemas.ts';
@@ -24,9 +25,6 @@ export interface InformerOptions<T extends KubernetesObject = UntypedObject> ext
   /** Index functions by name. They return the values under which `byIndex` finds an object. */
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
 }
-
-const positive = { error: 'must be a whole number of 1 or more' };
-const wholeNumber = z.int(positive).min(1, positive);
 
 /** @internal */
 export const informerShape = {
