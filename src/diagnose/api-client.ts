@@ -12,6 +12,7 @@ import { type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.t
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { transientStatuses } from '../rest/request/retry-policy.ts';
 import type { Destination } from '../rest/transport/destination.ts';
+import { printable } from '../util/printable.ts';
 
 export interface Answer {
   readonly statusCode: number;
@@ -22,6 +23,8 @@ export interface Answer {
   readonly body: unknown;
   /** Of a `Status`. */
   readonly message: string | undefined;
+  /** For an answer that is no API server's: the title of its page, or where it redirects to, without a query. */
+  readonly page: string | undefined;
   /** The server is overloaded, starting or going, and does not say when to ask again; if it does, the library has asked. */
   readonly mayPass: boolean;
 }
@@ -73,13 +76,21 @@ export class ApiClient {
     const { code, message } = readStatus(body, (given, length) => this.#dispatcher.shown(given, length));
     const isNotFound = statusCode === 404 && (code === 404 || text.trim() === '404 page not found');
     const mayPass = transientStatuses.has(statusCode) && headers['retry-after'] === undefined;
-    return { statusCode, isNotFound, text, body, message, mayPass };
+    const page = pageOf(statusCode, headers.location, text);
+    const shownPage = page && printable(this.#dispatcher.shown(page, 200), 256);
+    return { statusCode, isNotFound, text, body, message, page: shownPage, mayPass };
   }
 
   /** For the reflector. */
   get config(): ApiServerConfig {
     return { dispatcher: this.#dispatcher, getCurrentCluster: () => ({ server: this.server }) };
   }
+}
+
+/** A query may hold a secret of the login that the redirect begins. */
+function pageOf(statusCode: number, location: string | undefined, text: string): string | undefined {
+  if (statusCode >= 300 && statusCode < 400 && location !== undefined) return location.replace(/[?#].*$/s, '');
+  return /<title[^>]*>([^<]*)/i.exec(text.slice(0, 16_384))?.[1]?.replace(/\s+/g, ' ').trim() || undefined;
 }
 
 function parseJson(text: string): unknown {

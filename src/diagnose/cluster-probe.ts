@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { ResolvedCluster } from '../access/cluster.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
-import { PluginError } from '../errors/index.ts';
+import { PluginError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { findExecutable } from '../exec/executable.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
@@ -16,11 +16,12 @@ import { abortable } from '../util/abortable.ts';
 import { unbracket } from '../util/brackets.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
-import { describeCertificate, formatDuration } from './certificate.ts';
+import { describeCertificate } from './certificate.ts';
+import { textAt } from './fields.ts';
 import { checkPermissions, type Right } from './permissions.ts';
 import type { Profile } from './profile.ts';
-import { describeRefused } from './refused-credential.ts';
-import { type Found, refuseUnavailable, StageFailure } from './stages.ts';
+import { describeGiven, describeRefused } from './refused-credential.ts';
+import { type Found, isAnonymous, notAnApiServer, refuseUnavailable, StageFailure } from './stages.ts';
 
 /** Milliseconds for the proxy, as the library has it. */
 const connectMs = 10_000;
@@ -47,11 +48,7 @@ export class ClusterProbe {
   async plugin(access: ResolvedAccess, policy: string): Promise<Found<void>> {
     this.#credential = await this.#own(() => this.#getCredential(access));
     const found = await findExecutable(access.exec.command, process.env.PATH ?? '');
-    const { authorization, keyPair, expiresAt } = this.#credential;
-    const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
-    const until =
-      expiresAt === undefined ? 'that names no expiry' : `for another ${formatDuration(expiresAt - Date.now())}`;
-    return { message: `${found.path} (policy ${policy}) gives ${what} ${until}`, value: undefined };
+    return { ...describeGiven(this.#credential, `${found.path} (policy ${policy})`, Date.now()), value: undefined };
   }
 
   /** Goes through the proxy to the server, where there is one. */
@@ -67,10 +64,15 @@ export class ClusterProbe {
       const authority = certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
       const secureContext = () => proxyContext(authority);
       const signal = this.#signal;
-      const socket = await openTunnel(proxy, unbracket(url.hostname), port, {
-        timeoutMs: connectMs,
-        secureContext,
-        signal,
+      const options = { timeoutMs: connectMs, secureContext, signal };
+      const socket = await openTunnel(proxy, unbracket(url.hostname), port, options).catch((error: unknown) => {
+        if (proxyUrl === undefined || !(error instanceof RequestError) || error.code !== 'PROXY_AUTH_REQUIRED')
+          throw error;
+        throw new StageFailure(
+          `proxy ${proxy}, by the profile: requires a login (407), and a profile cannot hold one`,
+          'let the proxy take this client without a login; or take proxy-url out of the profile, and set HTTPS_PROXY with user and password here',
+          { code: error.code },
+        );
       });
       socket.destroy();
       return { message: `${proxy}, by ${origin}`, value: undefined };
@@ -119,14 +121,11 @@ export class ClusterProbe {
         advice,
       );
     }
+    if (isAnonymous(answer)) throw this.#didNotArrive();
     refuseUnavailable(answer);
-    if (body === undefined && !isNotFound) throw notAnApiServer(statusCode);
-    if (userOf(answer)?.username === 'system:anonymous') {
-      throw new StageFailure(
-        'the cluster treats the request as anonymous: it did not look at the credential',
-        'check whether something between drops the Authorization header, or the client certificate',
-      );
-    }
+    // Those of an API server have a Status, also without a right.
+    const isOurs = userOf(answer) !== undefined || isNotFound || textAt(body, 'kind') === 'Status';
+    if (!isOurs) throw notAnApiServer(answer);
     return { message: 'the credential is accepted', value: answer };
   }
 
@@ -140,8 +139,9 @@ export class ClusterProbe {
     // SelfSubjectReview came with Kubernetes 1.28.
     if (isNotFound)
       return { message: 'the cluster does not support SelfSubjectReview', skipped: true, value: undefined };
+    if (statusCode !== 403) throw notAnApiServer(answer);
     throw new StageFailure(
-      `the cluster does not say who it is (status ${statusCode}${message === undefined ? '' : `, ${message}`})`,
+      `the cluster does not say who it is (status 403${message === undefined ? '' : `, ${message}`})`,
       'bind the ClusterRole system:basic-user to the identity that the plugin gives',
     );
   }
@@ -153,7 +153,7 @@ export class ClusterProbe {
     refuseUnavailable(answer);
     const version: unknown = Object(body).gitVersion;
     if (statusCode === 403) return { message: message ?? 'it may not be read', skipped: true, value: undefined };
-    if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(statusCode);
+    if (statusCode !== 200 || typeof version !== 'string') throw notAnApiServer(answer);
     const reported: unknown = Object(Object(status).version).kubernetes;
     const differs =
       typeof reported === 'string' && reported !== '' && reported.replace(/^v/, '') !== version.replace(/^v/, '');
@@ -180,7 +180,7 @@ export class ClusterProbe {
     if (statusCode === 403 || statusCode === 404) {
       return { message: `/readyz is not to be read (status ${statusCode})`, skipped: true, value: undefined };
     }
-    throw notAnApiServer(statusCode);
+    throw notAnApiServer(answer);
   }
 
   /** KEP-2149: the cluster's own property, else the UID of its namespace kube-system. `undefined` if neither may be read. */
@@ -195,6 +195,17 @@ export class ClusterProbe {
     const { metadata } = Object(spec).value ? {} : await get('/api/v1/namespaces/kube-system');
     const id: unknown = Object(spec).value ?? Object(metadata).uid;
     return typeof id === 'string' && id !== '' ? id : undefined;
+  }
+
+  /** The API server took the request, and saw no credential. */
+  #didNotArrive(): StageFailure {
+    const isCertificate = this.#credential?.authorization === undefined;
+    return new StageFailure(
+      'the credential did not arrive: the API server took the request as system:anonymous',
+      isCertificate
+        ? 'what is in front of the API server ends TLS, and the client certificate with it: let it pass TCP through, or use a token. Grant nothing to system:anonymous'
+        : 'what is in front of the API server drops the Authorization header: have the load balancer or gateway pass it on, or TCP through. Grant nothing to system:anonymous',
+    );
   }
 
   async permissions(rights: readonly Right[]): Promise<Found<void>> {
@@ -233,19 +244,12 @@ export class ClusterProbe {
       return await work();
     } catch (error) {
       if (!(error instanceof PluginError)) this.#signal.throwIfAborted();
-      throw this.#dispatcher.toOwnError(error);
+      throw error instanceof StageFailure ? error : this.#dispatcher.toOwnError(error);
     }
   }
 }
 
 const isTimeout = (error: unknown) => error instanceof DOMException && error.name === 'TimeoutError';
-
-function notAnApiServer(statusCode: number): StageFailure {
-  return new StageFailure(
-    `it does not answer as a Kubernetes API server does (status ${statusCode})`,
-    'check whether server is the address of the API server, and what is in front of it',
-  );
-}
 
 interface User {
   readonly username: string;

@@ -108,7 +108,9 @@ export { isOfProvider, type Profile, tryToResolve, withoutProfile } from './prof
 export { fleetsOf, type ShardRow, shardsOf } from './shards.ts';
 export {
   type ClusterReport,
+  type Decision,
   failedStage,
+  isAnonymous,
   type Stage,
   type StageName,
   type StageResult,

@@ -1,9 +1,10 @@
 /** What the identity of the plugin may do on the cluster: `--can-i`, and whether it may do anything at all. */
+import { nearest } from '../access/nearest.ts';
 import { redact } from '../redaction/redact.ts';
 import { printable } from '../util/printable.ts';
 import type { Answer, ApiClient } from './api-client.ts';
 import { listAt, textAt } from './fields.ts';
-import { type Found, refuseUnavailable, StageFailure } from './stages.ts';
+import { type Found, isAnonymous, refuseUnavailable, StageFailure } from './stages.ts';
 
 /** One `--can-i`. */
 export interface Right {
@@ -32,35 +33,87 @@ export async function checkPermissions(
     const post = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
     return client.request(`${path}/${kind.toLowerCase()}s`, { signal, post });
   };
+  const known = resourceFinder(client, signal);
   const decisions = await Promise.all(
     rights.map(async ({ text, attributes }) => {
-      const answer = await review('SelfSubjectAccessReview', { resourceAttributes: attributes });
-      return { text, ...decisionOf(answer) };
+      const [answer, unknown] = await Promise.all([
+        review('SelfSubjectAccessReview', { resourceAttributes: attributes }),
+        known(attributes),
+      ]);
+      const decision = decisionOf(answer);
+      // Who may do everything may do this too, and it is a mistake all the same.
+      return {
+        right: text,
+        ...decision,
+        ...(unknown === undefined ? {} : { isAllowed: false, reason: unknown }),
+        unknown,
+      };
     }),
   );
   const texts = (isAllowed: boolean) =>
     decisions
       .filter((decision) => decision.isAllowed === isAllowed)
-      .map(({ text, reason }) => `${text}${reason === '' || isAllowed ? '' : ` (${reason})`}`)
+      .map(({ right, reason }) => `${right}${reason === '' || isAllowed ? '' : ` (${reason})`}`)
       .join(', ');
+  const shown = decisions.map(({ right, isAllowed }) => ({ right, isAllowed }));
   const denied = decisions.find(({ isAllowed }) => !isAllowed);
   if (rights.length > 0 && !denied) {
-    return { message: printable(`it may ${texts(true)}`, maxBytes), value: undefined };
+    return { message: printable(`it may ${texts(true)}`, maxBytes), rights: shown, value: undefined };
   }
-  const namespace = rights.find(({ text }) => text === denied?.text)?.attributes.namespace ?? 'default';
+  const namespace = rights.find(({ text }) => text === denied?.right)?.attributes.namespace ?? 'default';
   const warnings = mayDoNothing(await review('SelfSubjectRulesReview', { namespace }))
     ? [`no role allows this identity anything, in the whole cluster or in namespace ${printable(namespace, 256)}`]
     : [];
   if (denied) {
-    const hint =
-      'bind a Role or ClusterRole with these rights to this identity; outside the core group a resource needs its group: deployments.apps';
-    return { message: printable(`it may not ${texts(false)}`, maxBytes), failed: { hint }, warnings, value: undefined };
+    const hint = decisions.every(({ isAllowed, unknown }) => isAllowed || unknown !== undefined)
+      ? 'correct --can-i; outside the core group a resource needs its group: deployments.apps'
+      : 'bind a Role or ClusterRole with these rights to this identity; outside the core group a resource needs its group: deployments.apps';
+    const message = printable(`it may not ${texts(false)}`, maxBytes);
+    return { message, failed: { hint }, warnings, rights: shown, value: undefined };
   }
   const message = 'none were asked for with --can-i';
   return { message, warnings, ...(warnings.length > 0 ? {} : { skipped: true }), value: undefined };
 }
 
+/** Verbs of resources that an API server does not serve: `impersonate users`. */
+const virtual = new Set(['impersonate', 'bind', 'escalate', 'sign', 'approve', 'attest', 'use']);
+
+/**
+ * Says which resources do not exist: a right to one is denied without a reason, or allowed to whoever may do everything. What discovery
+ * does not answer is taken to exist.
+ */
+function resourceFinder(client: ApiClient, signal: AbortSignal) {
+  const groups = new Map<string, Promise<readonly string[] | 'no such group' | undefined>>();
+  const read = async (group: string) => {
+    let served = '/api/v1';
+    if (group !== '') {
+      const { statusCode, isNotFound, body } = await client.request(`/apis/${encodeURIComponent(group)}`, { signal });
+      if (isNotFound) return 'no such group';
+      const version = textAt(body, 'preferredVersion', 'groupVersion');
+      if (statusCode !== 200 || version === undefined) return undefined;
+      served = `/apis/${version}`;
+    }
+    const { statusCode, body } = await client.request(served, { signal });
+    const names = listAt(body, 'resources').flatMap((one) => textAt(one, 'name') ?? []);
+    return statusCode === 200 && names.length > 0 ? names : undefined;
+  };
+  return async ({ verb, group, resource, subresource }: Right['attributes']): Promise<string | undefined> => {
+    if (resource === '*' || group === '*' || virtual.has(verb)) return undefined;
+    const found = groups.get(group) ?? read(group);
+    groups.set(group, found);
+    const names = await found;
+    if (names === undefined) return undefined;
+    if (names === 'no such group') return `the cluster has no API group ${group}`;
+    const wanted = subresource === undefined ? resource : `${resource}/${subresource}`;
+    if (names.includes(wanted)) return undefined;
+    const meant = nearest(wanted, names);
+    return `there is no resource ${wanted} in ${group === '' ? 'the core group' : group}${meant ? `: did you mean ${meant}?` : ''}`;
+  };
+}
+
 function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly reason: string } {
+  if (isAnonymous(answer))
+    throw new StageFailure('the credential did not arrive: the API server took the request as system:anonymous');
   refuseUnavailable(answer);
   const { statusCode, body, message } = answer;
   const allowed: unknown = Object(Object(body).status).allowed;

@@ -68,9 +68,17 @@ export class Prober {
       const begin = performance.now();
       const took = () => Math.round((performance.now() - begin) * 1_000) / 1_000;
       try {
-        const { message, warnings = [], skipped, failed, value } = await work();
+        const { message, warnings = [], skipped, failed, rights: decided, value } = await work();
         const result = failed ? 'failed' : skipped ? 'skipped' : warnings.length > 0 ? 'warning' : 'ok';
-        stages.push({ stage, result, milliseconds: took(), message, ...failed, warnings });
+        stages.push({
+          stage,
+          result,
+          milliseconds: took(),
+          message,
+          ...failed,
+          warnings,
+          ...(decided && { rights: decided }),
+        });
         if (failed && stage === 'ready') isUnavailable = true;
         return value;
       } catch (error) {
@@ -114,7 +122,7 @@ export class Prober {
     try {
       await pass('plugin', async () => {
         const found = await probe.plugin(resolved, this.#providers.options.pluginPolicy?.policyType ?? 'AllowAll');
-        return { ...found, warnings: this.#warnings.get(name) ?? [] };
+        return { ...found, warnings: [...(found.warnings ?? []), ...(this.#warnings.get(name) ?? [])] };
       });
       await pass('proxy', () => probe.proxy());
       await pass('connection', () => probe.connection());
@@ -183,7 +191,9 @@ const timeoutHint = 'a plugin may take the lesser of --timeout and --clusterprof
 /** Why a stage failed, without what its heading says already. */
 function explain(error: unknown, profile: string): Pick<Stage, 'message' | 'code' | 'hint'> {
   if (error instanceof StageFailure) {
-    return { message: printable(error.message, maxBytes), ...(error.hint === undefined ? {} : { hint: error.hint }) };
+    const { code, hint } = error;
+    const message = printable(error.message, maxBytes);
+    return { message, ...(code === undefined ? {} : { code }), ...(hint === undefined ? {} : { hint }) };
   }
   if (error instanceof PluginError) {
     // The operator's hint on how to install it, and what it wrote on stderr.

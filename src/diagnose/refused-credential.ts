@@ -1,13 +1,14 @@
-/** What a refused credential says of itself, and which of it looks wrong. Never the token or the key. */
+/** What a credential says of itself, given or refused, and which of it looks wrong. Never the token or the key. */
 import { X509Certificate } from 'node:crypto';
 import type { ResolvedExec } from '../access/resolve.ts';
 import type { Credential, KeyPair } from '../exec/credential.ts';
-import { claimsOfJwt, timeOfClaim } from '../exec/jwt.ts';
+import { claimsOfJwt, expiryOfJwt, timeOfClaim } from '../exec/jwt.ts';
 import { toRfc3339 } from '../exec/rfc3339.ts';
 import { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { hideShapes } from '../redaction/secret-shapes.ts';
 import { printable } from '../util/printable.ts';
 import { formatDuration, nameOf } from './certificate.ts';
+import type { Found } from './stages.ts';
 
 export interface Refused {
   /** To go behind the server's answer; empty if nothing can be read from the credential. */
@@ -17,6 +18,42 @@ export interface Refused {
 
 /** The most bytes of an issuer, and of the audiences. */
 const maxBytes = 256;
+
+/** Milliseconds. A token that ends sooner, and that the client does not know to renew, is a surprise. */
+const soonMs = 2 * 3_600_000;
+
+/** `by` is the plugin. `now` is in milliseconds since 1970. A credential that is over is the cause of the 401 that follows. */
+export function describeGiven(
+  { authorization, keyPair, expiresAt, token }: Credential,
+  by: string,
+  now: number,
+): Omit<Found<void>, 'value'> {
+  const what = [authorization ? 'a token' : '', keyPair ? 'a client certificate' : ''].filter(Boolean).join(' and ');
+  const ofToken = expiryOfJwt(token ?? '');
+  // By name: the answer's own comes first, since clients go by it.
+  const ends = [
+    ['expirationTimestamp', expiresAt],
+    ["the token's exp", ofToken],
+    ['the certificate', keyPair?.endsAt],
+  ] as const;
+  const [over, endedAt = 0] = ends.find(([, time]) => time !== undefined && time <= now) ?? [];
+  if (over !== undefined) {
+    return {
+      message: `${by} gives ${what} that has expired already, ${formatDuration(now - endedAt)} ago (${over}: ${toRfc3339(endedAt)})`,
+      failed: {
+        hint: 'see why the plugin gives an old one, such as from a cache or a Secret that nothing renews, and whether the clock of this machine is right',
+      },
+    };
+  }
+  if (expiresAt !== undefined) return { message: `${by} gives ${what} for another ${formatDuration(expiresAt - now)}` };
+  if (ofToken === undefined) return { message: `${by} gives ${what} that names no expiry` };
+  const left = formatDuration(ofToken - now);
+  const warning = `the token ends in ${left}, and the answer has no expirationTimestamp by which clients renew it: use a plugin that sets one, or that mints tokens (secretreader --token-request)`;
+  return {
+    message: `${by} gives ${what} for another ${left} (the token's exp)`,
+    ...(ofToken - now < soonMs ? { warnings: [warning] } : {}),
+  };
+}
 
 /** `exec` is the plugin's, whose secrets may stand where another value belongs. `now` is in milliseconds since 1970. */
 export function describeRefused(credential: Credential | undefined, exec: ResolvedExec, now: number): Refused {

@@ -31,6 +31,14 @@ export interface Stage {
   readonly hint?: string;
   /** Problems that do not fail the stage. */
   readonly warnings: readonly string[];
+  /** Of the stage `permissions`: what was asked for. */
+  readonly rights?: readonly Decision[];
+}
+
+/** What the cluster says to one right. */
+export interface Decision {
+  readonly right: string;
+  readonly isAllowed: boolean;
 }
 
 /** What a stage has found. */
@@ -41,6 +49,7 @@ export interface Found<T> {
   readonly skipped?: true;
   /** The stage failed, and the next ones are checked all the same. */
   readonly failed?: { readonly code?: string; readonly hint: string };
+  readonly rights?: readonly Decision[];
   readonly value: T;
 }
 
@@ -64,12 +73,19 @@ export function failedStage({ stages }: ClusterReport): Stage | undefined {
 /** Why a stage failed, where no error of the library explains it. */
 export class StageFailure extends Error {
   readonly hint: string | undefined;
+  /** Of the library's error that this one says better. */
+  readonly code: string | undefined;
   /** The API server itself says that it cannot serve. */
   readonly isUnavailable: boolean;
 
-  constructor(message: string, hint?: string, isUnavailable = false) {
+  constructor(
+    message: string,
+    hint?: string,
+    { code, isUnavailable = false }: { readonly code?: string; readonly isUnavailable?: boolean } = {},
+  ) {
     super(message);
     this.hint = hint;
+    this.code = code;
     this.isUnavailable = isUnavailable;
   }
 }
@@ -78,6 +94,40 @@ export class StageFailure extends Error {
 export function refuseUnavailable({ statusCode, message }: Answer): void {
   if (statusCode !== 429 && (statusCode < 500 || message === undefined)) return;
   const said = message === undefined ? '' : `: ${message}`;
-  const problem = `the cluster answers with status ${statusCode}${said}`;
-  throw new StageFailure(problem, adviceOn(statusCode), statusCode >= 500);
+  throw new StageFailure(`the cluster answers with status ${statusCode}${said}`, adviceOn(statusCode), {
+    isUnavailable: statusCode >= 500,
+  });
+}
+
+/** Whether the request arrived without its credential. Nothing may ever be granted to this identity: anyone has it. */
+export function isAnonymous({ body, message = '' }: Pick<Answer, 'body' | 'message'>): boolean {
+  const { username, groups }: { username?: unknown; groups?: unknown } = Object(Object(Object(body).status).userInfo);
+  const list: readonly unknown[] = Array.isArray(groups) ? groups : [];
+  return (
+    username === 'system:anonymous' || list.includes('system:unauthenticated') || /"system:anonymous"/.test(message)
+  );
+}
+
+/** Something else than an API server has answered, or an API server at another path: what it says, and what to do about that. */
+export function notAnApiServer({ statusCode, message, page }: Answer): StageFailure {
+  const status = `status ${statusCode}`;
+  if (statusCode >= 300 && statusCode < 400) {
+    return new StageFailure(
+      `it does not answer as a Kubernetes API server does: it redirects${page === undefined ? '' : ` to ${page}`} (${status})`,
+      'server must be the address of the API server itself, and not of a console or of a gateway that asks people to log in',
+    );
+  }
+  const said = message ?? (page === undefined ? undefined : `a web page, "${page}"`);
+  const advice =
+    statusCode === 403
+      ? 'a gateway or firewall in front of the API server refuses: see its rules for this client, or correct server'
+      : statusCode >= 500
+        ? 'a gateway answers, and cannot reach the API server behind it: see the log of the gateway, and whether the API server runs'
+        : statusCode === 404
+          ? 'the path of server leads to nothing: check whether it is the address of the API server, and what is in front of it'
+          : 'check whether server is the address of the API server, and what is in front of it';
+  return new StageFailure(
+    `it does not answer as a Kubernetes API server does (${status}${said === undefined ? '' : `: ${said}`})`,
+    advice,
+  );
 }

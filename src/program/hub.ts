@@ -6,6 +6,7 @@ import {
   type ApiClient,
   adviceOn,
   CredentialsError,
+  isAnonymous,
   type KubeconfigSource,
   listPath,
   longestMs,
@@ -134,6 +135,13 @@ export class Hub {
     const full = version === group ? resource.plural : `${resource.plural}.${group}`;
     if (statusCode === 200 && body !== undefined) return body;
     const said = message === undefined ? '' : `: ${message}`;
+    if (isAnonymous(answer)) {
+      throw new Failure(
+        exitCodes.hub,
+        `the credential of ${this.client.name} did not arrive at the hub ${this.server}: it took the request as system:anonymous`,
+        'give the user of this context a credential; if it has one, see what drops it in front of the API server',
+      );
+    }
     if (statusCode === 401) {
       throw new Failure(
         exitCodes.hub,

@@ -45,7 +45,7 @@ async function startSpoke(t: TestContext) {
   return spoke;
 }
 
-type OddAnswer = readonly [number, string];
+type OddAnswer = readonly [status: number, body: string, location?: string];
 
 /** A TLS server that answers each path in its own way, by its last segment. */
 async function startOddServer(
@@ -57,8 +57,8 @@ async function startOddServer(
   const server = createServer({ cert, key }, async (request, response) => {
     const posted = await text(request);
     const answer = answers[request.url?.split('/').at(-1) ?? ''] ?? [404, '{"kind":"Status","code":404}'];
-    const [status, body] = typeof answer === 'function' ? answer(posted) : answer;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    const [status, body, location] = typeof answer === 'function' ? answer(posted) : answer;
+    response.writeHead(status, { 'content-type': 'application/json', ...(location ? { location } : {}) }).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -71,8 +71,14 @@ async function startOddServer(
 }
 
 const me = '{"status":{"userInfo":{"username":"fleet-controller"}}}';
+const resources = ['namespaces', 'pods', 'deployments', 'deployments/status'].map((name) => ({ name }));
 /** What a working API server answers, as far as `check` asks. */
-const working = { selfsubjectreviews: [201, me], version: [200, '{"gitVersion":"v1.34.1"}'] } as const;
+const working = {
+  selfsubjectreviews: [201, me],
+  version: [200, '{"gitVersion":"v1.34.1"}'],
+  apps: [200, '{"preferredVersion":{"groupVersion":"apps/v1"}}'],
+  v1: [200, JSON.stringify({ resources })],
+} as const;
 const onlyItself = {
   incomplete: false,
   resourceRules: [
@@ -94,17 +100,28 @@ function jwtOf(claims: object): string {
 describe('clusterprofile check', () => {
   test('tells what is wrong at each stage', async (t) => {
     const spoke = await startSpoke(t);
-    const [proxy, closed] = [await startHttpProxy(t), await startHttpProxy(t, { refuse: 403 })];
+    const proxy = await startHttpProxy(t);
+    const [closed, locked] = [await startHttpProxy(t, { refuse: 403 }), await startHttpProxy(t, { refuse: 407 })];
     const conditions = [
       { type: 'ControlPlaneHealthy', status: 'False', reason: 'Down', message: 'no \u001b[31m answer' },
     ];
     const anonymous = '{"status":{"userInfo":{"username":"system:anonymous"}}}';
+    const refusedToAll = JSON.stringify({
+      kind: 'Status',
+      message: 'selfsubjectreviews is forbidden: User "system:anonymous" cannot create resource',
+    });
     const { blocks, stdout, exitCode } = await check(t, {
       proxied: { ...clusterOf(spoke), 'proxy-url': proxy.url },
       refused: { ...clusterOf(spoke), 'proxy-url': closed.url },
+      locked: { ...clusterOf(spoke), 'proxy-url': locked.url },
       unhealthy: { ...clusterOf(spoke), status: { conditions, version: { kubernetes: 'v1.33.0' } } },
       page: await startOddServer(t, { selfsubjectreviews: [200, '<html>'] }),
       anonymous: await startOddServer(t, { selfsubjectreviews: [201, anonymous] }),
+      dropped: await startOddServer(t, { selfsubjectreviews: [403, refusedToAll] }),
+      firewall: await startOddServer(t, { selfsubjectreviews: [403, '<html><title>Access\n denied</title>'] }),
+      gateway: await startOddServer(t, { selfsubjectreviews: [502, '<TITLE>502 Bad Gateway</TITLE>'] }),
+      login: await startOddServer(t, { selfsubjectreviews: [302, '', 'https://sso.example.com/in?state=s3cret'] }),
+      route: await startOddServer(t, { selfsubjectreviews: [404, '{"message":"no Route matched"}'] }),
       forbidden: await startOddServer(t, { selfsubjectreviews: [403, '{"kind":"Status","message":"no"}'] }),
       starting: await startOddServer(t, { selfsubjectreviews: [503, '{"kind":"Status","message":"etcd is away"}'] }),
       busy: await startOddServer(t, { selfsubjectreviews: [429, '{"kind":"Status","message":"too many"}'] }),
@@ -118,7 +135,13 @@ describe('clusterprofile check', () => {
       unhealthy:
         /FAIL {2}profile .* CONTROL_PLANE_UNHEALTHY: a fleet keeps it in NotReady: ControlPlaneHealthy is False \(Down: no \\u001b\[31m answer\)\n.*cluster manager[\s\S]*warn {2}version .* v1\.36\.0\S*\n.*warning: the profile says v1\.33\.0/,
       page: /FAIL {2}authentication .* it does not answer as a Kubernetes API server does \(status 200\)/,
-      anonymous: /FAIL {2}authentication .* did not look at the credential/,
+      locked: /FAIL {2}proxy .* PROXY_AUTH_REQUIRED: .*, by the profile: requires a login \(407\).*\n.*set HTTPS_PROXY/,
+      anonymous: /FAIL {2}authentication .* the credential did not arrive: .*\n.*drops the Authorization header/,
+      dropped: /FAIL {2}authentication .* the credential did not arrive: .*\n.*drops the Authorization header/,
+      firewall: /FAIL {2}authentication .* \(status 403: a web page, "Access denied"\)\n.*gateway or firewall/,
+      gateway: /FAIL {2}authentication .* \(status 502: a web page, "502 Bad Gateway"\)\n.*log of the gateway/,
+      login: /FAIL {2}authentication .* it redirects to https:\/\/sso\.example\.com\/in \(status 302\)\n/,
+      route: /FAIL {2}authentication .* \(status 404: no Route matched\)\n.*the path of server/,
       forbidden: /FAIL {2}identity .* \(status 403, no\)\n.*system:basic-user/,
       starting: /FAIL {2}authentication .* the cluster answers with status 503: etcd is away\n.*its etcd/,
       busy: /FAIL {2}authentication .* status 429: too many\n.*retry later/,
@@ -128,7 +151,8 @@ describe('clusterprofile check', () => {
       unpublished: /FAIL {2}profile .* NO_MATCHING_PROVIDER: status: is missing/,
     };
     for (const [name, pattern] of Object.entries(expected)) assert.match(blocks[name] ?? '', pattern, name);
-    assert.match(stdout, /^12 clusters: 2 ok, 10 failed \(profile 2, provider 1, proxy 1,/m);
+    assert.match(stdout, /^18 clusters: 2 ok, 16 failed \(profile 2, provider 1, proxy 2,/m);
+    assert.doesNotMatch(stdout, /s3cret|bind .*anonymous/);
     assert.equal(exitCode, 10);
   });
 
@@ -210,6 +234,13 @@ describe('clusterprofile check', () => {
     const allowed = await check(t, profiles, { args: ['some', '--can-i', 'list namespaces'] });
     assert.match(allowed.blocks.some ?? '', /ok {4}permissions .* it may list namespaces\n/);
     assert.equal(allowed.exitCode, 0);
+    const mistaken = await check(t, profiles, {
+      args: ['some', '--can-i', 'list podz', '--can-i', 'get x.example.com'],
+    });
+    assert.match(
+      mistaken.blocks.some ?? '',
+      /it may not list podz \(there is no resource podz in the core group: did you mean pods\?\), get x\.example\.com \(the cluster has no API group example\.com\)\n.*correct --can-i/,
+    );
     const unasked = await check(t, profiles, { args: names });
     assert.match(unasked.blocks.some ?? '', /- {5}permissions .* none were asked for with --can-i\n/);
     assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
@@ -251,6 +282,41 @@ describe('clusterprofile check', () => {
         const { stdout } = await check(t, { spoke: refusing }, { code: print({ token }), args: ['spoke'], env });
         assert.match(stdout, expected);
         for (const part of token.split('.')) assert.doesNotMatch(stdout, new RegExp(part));
+      }),
+    );
+  });
+
+  test('warns of a token that ends soon and names no expiry, and fails at the plugin for a credential that is over', async (t) => {
+    const [seconds, takes] = [Math.floor(Date.now() / 1_000), await startOddServer(t, working)];
+    const at = (offset: number) => new Date((seconds + offset) * 1_000).toISOString();
+    const cases = [
+      [
+        { token: jwtOf({ exp: seconds + 3_600 }) },
+        0,
+        /warn {2}plugin .* for another 59 min \(the token's exp\)\n.*renew/,
+      ],
+      [{ token: jwtOf({ exp: seconds + 90_000 }) }, 0, /ok {4}plugin .* for another 24 h \(the token's exp\)\n/],
+      [
+        { token: jwtOf({ exp: seconds + 3_600 }), expirationTimestamp: at(3_600) },
+        0,
+        /ok {4}plugin .* for another 59 min\n/,
+      ],
+      [
+        { token: 'a', expirationTimestamp: at(-7_300) },
+        12,
+        /FAIL {2}plugin .* has expired already, 2 h ago \(expiration/,
+      ],
+      [
+        { token: jwtOf({ exp: seconds - 7_300 }) },
+        12,
+        /FAIL {2}plugin .* 2 h ago \(the token's exp: .*\n.*whether the clock/,
+      ],
+    ] as const;
+    await Promise.all(
+      cases.map(async ([status, code, expected]) => {
+        const { stdout, exitCode } = await check(t, { spoke: takes }, { code: print(status), args: ['spoke'] });
+        assert.match(stdout, expected);
+        assert.equal(exitCode, code);
       }),
     );
   });
