@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { errnoOf, homeKubeconfig, makeFolder } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
 
@@ -101,22 +101,29 @@ export function forget(asked: { readonly namespace: string | undefined; readonly
 }
 
 /**
- * Everything that leads to the answer and can be known without the hub: relative arguments mean other files in another folder. The kept
- * ones of another shell may differ in its variables.
+ * What can change the answer and is known without the hub: arguments, the files that they name, the client's request, and whose home it
+ * is. A plugin that needs the working folder or another variable names it in its provider. The hub's kubeconfig counts only if its current
+ * context decides which hub it is: kubens changes the file of a context that is named.
  */
 function keyOf(argv: readonly string[]): string | undefined {
-  const { _, OLDPWD, PWD, SHLVL, ...environment } = process.env;
-  const kubeconfigs = process.env.KUBECONFIG?.split(delimiter) ?? [homeKubeconfig() ?? []].flat();
-  const namesHub = argv.some((argument) => argument.startsWith('--kubeconfig'));
+  const { HOME, KUBERNETES_EXEC_INFO, KUBECONFIG } = process.env;
+  const names = (option: string) => argv.some((one) => one === option || one.startsWith(`${option}=`));
+  const [namesFile, namesContext] = [names('--kubeconfig'), names('--context')];
+  const kubeconfigs =
+    namesFile || namesContext ? [] : (KUBECONFIG?.split(delimiter) ?? [homeKubeconfig() ?? []].flat());
   // `--filename FILE`, `--filename=FILE`, `-fFILE`
-  const named = argv.flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1), argument.slice(2)]);
+  const named = argv.flatMap((argument, index) => {
+    const isKubeconfig = /^--kubeconfig(?:=|$)/.test(argument) || argv[index - 1] === '--kubeconfig';
+    if (isKubeconfig && namesContext) return [];
+    return [argument, argument.slice(argument.indexOf('=') + 1), argument.slice(2)];
+  });
   const files: unknown[] = [];
-  for (const path of new Set([...named, ...(namesHub ? [] : kubeconfigs)])) {
+  for (const path of new Set([...named, ...kubeconfigs])) {
     const stats = statsOf(path);
     if (path === '-' || (stats && !stats.isFile() && !stats.isDirectory())) return undefined;
-    if (stats?.isFile()) files.push([path, stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs]);
+    if (stats?.isFile()) files.push([resolve(path), stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs]);
   }
-  const input = JSON.stringify([process.cwd(), argv, Object.entries(environment).sort(), files]);
+  const input = JSON.stringify([argv, HOME, KUBERNETES_EXEC_INFO, namesFile ? '' : KUBECONFIG, files]);
   return createHash('sha256').update(input).digest('hex');
 }
 
@@ -143,6 +150,20 @@ function inCache<T>(work: (folder: string) => T): T {
 
 function entryFiles(folder: string, names: RegExp): readonly string[] {
   return readdirSync(folder).flatMap((name) => (names.test(name) ? join(folder, name) : []));
+}
+
+/** Until when the credentials of ClusterProfiles are cached, by `namespace/name`: the longest of each. Nothing of them is secret. */
+export function cachedUntil(): ReadonlyMap<string, number> {
+  const until = new Map<string, number>();
+  try {
+    for (const file of entryFiles(cacheFolder(), /\.json$/)) {
+      const entry = readEntry(file);
+      if (isUsable(entry)) until.set(entry.profile, Math.max(entry.expiresAt, until.get(entry.profile) ?? 0));
+    }
+  } catch {
+    // There is no such folder, or none that can be read: then nothing of it is used either.
+  }
+  return until;
 }
 
 /** `undefined` where it is missing or broken. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, request as httpsRequest } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
@@ -42,8 +42,12 @@ const causes = {
   'plugin-prints-text': ['plugin', 'ANSWER_UNPARSABLE', /logs belong on stderr/],
   'plugin-of-another-version': ['plugin', 'ANSWER_WRONG_VERSION', /v1beta1/],
   'plugin-without-key': ['plugin', 'ANSWER_HALF_PAIR', /certificate but no key/],
+  'answer-over': ['plugin', undefined, /has expired already, .* ago \(expirationTimestamp: .*\n.*whether the clock/s],
+  'token-expired': ['plugin', undefined, /has expired already, .* ago \(the token's exp: /],
+  'token-ends-soon': ['plugin', undefined, /the token ends in .* no expirationTimestamp/],
   // The way to the server.
   'proxy-refuses': ['proxy', 'PROXY_FAILED', /403/],
+  'proxy-wants-login': ['proxy', 'PROXY_AUTH_REQUIRED', /a profile cannot hold one.*set HTTPS_PROXY/s],
   'proxy-missing': ['proxy', 'PROXY_FAILED', /ECONNREFUSED/],
   'host-unknown': ['connection', 'HOST_NOT_FOUND', /host name does not resolve.*DNS/],
   'port-closed': ['connection', 'CONNECT_FAILED', /ECONNREFUSED/],
@@ -55,7 +59,11 @@ const causes = {
   'certificate-expired': ['connection', 'TLS_EXPIRED', /renew/],
   // The API server's answers.
   'no-api-server': ['authentication', undefined, /does not answer as a Kubernetes API server does \(status 200\)/],
-  'token-expired': ['authentication', undefined, /the token has expired .* ago/],
+  'page-forbidden': ['authentication', undefined, /status 403: a web page, "Access denied".*gateway or firewall/s],
+  'page-bad-gateway': ['authentication', undefined, /status 502: a web page, "502 Bad Gateway".*log of the gateway/s],
+  redirect: ['authentication', undefined, /redirects to https:\/\/sso\.example\/login \(status 302\)/],
+  'balancer-drops-header': ['authentication', undefined, /did not arrive.*drops the Authorization header/s],
+  'balancer-ends-tls': ['authentication', undefined, /did not arrive.*ends TLS, and the client certificate with it/s],
   'token-of-another-issuer': ['authentication', undefined, /iss https:\/\/other\.example;/],
   'token-for-another-audience': ['authentication', undefined, /aud vault;.*\n.*the audience looks wrong/],
   'client-certificate-of-another-authority': [
@@ -63,7 +71,7 @@ const causes = {
     undefined,
     /of controller, by other-ca.*\n.*trusts other-ca/,
   ],
-  'path-wrong': ['version', undefined, /status 404/],
+  'path-wrong': ['version', undefined, /status 404.*the path of server/s],
   'etcd-stopped': ['ready', undefined, /\[-\]etcd/],
   // A warning: only the operator knows which rights the controller needs (--can-i).
   'no-rights': ['permissions', undefined, /no role allows this identity anything/],
@@ -99,7 +107,7 @@ async function startSpoke(t: TestContext, life: Lifetime) {
 async function tokenOf(plane: ControlPlane, name: string, audiences: readonly string[]): Promise<string> {
   const core = plane.admin.makeApiClient(CoreV1Api);
   await core.createNamespacedServiceAccount({ namespace: 'default', body: { metadata: { name } } });
-  const body = { spec: { audiences: [...audiences] } };
+  const body = { spec: { audiences: [...audiences], expirationSeconds: 86_400 } };
   const { status } = await core.createNamespacedServiceAccountToken({ name, namespace: 'default', body });
   return status?.token ?? '';
 }
@@ -123,6 +131,8 @@ async function writePlugins(t: TestContext, { plane, mint, sign }: Awaited<Retur
     'without-key': await gives({ clientCertificateData: foreign.certificate }),
     'foreign-pair': await gives({ clientCertificateData: foreign.certificate, clientKeyData: foreign.key }),
     expired: await gives({ token: await sign({ iss, aud: iss, exp: now - 3_600 }) }),
+    over: await gives({ token: await mint(), expirationTimestamp: new Date(Date.now() - 3_600_000).toISOString() }),
+    'ends-soon': await gives({ token: await mint() }),
     'other-issuer': await gives({ token: await sign({ iss: 'https://other.example', aud: iss, exp: now + 3_600 }) }),
     'other-audience': await gives({ token: await tokenOf(plane, 'vault-client', ['vault']) }),
     'no-rights': await gives({ token: await tokenOf(plane, 'nobody', [iss]) }),
@@ -130,28 +140,48 @@ async function writePlugins(t: TestContext, { plane, mint, sign }: Awaited<Retur
 }
 
 /** Servers that are no API server, by their ports. */
-async function startOthers(t: TestContext) {
+async function startOthers(t: TestContext, plane: ControlPlane) {
   const authority = createCertificateAuthority('other-ca');
   const ended = { notBefore: new Date(Date.now() - 7_200_000), notAfter: new Date(Date.now() - 3_600_000) };
   const issue = (times = {}): IssuedCertificate =>
     authority.issue({ commonName: 'other', ipAddresses: ['127.0.0.1'], ...times });
   const { certificate: cert, key } = issue();
-  const page = await listen(
-    t,
-    createHttpsServer({ cert, key }, (_, response) => void response.end('<html></html>')),
-  );
+  const page = async (status: number, body: string, headers = {}) => {
+    const server = createHttpsServer(
+      { cert, key },
+      (_, response) => void response.writeHead(status, headers).end(body),
+    );
+    return at((await listen(t, server)).port);
+  };
+  // In front of an API server: it ends TLS, and passes requests on without their credential.
+  const balancer = createHttpsServer({ cert, key }, (request, response) => {
+    const { authorization: _, ...headers } = request.headers;
+    const options = { method: request.method, headers, rejectUnauthorized: false };
+    request.pipe(
+      httpsRequest(`${plane.server}${request.url}`, options, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      }),
+    );
+  });
   const clear = await listen(
     t,
     createHttpServer((_, response) => void response.end('<html></html>')),
   );
   const expired = await startTlsServer(t, issue(ended));
-  const [silent, refuses] = [await startRawServer(t, () => {}), await startHttpProxy(t, { refuse: 403 })];
+  const silent = await startRawServer(t, () => {});
+  const [refuses, locked] = [await startHttpProxy(t, { refuse: 403 }), await startHttpProxy(t, { refuse: 407 })];
   const at = (port: number) => ({
     server: `https://127.0.0.1:${port}`,
     'certificate-authority-data': pem(authority.certificate),
   });
   return {
-    page: at(page.port),
+    page: await page(200, '<html></html>'),
+    forbidden: await page(403, '<html><title>Access denied</title>'),
+    gateway: await page(502, '<html><title>502 Bad Gateway</title>'),
+    redirect: await page(302, '', { location: 'https://sso.example/login?state=1' }),
+    balancer: at((await listen(t, balancer)).port),
+    lockedProxy: locked.url,
     clear: at(clear.port),
     expired: at(expired.port),
     silent: at(silent),
@@ -171,7 +201,7 @@ describe(`an operator with a healthy cluster among ${Object.keys(causes).length}
       startPlane(life, 'without-etcd'),
     ]);
     await registerCrd(hub);
-    const [plugins, others] = await Promise.all([writePlugins(t, spoke), startOthers(t)]);
+    const [plugins, others] = await Promise.all([writePlugins(t, spoke), startOthers(t, spoke.plane)]);
     const good = clusterOf(spoke.plane);
     const ownToken = await (await serviceAccount(withoutEtcd, 'controller')).mint();
     const type = (name: keyof typeof plugins): Published => ({ type: name, cluster: good });
@@ -199,6 +229,7 @@ describe(`an operator with a healthy cluster among ${Object.keys(causes).length}
       'plugin-of-another-version': type('other-version'),
       'plugin-without-key': type('without-key'),
       'proxy-refuses': at({ 'proxy-url': others.refusingProxy }),
+      'proxy-wants-login': at({ 'proxy-url': others.lockedProxy }),
       'proxy-missing': at({ 'proxy-url': others.missingProxy }),
       'host-unknown': at({ server: 'https://spoke.invalid' }),
       'port-closed': { cluster: others.nobody },
@@ -209,6 +240,13 @@ describe(`an operator with a healthy cluster among ${Object.keys(causes).length}
       'name-of-another-server': at({ 'tls-server-name': 'spoke.example' }),
       'certificate-expired': { cluster: others.expired },
       'no-api-server': { cluster: others.page },
+      'page-forbidden': { cluster: others.forbidden },
+      'page-bad-gateway': { cluster: others.gateway },
+      redirect: { cluster: others.redirect },
+      'balancer-drops-header': { cluster: others.balancer },
+      'balancer-ends-tls': { type: 'foreign-pair', cluster: others.balancer },
+      'answer-over': type('over'),
+      'token-ends-soon': type('ends-soon'),
       'token-expired': type('expired'),
       'token-of-another-issuer': type('other-issuer'),
       'token-for-another-audience': type('other-audience'),

@@ -10,6 +10,7 @@ import {
   stageNames,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
+import { type Column, formatTable } from '../print.ts';
 import type { Style, Terminal } from '../terminal.ts';
 
 const shown: Readonly<Record<StageResult, { readonly word: string; readonly style: Style }>> = {
@@ -60,6 +61,73 @@ export function formatSummary(
     ...(asked > reports.length ? [`${asked - reports.length} not checked`] : []),
   ];
   return `${asked} ${asked === 1 ? 'cluster' : 'clusters'}: ${parts.join(', ')}\n`;
+}
+
+/** The most clusters that a cause names. */
+const mostNamed = 3;
+
+/**
+ * A line for each cause, if clusters share one: `12 x TLS_UNTRUSTED: ...`. Of a code it is the message of the first cluster; causes without
+ * one are the same if their messages differ in addresses and numbers alone. Empty if each cluster has a cause of its own.
+ */
+export function formatCauses(reports: readonly ClusterReport[], terminal: Pick<Terminal, 'paint'>): string {
+  const failed = reports.flatMap((report) => {
+    const stage = failedStage(report);
+    return stage ? [{ profile: report.profile, stage }] : [];
+  });
+  const causes = [...Map.groupBy(failed, ({ stage }) => causeOf(stage)).values()].sort((a, b) => b.length - a.length);
+  if (causes.length === failed.length) return '';
+  const lines = causes.map((same) => {
+    const [{ code, message = '' } = {}] = same.map(({ stage }) => stage);
+    const [first = ''] = message.split('\n');
+    const names = same.slice(0, mostNamed).map(({ profile }) => printable(profile, 256));
+    const more = same.length > mostNamed ? ` and ${same.length - mostNamed} more` : '';
+    const count = terminal.paint('red', `${same.length} x`.padStart(6));
+    return `${count} ${code === undefined ? '' : `${code}: `}${first} (${names.join(', ')}${more})\n`;
+  });
+  return lines.join('');
+}
+
+function causeOf({ stage, code, message }: Stage): string {
+  return `${stage} ${code ?? message.replace(/https?:\/\/\S+|\S*\d\S*/g, '#')}`;
+}
+
+/** `-o wide`: a line for each cluster, with a column for each right of `--can-i`. */
+export function formatWide(
+  reports: readonly ClusterReport[],
+  rights: readonly string[],
+  terminal: Pick<Terminal, 'paint'>,
+  options: { readonly headers: boolean },
+): string {
+  const columns: readonly Column<ClusterReport>[] = [
+    { title: 'CLUSTER', value: ({ profile }) => profile },
+    {
+      title: 'RESULT',
+      value: (report) => failedStage(report)?.stage ?? (report.stages.some(hasWarnings) ? 'warning' : 'ok'),
+      style: (report) => (failedStage(report) ? 'red' : report.stages.some(hasWarnings) ? 'yellow' : 'green'),
+    },
+    ...rights.map(
+      (right): Column<ClusterReport> => ({
+        title: right.toUpperCase(),
+        value: (report) => answerTo(report, right) ?? '?',
+        style: (report) => (answerTo(report, right) === 'yes' ? 'green' : 'red'),
+      }),
+    ),
+    {
+      title: 'CAUSE',
+      value: (report) => {
+        const { code, message = '' } = failedStage(report) ?? {};
+        return code ?? message.split('\n')[0] ?? '';
+      },
+    },
+  ];
+  return formatTable(terminal, columns, reports, { ...options, wide: true }).text;
+}
+
+/** `undefined` if the check did not come that far. */
+function answerTo({ stages }: ClusterReport, right: string): 'yes' | 'no' | undefined {
+  const decision = stages.flatMap(({ rights = [] }) => rights).find((one) => one.right === right);
+  return decision && (decision.isAllowed ? 'yes' : 'no');
 }
 
 const hasWarnings = ({ warnings }: Stage) => warnings.length > 0;

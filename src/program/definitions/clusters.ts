@@ -55,7 +55,7 @@ export const check: Verb = {
     { flags: '-q, --failed-only', about: 'print only the clusters that fail' },
     { flags: '-w, --watch', about: 'repeat the check, and print what changes' },
     { flags: '--interval <duration>', about: 'the pause between checks (default: 60s)', completes: 'nothing' },
-    ...outputOptions('json', 'yaml', 'name'),
+    ...outputOptions('json', 'yaml', 'wide', 'name'),
   ],
   takesProviderFlags: true,
   runsPlugins: true,

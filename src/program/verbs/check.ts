@@ -5,11 +5,13 @@ import {
   type CallProviders,
   type ClusterReport,
   failedStage,
+  formatDuration,
   Prober,
   printableLines,
   type Right,
 } from '../../diagnose/index.ts';
-import { exitCodeOf, formatReport, formatSummary, Progress } from '../check/report.ts';
+import { cachedUntil } from '../cache.ts';
+import { exitCodeOf, formatCauses, formatReport, formatSummary, formatWide, Progress } from '../check/report.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import { durationOf, numberOf } from '../input.ts';
@@ -48,9 +50,13 @@ export async function run(call: Call): Promise<ExitCode> {
   const reports = await checkOnce(call, setUp, profiles, (report) => format === undefined && isShown(report));
   const wasStopped = signal.aborted;
   const shown = reports.filter(isShown);
-  if (format === 'name') await terminal.write(shown.map(({ profile }) => `${profile}\n`).join(''));
+  const names = setUp.rights.map(({ text }) => text);
+  if (format === 'wide') {
+    await terminal.write(formatWide(shown, names, terminal, { headers: !options.has('no-headers') }));
+    await terminal.say(formatSummary(reports, profiles.length, terminal).trimEnd());
+  } else if (format === 'name') await terminal.write(shown.map(({ profile }) => `${profile}\n`).join(''));
   else if (!(await printData(call, () => toData(shown)))) {
-    await terminal.write(formatSummary(reports, profiles.length, terminal));
+    await terminal.write(formatSummary(reports, profiles.length, terminal) + formatCauses(reports, terminal));
   }
   return wasStopped ? exitCodes.interrupted : exitCodeOf(reports);
 }
@@ -74,7 +80,7 @@ async function setUpOf(call: Call): Promise<SetUp> {
 
 /** Checks each cluster, and prints the reports that `isPrinted` chooses as they come. */
 async function checkOnce(
-  { terminal, signal }: Call,
+  { program, terminal, signal }: Call,
   { providers, timeoutMs, atOnce, rights }: SetUp,
   profiles: readonly Profile[],
   isPrinted: (report: ClusterReport) => boolean,
@@ -84,6 +90,7 @@ async function checkOnce(
   const progress = new Progress(terminal, profiles.length, mayTalk);
   const prober = new Prober(providers, timeoutMs);
   const reports: ClusterReport[] = [];
+  const cached = cachedUntil();
   const onStage = progress.at.bind(progress);
   try {
     const results = sideBySide(profiles, atOnce, signal, (profile) =>
@@ -92,8 +99,9 @@ async function checkOnce(
     for await (const report of results) {
       // A check that was interrupted says nothing about the cluster.
       if (signal.aborted) break;
-      reports.push(report);
-      await progress.done(report, isPrinted(report) ? formatReport(report, terminal) : '');
+      const noted = withCached(report, cached.get(report.profile), program);
+      reports.push(noted);
+      await progress.done(noted, isPrinted(noted) ? formatReport(noted, terminal) : '');
     }
   } finally {
     progress.end();
@@ -178,4 +186,14 @@ async function watchClusters(
 /** Messages have times in them, and a plugin may write another stderr each time. */
 function stateOf({ stages }: ClusterReport): string {
   return JSON.stringify(stages.map(({ stage, result, code }) => [stage, result, code]));
+}
+
+/** The check ran the plugin, and kubectl may use an earlier credential of it, which may have been revoked. */
+function withCached(report: ClusterReport, until: number | undefined, program: string): ClusterReport {
+  if (until === undefined) return report;
+  const note = `clients use a cached one for another ${formatDuration(until - Date.now())}; if they are refused: ${program} credential --forget ${report.profile}`;
+  const stages = report.stages.map((stage) =>
+    stage.stage === 'plugin' ? { ...stage, message: `${stage.message}\n${note}` } : stage,
+  );
+  return { ...report, stages };
 }

@@ -154,6 +154,7 @@ describe('clusterprofile check', () => {
     assert.match(stdout, /^18 clusters: 2 ok, 16 failed \(profile 2, provider 1, proxy 2,/m);
     assert.doesNotMatch(stdout, /s3cret|bind .*anonymous/);
     assert.equal(exitCode, 10);
+    assert.match(stdout, /\n {3}2 x the credential did not arrive: .* \(fleet\/anonymous, fleet\/dropped\)\n/);
   });
 
   test('fails where the API server is not ready, and says which of its checks fail', async (t) => {
@@ -241,6 +242,15 @@ describe('clusterprofile check', () => {
       mistaken.blocks.some ?? '',
       /it may not list podz \(there is no resource podz in the core group: did you mean pods\?\), get x\.example\.com \(the cluster has no API group example\.com\)\n.*correct --can-i/,
     );
+    const table = await check(t, profiles, {
+      args: [...names, '--can-i', 'list pods', '--can-i', 'get pods', '-o', 'wide'],
+    });
+    const cells = table.stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
+    assert.deepEqual(cells.slice(0, 3), [
+      ['CLUSTER', 'RESULT', 'LIST PODS', 'GET PODS', 'CAUSE'],
+      ['fleet/some', 'permissions', 'yes', 'no', 'it may not get pods'],
+      ['fleet/none', 'permissions', 'no', 'no', 'it may not list pods, get pods'],
+    ]);
     const unasked = await check(t, profiles, { args: names });
     assert.match(unasked.blocks.some ?? '', /- {5}permissions .* none were asked for with --can-i\n/);
     assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
@@ -364,7 +374,8 @@ describe('clusterprofile check', () => {
     const providers = types.flatMap((type) => ['--clusterprofile-access-provider', `${type}=${plugin.command}`]);
     const args = ['--timeout', '1s', '--clusterprofile-max-concurrent-runs', '1', ...providers];
     const { stdout, exitCode } = await runProgram(t, ['check', '-f', '-', ...args], { input });
-    assert.equal(stdout.split(`PLUGIN_TIMEOUT: ${plugin.command}: gave no answer `).length, 1 + types.length);
+    assert.equal(stdout.split(`PLUGIN_TIMEOUT: ${plugin.command}: gave no answer `).length, 1 + types.length + 1);
+    assert.match(stdout, /\n {3}5 x PLUGIN_TIMEOUT: .* \(fleet\/a, fleet\/b, fleet\/c and 2 more\)$/);
     assert.match(stdout, /gave no answer in time: it waits for this terminal, or behind other plugins that hang\n/);
     assert.equal(exitCode, 12);
   });

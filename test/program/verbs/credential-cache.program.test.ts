@@ -82,17 +82,27 @@ describe('credential --cache', { concurrency: 4 }, () => {
     await utimes(env.KUBECONFIG, new Date(), new Date(1_000_000_000_000));
     assert.equal(await token('fleet/a'), 'run-4');
     const args = ['credential', 'fleet/a', '--cache', ...flags];
-    const other = await runProgram(t, args, { env: { ...env, AWS_PROFILE: 'other' } });
+    const other = await runProgram(t, args, { env: { ...env, HOME: env.XDG_CACHE_HOME } });
     assert.equal(JSON.parse(other.stdout).status.token, 'run-5');
-    const elsewhere = await runProgram(t, args, { env: { ...env, PWD: '/elsewhere', SHLVL: '3' } });
-    const folder = await runProgram(t, args, { env, cwd: env.XDG_CACHE_HOME });
-    assert.equal(JSON.parse(folder.stdout).status.token, 'run-6');
-    assert.equal(JSON.parse(elsewhere.stdout).status.token, 'run-4');
     const spec = { interactive: false, cluster: { server: 'https://old' } };
     const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', spec };
     const moved = await runProgram(t, args, { env: { ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) } });
     assert.match(moved.stderr, /no credential is given/);
     assert.equal(JSON.parse((await credential('fleet/a')).stdout).status.token, 'run-4');
+  });
+
+  test('keeps the answer for another folder, another variable, and another namespace of the context that is named', async (t) => {
+    const { credential, env, flags, plugin } = await startCached(t);
+    const args = ['credential', 'fleet/a', '--cache', '--kubeconfig', env.KUBECONFIG, '--context', 'hub', ...flags];
+    assert.equal((await runProgram(t, args, { env })).exitCode, 0);
+    await utimes(env.KUBECONFIG, new Date(), new Date(1_000_000_000_000));
+    const elsewhere = { env: { ...env, AWS_PROFILE: 'other', SHLVL: '3' }, cwd: env.XDG_CACHE_HOME };
+    const { stdout } = await runProgram(t, args, elsewhere);
+    assert.equal(JSON.parse(stdout).status.token, 'run-1');
+    assert.equal(await plugin.runs(), 1);
+    await credential('fleet/b');
+    const check = await runProgram(t, ['check', 'a', '-n', 'fleet', ...flags], { env });
+    assert.match(check.stdout, /clients use a cached one for another 59 min.*credential --forget fleet\/a/);
   });
 
   test('reads ClusterProfiles of a file again when it has changed, and keeps nothing of stdin', async (t) => {
