@@ -1,3 +1,4 @@
+/** A plugin as a program: its arguments, its usage, and how it ends. */
 import { exitOnSignals } from '../exec/kill-at-exit.ts';
 import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
 
@@ -25,4 +26,17 @@ export async function runProgram(
   }
   exitOnSignals();
   await runCredentialPlugin(answer);
+}
+
+/** Throws if an option is given as an empty text, such as an unset variable of a shell. */
+export function refuseEmpty(values: Readonly<Record<string, unknown>>): void {
+  for (const [name, given] of Object.entries(values)) {
+    if (Array.isArray(given) && given.includes('')) throw new Error(`--${name} is empty: name one, or leave it out`);
+  }
+}
+
+/** The value of an option that must not be repeated: a profile's arguments come last, and must not replace the operator's. */
+export function once(name: string, given: readonly string[]): string | undefined {
+  if (given.length < 2) return given[0];
+  throw new Error(`--${name} is given ${given.length} times: give it once; a profile must not add it`);
 }

@@ -1,7 +1,7 @@
 /** Which authorities `fetch` trusts, and which proxies it uses. Both are settings of the whole process, which ends with the answer. */
 import http from 'node:http';
 import tls from 'node:tls';
-import { readText } from './files.ts';
+import { readText } from '../files.ts';
 
 /**
  * Trusts only the authorities of a file; without a file, all public roots and those of the system. Uses the proxies of the

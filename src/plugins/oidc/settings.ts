@@ -1,5 +1,6 @@
 /** The arguments of `oidc-credentials`: where a token comes from, how the client proves who it is, and whom the token is for. */
 import { parseArgs } from 'node:util';
+import { once, refuseEmpty } from '../program.ts';
 import { type KeyAlgorithm, keyAlgorithms } from './client-key.ts';
 
 export const usage = `Usage: oidc-credentials --issuer URL --client-id ID [PROOF] [--subject-token-file FILE] [OPTION]...
@@ -86,14 +87,10 @@ type Name = keyof typeof options;
 /** Throws an error whose message says what to write instead. */
 export function readSettings(args: readonly string[]): Settings {
   const { values } = parseArgs({ args: [...args], options });
-  for (const [name, given] of Object.entries(values)) {
-    if (Array.isArray(given) && given.includes('')) throw new Error(`--${name} is empty: name one, or leave it out`);
-  }
-  // A profile's arguments come last. They must not replace the operator's issuer or files.
+  refuseEmpty(values);
   const one = (name: Name): string | undefined => {
     const given = values[name];
-    if (!Array.isArray(given) || given.length < 2) return Array.isArray(given) ? given[0] : undefined;
-    throw new Error(`--${name} is given ${given.length} times: give it once; a profile must not add it`);
+    return Array.isArray(given) ? once(name, given) : undefined;
   };
   const tokenFile = one('token-file');
   if (tokenFile !== undefined) {

@@ -6,10 +6,10 @@ import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { textField } from '../exec-config.ts';
+import { readText } from '../files.ts';
 import { readClientKey } from './client-key.ts';
 import { trustAndProxies } from './connections.ts';
 import { explain } from './explain.ts';
-import { readText } from './files.ts';
 import { type IssuerSettings, type Proof, readSettings } from './settings.ts';
 
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';

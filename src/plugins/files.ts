@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errnoOf } from '../../util/errno.ts';
+import { errnoOf } from '../util/errno.ts';
 
 /** Text of a file, without the line break at its end. */
 export function readText(option: string, file: string): string {
