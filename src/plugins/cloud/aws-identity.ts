@@ -1,5 +1,5 @@
 /** Keys of an AWS identity, from the environment in the order of the AWS SDKs, and of the roles that it assumes. */
-import { sign } from 'aws4';
+import aws4 from 'aws4';
 import * as z from 'zod/mini';
 import { hide } from '../../plugin/plugin-process.ts';
 import { readText } from '../files.ts';
@@ -88,7 +88,7 @@ const Version = '2011-06-15';
 export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise<AwsKeys> {
   const url = sts.endpoint;
   const { body = '' } = form({ Action: 'AssumeRole', Version, RoleArn: role, RoleSessionName: sessionName() });
-  const signed = sign(
+  const signed = aws4.sign(
     { service: 'sts', region: sts.region, host: url.host, method: 'POST', path: `${url.pathname}${url.search}`, body },
     { ...keys, sessionToken: keys.sessionToken ?? '' },
   );
@@ -198,7 +198,9 @@ const fromInstance: Source = async () => {
     const reason = error instanceof Error ? error.message : 'no reason given';
     return `${reason} (instance metadata; a pod reaches it only if the instance's hop limit is at least 2)`;
   }
-  if (answer.statusCode !== 200) throw refusal(session, answer, undefined, undefined, 'enable IMDSv2 on the instance');
+  if (answer.statusCode !== 200) {
+    return `${refusal(session, answer, undefined, undefined, 'enable IMDSv2').message} (instance metadata)`;
+  }
   const headers = { 'x-aws-ec2-metadata-token': answer.text };
   const roles: Call = { url: at('/latest/meta-data/iam/security-credentials/'), headers };
   const listed = await callMetadata(roles);

@@ -1,6 +1,6 @@
 /** Tokens for EKS clusters: a presigned request to STS, which the cluster's webhook sends to learn who signed it. */
 import { parseArgs } from 'node:util';
-import { sign } from 'aws4';
+import aws4 from 'aws4';
 import { createGlob } from '../../access/glob.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
@@ -138,7 +138,7 @@ export function tokenFor(clusterId: string, region: string, keys: AwsKeys, now: 
   const path = `/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Expires=60&X-Amz-Date=${date}`;
   const headers = { 'x-k8s-aws-id': clusterId };
   const request = { service: 'sts', region, host, path, headers, signQuery: true };
-  const signed = sign(request, { ...keys, sessionToken: keys.sessionToken ?? '' });
+  const signed = aws4.sign(request, { ...keys, sessionToken: keys.sessionToken ?? '' });
   const [, query = ''] = (signed.path ?? '').split('?');
   const isSignature = (parameter: string) => parameter.startsWith('X-Amz-Signature=');
   const parameters = query
