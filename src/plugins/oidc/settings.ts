@@ -4,31 +4,38 @@ import { once, refuseEmpty } from '../program.ts';
 import { type KeyAlgorithm, keyAlgorithms } from './client-key.ts';
 
 export const usage = `Usage: oidc-credentials --issuer URL --client-id ID [PROOF] [--subject-token-file FILE] [OPTION]...
+       oidc-credentials --azure | --azure-managed-identity [CLIENT-ID]
        oidc-credentials --token-file FILE
 
-A credential plugin (KEP-541), run by a Kubernetes client. Gives a token of an OAuth 2.0 or OpenID Connect issuer: of the client
-itself (client credentials), or in exchange for the token in a file (RFC 8693). The second form gives the JWT in a file as it is.
-  --issuer URL               whose token endpoint its metadata says (OpenID Connect Discovery)
-  --token-endpoint URL       the token endpoint of an issuer that publishes no metadata
-  --client-id ID             as whom the issuer knows this controller
-PROOF, one of:
-  --client-secret-file FILE  a secret, sent as HTTP Basic
-  --client-key-file FILE     a private key (PEM), for private_key_jwt; --client-key-id and --client-key-algorithm may follow
+A credential plugin (KEP-541), run by a Kubernetes client. Prints a token of an OAuth 2.0 or OpenID Connect issuer: for the client
+itself (client credentials), or in exchange for the token in a file (RFC 8693).
+  --issuer URL               issuer URL; its token endpoint is discovered (OpenID Connect Discovery)
+  --token-endpoint URL       token endpoint of an issuer without metadata
+  --client-id ID             client ID registered with the issuer
+PROOF, one of; omit it for a public client (token exchange only):
+  --client-secret-file FILE  secret, sent as HTTP Basic
+  --client-key-file FILE     private key (PEM) for private_key_jwt. Optional: --client-key-id, and --client-key-algorithm
                              (${keyAlgorithms.join(', ')})
   --client-assertion-file FILE
-                             a JWT that another issuer has signed for this client, such as the pod's projected token
-  without any the client is a public one, which only an exchange may be
-  --subject-token-file FILE  the token to exchange; a JWT, unless --subject-token-type names another type (a URN)
-What is asked for:
+                             JWT of another issuer for this client, such as the pod's projected token
+  --subject-token-file FILE  token to exchange; a JWT, unless --subject-token-type names another type (a URN)
+What to ask for:
   --scope SCOPE              may be repeated
-  --audience NAME            whom the token is for; may be repeated
-  --resource URL             RFC 8707; may be repeated
-  --profile-audience PATTERN the profile may name the audience, in its exec extension: { audience }; a * stands for anything.
+  --audience NAME            audience of the token; may be repeated
+  --resource URL             resource (RFC 8707); may be repeated
+  --profile-audience PATTERN let the profile name the audience in its exec extension, { audience }; a * matches any text.
                              May be repeated
-  --id-token                 give the ID token of the answer, not its access token
-  --ca-file FILE             the only authorities (PEM) that the issuer's certificate may be of
+  --id-token                 print the ID token instead of the access token
+  --ca-file FILE             trust only these CAs (PEM)
   --timeout-seconds N        for each request to the issuer; default 10
-Files are read at each run: tokens and secrets may be replaced at any time.`;
+AKS, for the Entra application of its API servers:
+  --azure                    Microsoft Entra Workload ID: AZURE_CLIENT_ID, AZURE_TENANT_ID, AZURE_FEDERATED_TOKEN_FILE and
+                             AZURE_AUTHORITY_HOST, which its webhook sets
+  --azure-managed-identity [CLIENT-ID]
+                             managed identity of the machine, or the user-assigned one with this client ID (IMDS)
+A file:
+  --token-file FILE          print the JWT in this file
+Files are read at each run, so tokens and secrets may be replaced at any time.`;
 
 /** How the client proves to the issuer who it is. */
 export type Proof =
@@ -58,7 +65,11 @@ export interface IssuerSettings {
   readonly timeoutSeconds: number;
 }
 
-export type Settings = { readonly tokenFile: string } | IssuerSettings;
+/** `client` is the ID of a user-assigned identity. */
+type AzureSettings =
+  | { readonly azure: 'workload identity' }
+  | { readonly azure: 'managed identity'; readonly client: string | undefined };
+export type Settings = { readonly tokenFile: string } | AzureSettings | IssuerSettings;
 
 const single = { type: 'string', multiple: true } as const;
 const many = { type: 'string', multiple: true, default: [] as string[] } as const;
@@ -74,6 +85,8 @@ const options = {
   'subject-token-file': single,
   'subject-token-type': single,
   'token-file': single,
+  azure: { type: 'boolean', default: false },
+  'azure-managed-identity': single,
   'ca-file': single,
   'timeout-seconds': single,
   scope: many,
@@ -86,23 +99,31 @@ type Name = keyof typeof options;
 
 /** Throws an error whose message says what to write instead. */
 export function readSettings(args: readonly string[]): Settings {
-  const { values } = parseArgs({ args: [...args], options });
-  refuseEmpty(values);
+  const { values } = parseArgs({ args: withOptionalValue(args, '--azure-managed-identity'), options });
   const one = (name: Name): string | undefined => {
     const given = values[name];
     return Array.isArray(given) ? once(name, given) : undefined;
   };
+  const client = one('azure-managed-identity');
+  if (client !== undefined) {
+    refuseOthers(values, 'azure-managed-identity');
+    return { azure: 'managed identity', client: client || undefined };
+  }
+  refuseEmpty(values);
+  if (values.azure) {
+    refuseOthers(values, 'azure');
+    return { azure: 'workload identity' };
+  }
   const tokenFile = one('token-file');
   if (tokenFile !== undefined) {
-    const others = Object.entries(values).filter(([name, given]) => name !== 'token-file' && isGiven(given));
-    if (others.length === 0) return { tokenFile };
-    const names = others.map(([name]) => `--${name}`).join(', ');
-    throw new Error(`--token-file gives the token as it is, and cannot be combined with ${names}`);
+    refuseOthers(values, 'token-file');
+    return { tokenFile };
   }
   const issuer = urlOf('issuer', one('issuer'));
   const tokenEndpoint = urlOf('token-endpoint', one('token-endpoint'));
   if (!issuer === !tokenEndpoint) {
-    throw new Error('one of --issuer, --token-endpoint and --token-file has to say where the token comes from');
+    const sources = '--issuer, --token-endpoint, --azure, --azure-managed-identity and --token-file';
+    throw new Error(`give one of ${sources}: it says where the token comes from`);
   }
   const clientId = one('client-id');
   const proof = readProof(one);
@@ -139,7 +160,24 @@ export function readSettings(args: readonly string[]): Settings {
   };
 }
 
-const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value === true);
+/** What says where the token comes from by itself. */
+function refuseOthers(values: Readonly<Record<string, unknown>>, option: Name): void {
+  const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value === true);
+  const others = Object.entries(values).filter(([name, given]) => name !== option && isGiven(given));
+  if (others.length === 0) return;
+  throw new Error(`--${option} cannot be combined with ${others.map(([name]) => `--${name}`).join(', ')}`);
+}
+
+/** `parseArgs` has no options whose value may be left out: the empty text stands for none. */
+function withOptionalValue(args: readonly string[], option: string): string[] {
+  return args.flatMap((argument, index) => {
+    if (argument === option) {
+      const next = args[index + 1];
+      return next === undefined || next.startsWith('-') ? [`${option}=`] : [`${option}=${next}`];
+    }
+    return args[index - 1] === option && !argument.startsWith('-') ? [] : [argument];
+  });
+}
 
 function readProof(one: (name: Name) => string | undefined): Proof {
   const given = (['client-secret-file', 'client-key-file', 'client-assertion-file'] as const).flatMap((name) => {

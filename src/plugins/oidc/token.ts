@@ -5,6 +5,7 @@ import { expiryOfJwt, timeOf } from '../../exec/jwt.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.ts';
 import { textField } from '../exec-config.ts';
 import { readText } from '../files.ts';
 import { readClientKey } from './client-key.ts';
@@ -19,6 +20,10 @@ const jwtAssertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 export function oidcCredentials(args: readonly string[]): (credential: ExecCredential) => Promise<CredentialStatus> {
   const settings = readSettings(args);
   if ('tokenFile' in settings) return async () => tokenOfFile(settings.tokenFile);
+  if ('azure' in settings)
+    return settings.azure === 'workload identity'
+      ? tokenOfWorkloadIdentity
+      : () => tokenOfManagedIdentity(settings.client);
   return async ({ spec }) => tokenOfIssuer(settings, audiencesOf(settings, spec.cluster?.config));
 }
 

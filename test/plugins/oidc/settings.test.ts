@@ -5,7 +5,7 @@ import { readSettings } from '../../../src/plugins/oidc/settings.ts';
 describe('the arguments of oidc-credentials', () => {
   const issuer = ['--issuer', 'https://h', '--client-id', 'c'];
   for (const [args, message] of [
-    [[], /one of --issuer, --token-endpoint and --token-file/],
+    [[], /give one of --issuer, --token-endpoint, --azure, --azure-managed-identity and --token-file/],
     [[...issuer, '--token-endpoint', 'https://h/token'], /one of --issuer, --token-endpoint/],
     [['--issuer', 'http://h', '--client-id', 'c'], /--issuer must be an https:\/\/ URL/],
     [['--issuer', 'https://u:p@h', '--client-id', 'c'], /without user and password/],
@@ -23,6 +23,9 @@ describe('the arguments of oidc-credentials', () => {
       ['--token-endpoint', 'https://h', '--client-id', 'c', '--client-secret-file', 's', '--id-token'],
       /needs --issuer/,
     ],
+    [['--azure', '--token-file', '/t'], /^Error: --azure cannot be combined with --token-file$/],
+    [['--azure', '--azure-managed-identity', 'c'], /^Error: --azure-managed-identity cannot be combined with --azure$/],
+    [['--azure-managed-identity', '--azure-managed-identity=c'], /is given 2 times: give it once/],
     [['--token-file', '/t', '--id-token'], /cannot be combined with --id-token/],
   ] as const) {
     test(`${args.join(' ') || 'none'} are refused in words that say what to write`, () => {
