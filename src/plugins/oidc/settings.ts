@@ -1,7 +1,10 @@
 /** The arguments of `oidc-credentials`: where a token comes from, how the client proves who it is, and whom the token is for. */
 import { parseArgs } from 'node:util';
 import { once, refuseEmpty } from '../program.ts';
-import { type KeyAlgorithm, keyAlgorithms } from './client-key.ts';
+
+/** JWS algorithms (RFC 7518, RFC 8037). */
+export const keyAlgorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const;
+export type KeyAlgorithm = (typeof keyAlgorithms)[number];
 
 export const usage = `Usage: oidc-credentials --issuer URL --client-id ID [PROOF] [--subject-token-file FILE] [OPTION]...
        oidc-credentials --azure | --azure-managed-identity [CLIENT-ID]

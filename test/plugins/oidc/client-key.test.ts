@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { readClientKey } from '../../../src/plugins/oidc/client-key.ts';
+import { readClientKey } from '../../../src/plugins/oidc/issuer.ts';
 
 describe("a client's key", () => {
   for (const [type, options, algorithm, name] of [
