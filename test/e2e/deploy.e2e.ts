@@ -1,12 +1,13 @@
 // The folders of examples/deploy on a real API server, and the example controller with the rights that they give it.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
+import { parse } from 'yaml';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { kubectlOf, registerCrd } from './crd.ts';
@@ -20,7 +21,7 @@ test('the Deployments are what an API server takes, and the example controller g
   await registerCrd(hub);
   for (const name of ['fleet-cluster-inventory', 'team-a']) await kubectlOf(hub, 'create', 'namespace', name);
   const platforms = readdirSync(join(examples, 'deploy'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'base')
+    .filter((entry) => entry.isDirectory() && !['base', 'spoke'].includes(entry.name))
     .map(({ name }) => name);
   assert.equal(platforms.length, 7);
   for (const name of platforms)
@@ -55,5 +56,23 @@ test('the Deployments are what an API server takes, and the example controller g
     const { exitCode, all } = await child;
     assert.equal(exitCode, 0, all);
     assert.doesNotMatch(all, /403|forbidden/i);
+  }
+});
+
+test("the ClusterRole for spokes lets each recipe's identity do what the example controller does, and nothing else", async (t) => {
+  const spoke = await startPlane(lifetimeOf(t), 'spoke');
+  const folder = join(examples, 'deploy/spoke');
+  const bindings = readdirSync(folder).filter((name) => name !== 'cluster-role.yaml');
+  assert.equal(bindings.length, 6);
+  await kubectlOf(spoke, 'apply', '--validate=strict', '-f', join(folder, 'cluster-role.yaml'));
+  for (const file of bindings) {
+    await kubectlOf(spoke, 'apply', '--validate=strict', '-f', join(folder, file));
+    const [{ kind, name, namespace }] = parse(await readFile(join(folder, file), 'utf8')).subjects;
+    const user = kind === 'ServiceAccount' ? `system:serviceaccount:${namespace}:${name}` : name;
+    const as = kind === 'Group' ? ['--as=somebody', `--as-group=${name}`] : [`--as=${user}`];
+    await kubectlOf(spoke, 'get', 'namespaces', ...as);
+    await kubectlOf(spoke, 'label', '--overwrite', 'namespace', 'default', `example.dev/cluster=${file}`, ...as);
+    await assert.rejects(kubectlOf(spoke, 'get', 'secrets', ...as), /forbidden/i);
+    await kubectlOf(spoke, 'delete', 'clusterrolebinding', 'fleet-controller');
   }
 });

@@ -1,13 +1,15 @@
-// aws-iam-authenticator as the plugin, and its own server as the API server's webhook: docs/recipes/eks.md.
+// eks-credentials with aws-iam-authenticator's server as the API server's webhook, and beside its client: docs/recipes/eks.md.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
-import { PluginError } from '../../src/index.ts';
+import fc from 'fast-check';
+import { tokenFor } from '../../src/plugins/cloud/eks.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
 import { freePort } from './control-plane.ts';
@@ -60,8 +62,10 @@ async function startAuthenticator(t: TestContext, life: Lifetime, env: Readonly<
   return webhook;
 }
 
-describe('aws-iam-authenticator', () => {
-  test('gives a token that its own server takes, for the cluster that the profile names and no other', async (t) => {
+const plugin = fileURLToPath(new URL('../../dist/plugins/eks-credentials.js', import.meta.url));
+
+describe('eks-credentials', () => {
+  test("gives a token that aws-iam-authenticator's server takes, for the cluster that the profile names and no other", async (t) => {
     const life = lifetimeOf(t);
     const internet = await startInternet(life);
     const sts = await startSts(internet, { [role]: 'the-projected-token' });
@@ -73,40 +77,83 @@ describe('aws-iam-authenticator', () => {
     await allow(plane, { kind: 'User', name: 'fleet-controller' });
     const token = join(await temporaryFolder(t), 'token');
     await writeFile(token, 'the-projected-token');
+    await chmod(plugin, 0o755);
+    const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
     const recipe = await startRecipe(t, 'eks', {
-      command: producer('aws-iam-authenticator'),
+      command: plugin,
       files: { [tokenFile]: token },
-      env: internet.env,
+      env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
       servers: [plane.server],
     });
 
     const { providers } = recipe;
-    const profile = await profileOf('eks-arguments', plane);
+    const profile = await profileOf('eks', plane);
     const config = providers.getConfig(profile);
     assert.equal(await whoUnderBoth(t, config), 'fleet-controller');
     assert.equal(await recipe.identify(profile), 'fleet-controller');
     assert.ok(sts.actions.includes('AssumeRoleWithWebIdentity') && sts.actions.includes('GetCallerIdentity'));
 
-    const extension = ['--cluster-id=spoke-2'];
-    const extensions = [{ name: 'clusterprofiles.multicluster.x-k8s.io/exec/additional-args', extension }];
-    const other = await profileOf('eks-arguments', plane, { extensions });
+    const named = (extension: object) =>
+      profileOf('eks', plane, { extensions: [{ name: 'client.authentication.k8s.io/exec', extension }] });
+    const other = await named({ clusterId: 'spoke-2', region: 'eu-west-1' });
     await assert.rejects(whoUnderBoth(t, providers.getConfig(other)), { code: 401 });
     await recipe.isShown(other);
 
-    // The shape of another plugin's profiles: the name of the cluster is where this one does not look.
-    const shapeOfOther = await profileOf('eks', plane);
-    const foreign = providers.getConfig(shapeOfOther);
-    await assert.rejects(foreign.ready(), (error: unknown) => {
-      assert.ok(error instanceof PluginError && error.code === 'PLUGIN_FAILED', String(error));
-      assert.match(error.message, /cluster ID not specified/);
-      return true;
-    });
-    await recipe.isShown(shapeOfOther);
-    assert.match(foreign.access.ignored[0]?.reason ?? '', /provideClusterInfo/);
+    // What profiles may name is the operator's choice, and nothing of the identity is the profile's.
+    const foreign = await named({ clusterId: 'prod-1', region: 'eu-west-1' });
+    await assert.rejects(providers.getConfig(foreign).ready(), /may name only spoke-\* \(--profile-cluster\)/);
+    await recipe.isShown(foreign);
+    const asked = sts.actions.length;
+    for (const [kind, extension] of [
+      ['additional-args', ['--role-arn', `${role}-2`]],
+      ['additional-envs', [{ name: 'AWS_ROLE_ARN', value: `${role}-2` }]],
+    ] as const) {
+      const extensions = [
+        { name: `clusterprofiles.multicluster.x-k8s.io/exec/${kind}`, extension },
+        { name: 'client.authentication.k8s.io/exec', extension: { clusterId: 'spoke-1', roleArn: `${role}-2` } },
+      ];
+      const own = providers.getConfig(await profileOf('eks', plane, { extensions }));
+      assert.equal(await whoUnderBoth(t, own), 'fleet-controller');
+    }
+    assert.ok(sts.actions.length > asked);
 
     await writeFile(token, 'of another pod');
     config.invalidate();
     await assert.rejects(config.ready(), /InvalidIdentityToken/);
     await recipe.isShown(profile);
+  });
+
+  test('gives the tokens of aws-iam-authenticator for the same clock and keys: 100 random clusters, regions and sessions', async (t) => {
+    const text = (min: number, max: number, unit: string) =>
+      fc.string({ minLength: min, maxLength: max, unit: fc.constantFrom(...unit) });
+    const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+    const cases = fc.record({
+      cluster: text(1, 100, `${letters}-_`),
+      region: fc.constantFrom(
+        'eu-west-1',
+        'us-east-1',
+        'ap-southeast-5',
+        'cn-north-1',
+        'us-gov-west-1',
+        'us-iso-east-1',
+      ),
+      id: text(16, 20, letters.toUpperCase()),
+      secret: text(40, 40, `${letters}/+`),
+      session: fc.option(text(20, 900, `${letters}/+=`), { nil: undefined }),
+    });
+    const seed = Number(process.env.E2E_SEED ?? 1);
+    t.diagnostic(`seed ${seed}`);
+    for (const { cluster, region, id, secret, session } of fc.sample(cases, { numRuns: 100, seed })) {
+      const keys = { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret };
+      const env = { ...keys, ...(session === undefined ? {} : { AWS_SESSION_TOKEN: session }), HOME: '/nowhere' };
+      const args = ['token', '--cluster-id', cluster, '--region', region, '--token-only'];
+      const { stdout: theirs } = await execa(producer('aws-iam-authenticator'), args, { env, extendEnv: false });
+      const url = new URL(Buffer.from(theirs.replace('k8s-aws-v1.', ''), 'base64url').toString());
+      const [, date = '', time = ''] = /^(\d+)T(\d+)Z$/.exec(url.searchParams.get('X-Amz-Date') ?? '') ?? [];
+      const [year, month, day] = [date.slice(0, 4), date.slice(4, 6), date.slice(6)];
+      const clock = Date.parse(`${year}-${month}-${day}T${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}Z`);
+      const ours = { accessKeyId: id, secretAccessKey: secret, sessionToken: session, expiresAt: undefined };
+      assert.equal(tokenFor(cluster, region, ours, clock), theirs, `seed ${seed}: ${cluster} ${region} ${url.host}`);
+    }
   });
 });

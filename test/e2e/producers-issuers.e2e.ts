@@ -1,11 +1,13 @@
-// Tokens of issuers that a real API server trusts: kubelogin, oidc-credentials and SPIRE's. docs/recipes/aks.md, oidc.md, spiffe.md.
+// Tokens of issuers that a real API server trusts: oidc-credentials', beside kubelogin's for AKS, gke-credentials' and SPIRE's. docs/recipes/aks.md, gke.md, oidc.md, spiffe.md.
 import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
+import { execa } from 'execa';
+import { startMetadata } from '../fixtures/clouds.ts';
+import { type Issuer, type IssuerClient, startIssuer } from '../fixtures/issuer.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { accessBy, clusterOf, serviceAccount, startPlane } from './fixture.ts';
@@ -29,13 +31,15 @@ describe('issuers that an API server trusts', () => {
   let plane: ControlPlane;
   let internet: Awaited<ReturnType<typeof startInternet>>;
   let spire: TrustedIssuer;
+  let entra: Issuer;
   const entraClients: Record<string, IssuerClient> = {};
   const clients: Record<string, IssuerClient> = {};
 
   before(async (t) => {
     internet = await startInternet(life);
-    const entra = await startIssuer(life, entraClients, {
+    entra = await startIssuer(life, entraClients, {
       path: `/${tenant}/v2.0`,
+      tokenPath: `/${tenant}/oauth2/v2.0/token`,
       host: login,
       authority: internet.authority,
       documents: {
@@ -85,27 +89,42 @@ describe('issuers that an API server trusts', () => {
     return { file, write, trusts };
   }
 
-  test('kubelogin proves who it is by workload identity, and says what Entra refuses', async (t) => {
+  test('oidc-credentials --azure proves who it is by workload identity, with the request of kubelogin', async (t) => {
     const { file, write, trusts } = await projectedToken(t, 'api://AzureADTokenExchange');
     entraClients[entraClient] = { trusts };
+    const command = join(root, 'dist/plugins/oidc-credentials.js');
+    await chmod(command, 0o755);
+    const { HTTPS_PROXY, SSL_CERT_FILE } = internet.env;
     const recipe = await startRecipe(t, 'aks', {
-      command: producer('kubelogin'),
+      command,
       files: { '/var/run/secrets/azure/tokens/azure-identity-token': file },
-      env: internet.env,
+      env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: SSL_CERT_FILE },
       servers: [plane.server],
     });
-    const profile = await profileOf('kubefleet', plane);
-    const [access] = profile.status?.accessProviders ?? [];
-    assert.ok(access);
-    const named = { ...profile, status: { accessProviders: [{ ...access, name: 'kubelogin' }] } };
-    const config = recipe.providers.getConfig(named);
+    const profile = await profileOf('aks', plane);
+    const config = recipe.providers.getConfig(profile);
     assert.equal(await whoUnderBoth(t, config), `entra:${entraClient}`);
-    assert.equal(await recipe.identify(named), `entra:${entraClient}`);
+    assert.equal(await recipe.identify(profile), `entra:${entraClient}`);
+
+    const ours = Object.fromEntries(entra.requests.at(-1) ?? []);
+    const variables = {
+      AZURE_CLIENT_ID: entraClient,
+      AZURE_TENANT_ID: tenant,
+      AZURE_AUTHORITY_HOST: `https://${login}/`,
+      AZURE_FEDERATED_TOKEN_FILE: file,
+    };
+    const args = ['get-token', '--login', 'workloadidentity', '--server-id', aks];
+    const env = { ...internet.env, ...variables, HOME: await temporaryFolder(t) };
+    await execa(producer('kubelogin'), args, { env, extendEnv: false });
+    // What MSAL adds: scopes that are for users, and what the client wants to know of them.
+    const { client_info, scope = '', ...theirs } = Object.fromEntries(entra.requests.at(-1) ?? []);
+    assert.deepEqual({ ...theirs, scope: scope.split(' ').find((one) => one.endsWith('/.default')) }, ours);
+    assert.ok(['1', undefined].includes(client_info), client_info);
 
     await write(['another audience']);
     config.invalidate();
     await assert.rejects(config.ready(), /invalid_client/);
-    await recipe.isShown(named);
+    await recipe.isShown(profile);
   });
 
   test('oidc-credentials proves who it is with its projected token, for the cluster that the profile names', async (t) => {
@@ -164,27 +183,25 @@ describe('issuers that an API server trusts', () => {
     await recipe.isShown(profile);
   });
 
-  test('the recipe of GKE takes what gke-gcloud-auth-plugin prints; the plugin is a stand-in that prints as its source does', async (t) => {
+  test("gke-credentials gives the metadata server's token to the clusters of its recipe, and to no other", async (t) => {
     const { mint } = await serviceAccount(plane, 'google');
-    const expirationTimestamp = new Date(Date.now() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z');
-    // Go's MarshalIndent with four spaces, v1beta1 whatever is asked, and no line break at the end.
-    const answer = JSON.stringify(
-      {
-        kind: 'ExecCredential',
-        apiVersion: 'client.authentication.k8s.io/v1beta1',
-        spec: { interactive: false },
-        status: { expirationTimestamp, token: await mint() },
-      },
-      null,
-      4,
-    );
-    const command = join(await temporaryFolder(t), 'gke-gcloud-auth-plugin');
-    const isAsked = '[ "$*" = --use_application_default_credentials ]';
-    await writeFile(command, `#!/bin/sh\n${isAsked} || exit 2\nprintf '%s' '${answer}'\n`, { mode: 0o755 });
-    const recipe = await startRecipe(t, 'gke', { command, servers: [plane.server] });
+    const body = { access_token: await mint(), expires_in: 600, token_type: 'Bearer' };
+    const metadata = await startMetadata(t, () => ({ body, headers: { 'Metadata-Flavor': 'Google' } }));
+    const command = join(root, 'dist/plugins/gke-credentials.js');
+    await chmod(command, 0o755);
+    const { host } = new URL(metadata.url);
+    const recipe = await startRecipe(t, 'gke', {
+      command,
+      files: { '169.254.169.254': host },
+      // Metadata is not asked for through a proxy, whatever Node itself would do.
+      env: { GCE_METADATA_HOST: host, HTTP_PROXY: 'http://127.0.0.1:9', NODE_USE_ENV_PROXY: '1' },
+      servers: [plane.server],
+    });
     const profile = await profileOf('gke-fleet', plane);
     assert.equal(await whoUnderBoth(t, recipe.providers.getConfig(profile)), 'system:serviceaccount:default:google');
     assert.equal(await recipe.identify(profile), 'system:serviceaccount:default:google');
+    metadata.answer(() => ({ statusCode: 404, headers: { 'Metadata-Flavor': 'Google' } }));
+    await recipe.isShown(profile);
     await recipe.isShown(
       await profileOf('gke-fleet', plane, {
         server: 'https://connectgateway.googleapis.com/v1/projects/999999999999/x',

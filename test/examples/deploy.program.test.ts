@@ -17,7 +17,7 @@ const projectedTokens = '/var/run/secrets';
 const platforms = {
   gke: {
     provider: 'google',
-    plugin: '/plugins/gke-gcloud-auth-plugin',
+    plugin: '/app/node_modules/.bin/gke-credentials',
     servers: [
       'https://connectgateway.googleapis.com/v1/projects/123456789012/locations/global/gkeMemberships/spoke-1',
       'https://us-central1-connectgateway.googleapis.com/v1/projects/123456789012/locations/us-central1/gkeMemberships/spoke-2',
@@ -40,18 +40,18 @@ const platforms = {
   },
   eks: {
     provider: 'eks',
-    plugin: '/plugins/aws-iam-authenticator',
+    plugin: '/app/node_modules/.bin/eks-credentials',
     servers: ['https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com'],
     foreign: ['https://ffffffffffffffffffffffffffffffff.gr7.eu-west-1.eks.amazonaws.com', 'https://eks.amazonaws.com'],
     reaches: [],
     // The node's own role.
     not: [['169.254.169.254', 80]],
     inventory: 'fleet-system',
-    environment: ['AWS_REGION', 'AWS_ROLE_ARN', 'AWS_STS_REGIONAL_ENDPOINTS', 'AWS_WEB_IDENTITY_TOKEN_FILE'],
+    environment: ['AWS_REGION', 'AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE'],
   },
   aks: {
-    provider: 'kubelogin',
-    plugin: '/plugins/kubelogin',
+    provider: 'aks',
+    plugin: '/app/node_modules/.bin/oidc-credentials',
     servers: ['https://spoke-1-a1b2c3d4.hcp.westeurope.azmk8s.io:443'],
     foreign: ['https://evil-a1b2c3d4.hcp.westeurope.azmk8s.io'],
     reaches: [],
@@ -291,8 +291,9 @@ for (const [platform, expected] of Object.entries(platforms)) {
 }
 
 describe('examples/deploy/eks', () => {
-  test('lets a profile say which cluster the token is for, and nothing else', async () => {
-    const [{ allowedArgs }] = parse(read('eks/providers.yaml')).providers;
-    assert.deepEqual(allowedArgs, ['--cluster-id=*']);
+  test('lets a profile say which cluster the token is for, and set nothing else of the plugin', async () => {
+    const [{ execConfig, ...rules }] = parse(read('eks/providers.yaml')).providers;
+    assert.deepEqual(execConfig.args, ['--profile-cluster', 'spoke-*']);
+    assert.deepEqual(Object.keys(rules).sort(), ['allowedProxies', 'allowedServers', 'name']);
   });
 });
