@@ -22,8 +22,8 @@ export interface Answer {
 const serviceMs = 10_000;
 /** Milliseconds for one answer of a metadata server, which is on the same machine. */
 export const metadataMs = 2_000;
-/** Milliseconds since the plugin's start after which nothing is retried: a client gives it 60 s by default. */
-const retryUntilMs = 30_000;
+/** Milliseconds after which a call is not repeated: a client gives the plugin 60 s by default. */
+const retryMs = 10_000;
 const maxTries = 3;
 const maxBytes = 1024 * 1024;
 
@@ -49,9 +49,10 @@ interface Transport {
 }
 
 async function retrying(call: Call, transport: Transport): Promise<Answer> {
+  const began = performance.now();
   for (let tries = 1; ; tries++) {
     const answer = await send(call, transport);
-    if (tries === maxTries || !isThrottled(answer) || performance.now() > retryUntilMs) return answer;
+    if (tries === maxTries || !isThrottled(answer) || performance.now() - began > retryMs) return answer;
     await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** tries * (0.5 + Math.random())));
   }
 }
