@@ -3,7 +3,9 @@
  * loading it takes longer than everything else that most verbs do.
  */
 
+import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
+import { ConfigurationError } from '../errors/index.ts';
 import { sendRequest } from '../rest/answer.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
@@ -108,8 +110,14 @@ export interface OpenedKubeconfig {
   readonly namespace: string | undefined;
   /** The plugin of its user. */
   readonly exec: ResolvedExec | undefined;
-  /** Nothing is sent before its first request. */
-  connect(): ApiClient;
+  /** Nothing is sent before its first request. As another user, if the API server lets this one impersonate it. */
+  connect(as?: ImpersonationConfig): ApiClient;
+}
+
+function headersOf(as: ImpersonationConfig): ImpersonationHeaders {
+  return impersonationHeaders(as, (path, _, message) => {
+    throw new ConfigurationError('OPTION_INVALID', '--as', [{ path, message }]);
+  });
 }
 
 /** Without a source it is what kubectl would use. Throws a `ConfigurationError`. */
@@ -122,6 +130,9 @@ export function openKubeconfig(source: KubeconfigSource | undefined, context: st
     context: name,
     namespace,
     exec: destination.call?.exec,
-    connect: () => new ApiClient(new AuthenticatedDispatcher(connections, destination), destination),
+    connect: (as) => {
+      const to = as === undefined ? destination : { ...destination, impersonation: headersOf(as) };
+      return new ApiClient(new AuthenticatedDispatcher(connections, to), to);
+    },
   };
 }

@@ -29,7 +29,14 @@ export abstract class CredentialsError extends Error {
     message: string,
     { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {},
   ) {
-    super([message, ...moreLines].map((line) => printable(line, maxMessageBytes)).join('\n'), options);
+    // A plugin's stderr may have tabs: they only move the cursor on.
+    const more = moreLines.map((line) =>
+      line
+        .split('\t')
+        .map((part) => printable(part, maxMessageBytes))
+        .join('\t'),
+    );
+    super([printable(message, maxMessageBytes), ...more].join('\n'), options);
     this.code = code;
     // V8 copies the name into the stack at its first read. Node's own errors show their code there in the same way.
     this.name = `${name} [${code}]`;

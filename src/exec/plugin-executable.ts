@@ -87,7 +87,12 @@ function cannotRun(plugin: Plugin, problem: ExecutableProblem, path: string): Pl
   if (problem !== 'missing') {
     return failure(plugin, 'PLUGIN_NOT_EXECUTABLE', `${path} is ${problem}: ${executableAdvice[problem]}`);
   }
-  const where = plugin.exec.command.includes('/') ? 'there is no such file' : 'it is in no folder of PATH';
+  const { command } = plugin.exec;
+  const where = command.startsWith('~')
+    ? '~ is not expanded: write the whole path'
+    : command.includes('/')
+      ? 'there is no such file'
+      : 'it is in no folder of PATH';
   const installHint = redact(plugin.exec.installHint ?? '');
   const reason = `was not found (${where}): install it, or correct its command`;
   return failure(plugin, 'PLUGIN_NOT_FOUND', reason, { installHint });

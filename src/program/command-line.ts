@@ -19,6 +19,8 @@ export interface Actions {
   called(parsed: Parsed): void;
   /** Gets the help, or the version. */
   print(text: string): void;
+  /** A line for the help of a verb: where the defaults of its options come from. */
+  defaults(verb: Verb): string | undefined;
 }
 
 /** `program` is the name in the help. Give the asked verb alone where it is known: to build all of them takes milliseconds. */
@@ -26,7 +28,7 @@ export function createCommandLine(
   program: string,
   terminal: Terminal,
   verbs: readonly Verb[],
-  { called, print }: Actions,
+  { called, print, defaults }: Actions,
 ): Command {
   const root = withCommonSettings(new Command(program), terminal, print)
     .description(
@@ -39,11 +41,11 @@ export function createCommandLine(
       'after',
       `\nOptions and examples of a verb: ${program} <verb> --help. Options may come before the verb, too.`,
     );
-  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, { called, print }));
+  for (const verb of verbs) root.addCommand(createVerb(verb, program, terminal, { called, print, defaults }));
   return root;
 }
 
-function createVerb(verb: Verb, program: string, terminal: Terminal, { called, print }: Actions): Command {
+function createVerb(verb: Verb, program: string, terminal: Terminal, { called, print, defaults }: Actions): Command {
   const command = withCommonSettings(new Command(verb.name), terminal, print)
     .summary(verb.summary)
     .description(verb.description ?? `${verb.summary}.`)
@@ -54,6 +56,8 @@ function createVerb(verb: Verb, program: string, terminal: Terminal, { called, p
     ({ what, args }) => `  ${terminal.paint('dim', `# ${what}`)}\n  ${program} ${args}`,
   );
   if (verb.takesProviderFlags) command.addHelpText('after', `\n${providerFlagsHelp}`);
+  const ofUser = defaults(verb);
+  if (ofUser !== undefined) command.addHelpText('after', `\n${ofUser}`);
   command.addHelpText('after', `\n${terminal.paint('bold', 'Examples:')}\n${examples.join('\n\n')}`);
   return command.action(() => called({ verb, args: command.args, options: valuesOf(command) }));
 }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { flagOptions, listAt, textAt } from '../diagnose/index.ts';
 import { verbFirst } from './arguments.ts';
+import { readDefaults, withDefaults } from './config.ts';
 import { isReadOnce, kubeconfigPaths } from './input.ts';
 import { commonOptions, hubOptions } from './option-groups.ts';
 import { parseManifest, profilesOf } from './profiles.ts';
@@ -49,7 +50,7 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
     program: 'clusterprofile',
     verb,
     args: [],
-    options: new Options(given.values),
+    options: new Options(await withUserDefaults(verb, given.values)),
     providerFlags: [],
     command: [],
     terminal,
@@ -65,6 +66,12 @@ async function suggest(words: readonly string[], terminal: Terminal, signal: Abo
   if (current.startsWith('-')) return optionsOf(verb);
   if (verb === anyVerb) return [...all, { value: 'help', about: 'show the help of a verb' }];
   return valuesFor(verb.completes ?? 'nothing', current, call);
+}
+
+/** What is wrong with the user's file is not said at a prompt. */
+async function withUserDefaults(verb: Verb, options: Given['values']): Promise<Given['values']> {
+  const defaults = await readDefaults().catch(() => undefined);
+  return defaults ? withDefaults(defaults, verb, { options, providerFlags: [] }).options : options;
 }
 
 /** bash splits `--output=json` into three words. */

@@ -18,7 +18,7 @@ import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts'
 import { hubOfUser } from './kubeconfig/entries.ts';
 import { leadPluginsTo } from './plugin-hub.ts';
 import { clusterProfiles, type Resource } from './resources.ts';
-import type { Call } from './verb.ts';
+import type { Call, Options } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
 const defaultAnswerMs = 30_000;
@@ -215,6 +215,7 @@ export async function hubOfPlugins(call: Pick<Call, 'options' | 'signal'>): Prom
 }
 
 async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
+  const as = impersonated(options);
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
   const source = path === undefined ? undefined : await sourceOf(path, signal);
@@ -229,7 +230,15 @@ async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Prom
   }
   const text = source !== undefined && 'text' in source && !written ? source.text : undefined;
   files = leadPluginsTo({ files, context: found.context, text });
-  return new Hub(found.connect(), found, files, signal, answerMs);
+  return new Hub(found.connect(as), found, files, signal, answerMs);
+}
+
+/** A group without a user would be an impersonation that API servers ignore. */
+function impersonated(options: Options): { readonly user: string; readonly groups: readonly string[] } | undefined {
+  const [user, groups] = [options.text('as'), options.texts('as-group')];
+  if (user !== undefined) return { user, groups };
+  if (groups.length === 0) return undefined;
+  throw new Failure(exitCodes.usage, '--as-group needs --as', 'name the user too');
 }
 
 /** The name of the context that is a pod's service account. */

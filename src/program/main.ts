@@ -7,11 +7,12 @@ import { CommanderError } from 'commander';
 import { errnoOf, printableLines } from '../diagnose/index.ts';
 import { hasProviderFlags, normalizeArguments, splitArguments, verbFirst } from './arguments.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
+import { configFile, describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { commonOptions } from './option-groups.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
 import { Terminal } from './terminal.ts';
-import { Options } from './verb.ts';
+import { Options, type Verb } from './verb.ts';
 import { verbs } from './verbs.ts';
 
 /** Runs the program, and ends the process. */
@@ -66,6 +67,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   const { rest: given, flags } = await withoutProviderFlags(own);
   const rest = verbFirst(normalizeArguments(given, switches), (option) => withValue.has(option));
   const asked = verbs.filter(({ name }) => name === rest[0]);
+  const defaults = await userDefaults();
   const line = createCommandLine(program, terminal, asked.length > 0 ? asked : verbs, {
     called: (call) => {
       parsed = call;
@@ -73,6 +75,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     print: (text) => {
       printed += text;
     },
+    defaults: defaults.describe,
   });
   if (given.length === 0) {
     line.outputHelp();
@@ -89,7 +92,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     await terminal.write(printed);
     return exitCodes.ok;
   }
-  const { verb, args, options } = parsed;
+  const { verb, args } = parsed;
   if (flags.length > 0 && !verb.takesProviderFlags) {
     throw new Failure(exitCodes.usage, `${verb.name} takes no --clusterprofile-* flags`, helpHint(program, verb.name));
   }
@@ -97,18 +100,40 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
     throw new Failure(exitCodes.usage, `${verb.name} takes no command after --`, helpHint(program, verb.name));
   }
   stop.mayTakeLong = verb.hasCommands ?? false;
-  if (options.verbose === true) (await import('./verbose.ts')).showRequests(terminal);
+  const { options, providerFlags, used } = defaults.apply(verb, {
+    options: parsed.options,
+    providerFlags: flags,
+  });
+  if (options.verbose === true) {
+    (await import('./verbose.ts')).showRequests(terminal);
+    if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile())}`);
+  }
   const { run } = await verb.load();
   return run({
     program,
     verb,
     args,
     options: new Options(options),
-    providerFlags: flags,
+    providerFlags,
     command: command ?? [],
     terminal,
     signal: stop.signal,
   });
+}
+
+/** What is wrong with `clusterprofile.yaml` is the matter of a verb that would use it, not of the help. */
+async function userDefaults() {
+  const found = await readDefaults().catch((error: unknown) =>
+    error instanceof Failure ? error : Promise.reject(error),
+  );
+  return {
+    describe: (verb: Verb) =>
+      found instanceof Failure ? printableLines(found.message) : describeDefaults(found, verb),
+    apply: (verb: Verb, given: Parameters<typeof withDefaults>[2]) => {
+      if (found instanceof Failure && describeDefaults(undefined, verb) !== undefined) throw found;
+      return found && !(found instanceof Failure) ? withDefaults(found, verb, given) : { ...given, used: [] };
+    },
+  };
 }
 
 /** The library's own parser reads them, so that they mean here what they mean to a controller. */
@@ -150,7 +175,8 @@ function usage({ code, message }: CommanderError, program: string, args: readonl
   // `help` of a verb that is not there.
   const unknown = code === 'commander.help' ? `unknown command '${words[1] ?? ''}'` : undefined;
   const [first = '', ...more] = (unknown ?? message).replace(/^error: /, '').split(/\n(?=\(Did you mean )/);
-  const meant = more.map((line) => line.replace(/^\(D(.*)\)$/, 'd$1')).join(' ');
+  const known = verbs.find(({ alsoCalled = [] }) => alsoCalled.includes(words[0] ?? ''))?.name;
+  const meant = known ? `did you mean ${known}?` : more.map((line) => line.replace(/^\(D(.*)\)$/, 'd$1')).join(' ');
   return new Failure(
     exitCodes.usage,
     first

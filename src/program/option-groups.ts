@@ -5,6 +5,13 @@ import type { OptionSpec } from './verb.ts';
 export const hubOptions: readonly OptionSpec[] = [
   { flags: '--kubeconfig <file>', about: "the hub's kubeconfig (default: what kubectl would use)", completes: 'files' },
   { flags: '--context <name>', about: 'the context to use (default: the current one)', completes: 'contexts' },
+  { flags: '--as <user>', about: 'the user to impersonate on the hub', completes: 'nothing' },
+  {
+    flags: '--as-group <group>',
+    about: 'a group to impersonate on the hub; may be repeated',
+    multiple: true,
+    completes: 'nothing',
+  },
   {
     flags: '-n, --namespace <name>',
     about: "the ClusterProfiles' namespace (default: the context's)",

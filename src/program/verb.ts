@@ -18,6 +18,8 @@ export type Completes = 'profiles' | 'namespaces' | 'contexts' | 'files' | 'shel
 
 export interface Verb {
   readonly name: string;
+  /** What people type for it who know other programs: a hint names this verb. */
+  readonly alsoCalled?: readonly string[];
   /** As the help shows them: `[NAME...]`. */
   readonly arguments?: string;
   /** What completion offers for an argument. */

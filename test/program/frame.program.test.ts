@@ -53,6 +53,8 @@ describe('clusterprofile', () => {
   test('tells what is wrong with the arguments, what was meant and where the help is, and ends with 2', async (t) => {
     const cases = [
       [['reslove'], "unknown command 'reslove'", 'did you mean resolve? see clusterprofile --help'],
+      [['list'], "unknown command 'list'", 'did you mean get? see clusterprofile --help'],
+      [['get', '--as-group', 'a'], '--as-group needs --as', 'name the user too'],
       [['get', '--outptu'], "unknown option '--outptu'", 'did you mean --output? see clusterprofile get --help'],
       [
         ['get', '-o', 'jsn'],

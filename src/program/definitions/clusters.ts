@@ -4,6 +4,7 @@ import type { Verb } from '../verb.ts';
 
 export const get: Verb = {
   name: 'get',
+  alsoCalled: ['list', 'ls'],
   arguments: '[NAME...]',
   completes: 'profiles',
   summary: 'list ClusterProfiles, and the access provider that would serve each',
@@ -32,6 +33,7 @@ export const get: Verb = {
 
 export const check: Verb = {
   name: 'check',
+  alsoCalled: ['test', 'doctor', 'status'],
   arguments: '[NAME...]',
   completes: 'profiles',
   summary: 'find out why a controller cannot reach its clusters',

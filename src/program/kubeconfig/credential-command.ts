@@ -105,6 +105,13 @@ export async function hubOf(call: Call, readsHub: boolean): Promise<WrittenHub |
   return readsHub ? openHub(call) : hubOfPlugins(call);
 }
 
+/** As whom the hub is asked. */
+export function impersonationArguments({ options }: Call): readonly string[] {
+  const user = options.text('as');
+  const groups = options.texts('as-group').flatMap((group) => ['--as-group', group]);
+  return user === undefined ? [] : ['--as', user, ...groups];
+}
+
 /** What is written of a hub. */
 interface WrittenHub {
   readonly files: readonly string[];

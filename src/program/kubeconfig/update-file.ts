@@ -9,6 +9,7 @@ import {
   lstatSync,
   openSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -133,10 +134,12 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** The file behind symbolic links. */
+/** The file behind symbolic links. It may be missing, as kubectl takes it, but not its folder. */
 function behindLinks(path: string): string {
-  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return isThere ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
+  const file = join(realpathSync(dirname(path)), basename(path));
+  if (statSync(path, { throwIfNoEntry: false })) return realpathSync(path);
+  const isDangling = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isDangling ? behindLinks(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 /** kubectl makes it in the same way, and gives up at once. */

@@ -6,6 +6,7 @@ import { durationOf, numberOf } from '../input.ts';
 import {
   hubArguments,
   hubOf,
+  impersonationArguments,
   inKubeconfig,
   providerArguments,
   readsPodOfHub,
@@ -43,7 +44,8 @@ export async function run(call: Call): Promise<ExitCode> {
   const isOfHub = readsHub || options.texts('filename').length === 0;
   const found = await hubOf(call, isOfHub);
   const hub = found ? hubArguments(found) : { after: [], env: inKubeconfig() };
-  const after = [...hub.after, ...providerArguments(call, providers)];
+  const as = readsHub ? impersonationArguments(call) : [];
+  const after = [...hub.after, ...as, ...providerArguments(call, providers)];
   if (profiles.length === 0) {
     await terminal.say(await noProfiles(call));
     return exitCodes.ok;

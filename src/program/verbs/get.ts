@@ -34,7 +34,12 @@ export interface Row {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-export async function run(call: Call): Promise<ExitCode> {
+/** `get clusterprofiles` and `get cp NAME`, as kubectl has it. */
+const kindWord = /^(?:clusterprofiles?(?:\.multicluster\.x-k8s\.io)?|cp)$/;
+
+export async function run(given: Call): Promise<ExitCode> {
+  const [word = '', ...names] = given.args;
+  const call = kindWord.test(word) ? { ...given, args: names } : given;
   const { options } = call;
   if (options.has('watch') && options.texts('filename').length > 0) {
     throw new Failure(

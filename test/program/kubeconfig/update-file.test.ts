@@ -25,7 +25,7 @@ describe('a file that is changed', () => {
     assert.deepEqual((await readdir(folder)).sort(), ['a', 'old']);
   });
 
-  test('is the one behind symbolic links, and the links stay; one that leads nowhere is an error', async (t) => {
+  test('is the one behind symbolic links, and the links stay; a missing one is made there, and a loop is an error', async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, 'real'));
     await writeFile(join(folder, 'real', 'config'), 'one\n');
@@ -35,12 +35,15 @@ describe('a file that is changed', () => {
     await symlink('loop', join(folder, 'loop'));
     await updateFile(join(folder, 'second'), signal, (text) => `${text}two\n`);
     assert.equal(await readFile(join(folder, 'real', 'config'), 'utf8'), 'one\ntwo\n');
-    for (const link of ['dangling', 'loop'])
+    await updateFile(join(folder, 'dangling'), signal, (text) => `${text}`);
+    assert.equal(await readFile(join(folder, 'real', 'new'), 'utf8'), 'undefined');
+    await symlink('gone/config', join(folder, 'nowhere'));
+    for (const link of ['nowhere', 'loop'])
       await assert.rejects(
         updateFile(join(folder, link), signal, () => ''),
         FileProblem,
       );
-    assert.deepEqual(await readdir(join(folder, 'real')), ['config']);
+    assert.deepEqual(await readdir(join(folder, 'real')), ['config', 'new']);
   });
 
   test('loses nothing of many changes at once, and nobody ever reads half of one', async (t) => {

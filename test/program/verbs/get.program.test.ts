@@ -64,6 +64,8 @@ describe('clusterprofile get', () => {
       [['--field-selector', 'metadata.name=spoke-4', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
       [['none', 'spoke-4', '--ignore-not-found', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
       [['none', '--ignore-not-found'], ''],
+      [['cp', 'spoke-4', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
+      [['clusterprofiles', 'spoke-4', '-o', 'name'], 'clusterprofile.multicluster.x-k8s.io/spoke-4'],
     ] as const;
     const results = await Promise.all(cases.map(([args]) => rows(...args)));
     for (const [index, [args, expected]] of cases.entries()) {

@@ -1,0 +1,105 @@
+/**
+ * The user's defaults, so that no call needs a long line of flags: `clusterprofile.yaml` names the hub, the namespace and the provider
+ * file. Flags win, and KUBECONFIG wins over the hub.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { at, nearest } from '../diagnose/index.ts';
+import { exitCodes, Failure } from './failure.ts';
+import type { Verb } from './verb.ts';
+
+const fields = ['kubeconfig', 'context', 'namespace', 'providerFile'] as const;
+type Field = (typeof fields)[number];
+
+export interface Defaults {
+  readonly file: string;
+  /** Paths are absolute. */
+  readonly values: { readonly [F in Field]?: string };
+}
+
+/** What a call was given. */
+interface Given {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly providerFlags: readonly string[];
+}
+
+/** `CLUSTERPROFILE_CONFIG`, else `clusterprofile.yaml` in the user's folder for configuration. */
+export function configFile(): string {
+  const { CLUSTERPROFILE_CONFIG: named, XDG_CONFIG_HOME: folder = '' } = process.env;
+  return named ? resolve(named) : join(isAbsolute(folder) ? folder : join(homedir(), '.config'), 'clusterprofile.yaml');
+}
+
+/** `undefined` if there is no such file. Throws a `Failure` that names the file and the field. */
+export async function readDefaults(file = configFile()): Promise<Defaults | undefined> {
+  if (!existsSync(file)) {
+    if (!process.env.CLUSTERPROFILE_CONFIG) return undefined;
+    throw new Failure(exitCodes.configuration, `CLUSTERPROFILE_CONFIG ${file} does not exist`, 'correct the path');
+  }
+  const refuse = (problem: string, hint?: string): never => {
+    throw new Failure(exitCodes.configuration, `${file}: ${problem}`, hint);
+  };
+  // Most verbs need it too, but not all.
+  const { parseManifest } = await import('./profiles.ts');
+  const [content = {}] = parseManifest(readFileSync(file, 'utf8'), file);
+  const values = Object.keys(Object(content)).map((name) => {
+    const field = fields.find((one) => one === name);
+    const value = at(content, name);
+    const known = `the fields are ${fields.join(', ')}`;
+    if (!field)
+      return refuse(
+        `${name}: is not a field`,
+        nearest(name, fields) ? `did you mean ${nearest(name, fields)}?` : known,
+      );
+    if (typeof value !== 'string' || value === '') return refuse(`${name}: must be text`);
+    return [field, field === 'kubeconfig' || field === 'providerFile' ? pathIn(dirname(file), value) : value] as const;
+  });
+  return { file, values: Object.fromEntries(values) };
+}
+
+/** Relative to the folder of the file that names it; `~/` is the home. */
+function pathIn(folder: string, path: string): string {
+  return path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(folder, path);
+}
+
+/** Adds the defaults to what a call was given. `used` names those that count in it. */
+export function withDefaults(
+  { values }: Defaults,
+  verb: Verb,
+  { options, providerFlags }: Given,
+): Given & { readonly used: readonly Field[] } {
+  const takes = (option: string) => verb.options.some(({ flags }) => flags.includes(`--${option} `));
+  const has = (option: string) => options[option] !== undefined && options[option] !== false;
+  const readsFiles = has('filename');
+  // A file and a context belong together. An empty KUBECONFIG means the service account of a pod.
+  const isHubGiven = has('kubeconfig') || has('context') || process.env.KUBECONFIG !== undefined;
+  const takesHub = takes('kubeconfig') && !isHubGiven && (!readsFiles || verb.runsPlugins === true);
+  const takesNamespace = takes('filename') && !readsFiles && !has('namespace') && !has('all-namespaces');
+  const namesProviders = providerFlags.some((flag) =>
+    /^--?clusterprofile-(?:provider-file|access-provider)\b/.test(flag),
+  );
+  const takesProviders =
+    verb.takesProviderFlags === true && verb.name !== 'lint' && !namesProviders && !has('from-pod-args');
+  const used = fields.filter(
+    (field) =>
+      values[field] !== undefined &&
+      (field === 'namespace' ? takesNamespace : field === 'providerFile' ? takesProviders : takesHub),
+  );
+  const added = used.flatMap((field) => (field === 'providerFile' ? [] : [[field, values[field]] as const]));
+  return {
+    options: { ...options, ...Object.fromEntries(added) },
+    providerFlags: used.includes('providerFile')
+      ? [...providerFlags, `--clusterprofile-provider-file=${values.providerFile}`]
+      : providerFlags,
+    used,
+  };
+}
+
+/** For the help of a verb: where defaults come from. */
+export function describeDefaults(defaults: Defaults | undefined, verb: Verb): string | undefined {
+  if (!verb.options.some(({ flags }) => flags.includes('--kubeconfig '))) return undefined;
+  if (!defaults) return `Defaults may be in ${configFile()}: ${fields.join(', ')}.`;
+  const { used } = withDefaults(defaults, verb, { options: {}, providerFlags: [] });
+  const shown = used.map((field) => `${field} ${defaults.values[field]}`);
+  return `Defaults from ${defaults.file}: ${shown.join(', ') || 'none for this verb'}.`;
+}
