@@ -145,7 +145,7 @@ describe('the docs', () => {
     ] as const) {
       for (const name of names) {
         const [, body = ''] =
-          new RegExp(`interface ${name}\\b.*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(`src/fleet/${path}`)) ?? [];
+          new RegExp(`interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(`src/fleet/${path}`)) ?? [];
         const visible = body.replaceAll(/\/\*\* @internal.*\n.*\n?/g, '');
         const members = [...visible.matchAll(/^ {2}(?:readonly )?(\w+)[?<(:]/gm)].map(([, member = '']) => member);
         assert.ok(members.length > 0, name);
