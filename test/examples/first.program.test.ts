@@ -66,7 +66,9 @@ test('the pages of the first three jobs show the programs as they are, in at mos
     ['every-cluster', 'every-cluster', 10],
     ['first-controller', 'controller', 12],
   ] as const) {
-    const code = read(`examples/first/${program}.ts`).replace(/^(?:\/\/.*\n)+/, '').trim();
+    const code = read(`examples/first/${program}.ts`)
+      .replace(/^(?:\/\/.*\n)+/, '')
+      .trim();
     assert.equal(blocks(`docs/${page}.md`, 'ts')[0]?.trim(), code);
     const lines = code.split('\n').filter((line) => line !== '');
     assert.ok(lines.length <= most, `${program}: ${lines.length}`);

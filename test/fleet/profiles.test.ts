@@ -24,7 +24,7 @@ test('getProfile returns the profile of a name, and rejects if there is none or 
   await providers.getConfig(await getProfile(config, 'fleet/one')).ready();
   await assert.rejects(getProfile(config, 'fleet/two'), { statusCode: 404, message: /"two" not found/ });
   await assert.rejects(getProfile(config, 'one'), {
-    name: 'TypeError',
+    code: 'OPTION_INVALID',
     message: /namespace\/name of a ClusterProfile/,
   });
 });
