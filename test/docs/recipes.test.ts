@@ -28,6 +28,7 @@ describe('docs/recipes', () => {
       'open-cluster-management.md',
       'secrets-on-the-hub.md',
       'spiffe.md',
+      'without-a-cluster-manager.md',
     ]);
     const list = readFileSync(join(folder, 'README.md'), 'utf8');
     for (const page of pages) assert.ok(list.includes(`](${page})`), page);

@@ -23,7 +23,7 @@ test('the Deployments are what an API server takes, and the example controller g
   const platforms = readdirSync(join(examples, 'deploy'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !['base', 'spoke'].includes(entry.name))
     .map(({ name }) => name);
-  assert.equal(platforms.length, 7);
+  assert.equal(platforms.length, 8);
   for (const name of platforms)
     await kubectlOf(hub, 'apply', '--validate=strict', '-k', join(examples, 'deploy', name));
 

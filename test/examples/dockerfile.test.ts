@@ -47,7 +47,8 @@ function stage(name: string): readonly string[] {
   return [...(base === undefined ? [] : stage(base)), ...lines.slice(at, end)];
 }
 const platforms = readdirSync(new URL('../../examples/deploy/', import.meta.url), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && entry.name !== 'base')
+  // `publish` runs the image of program.Dockerfile.
+  .filter((entry) => entry.isDirectory() && !['base', 'publish'].includes(entry.name))
   .map(({ name }) => name);
 
 for (const platform of platforms) {
