@@ -5,7 +5,7 @@ import type { ResolvedCluster } from '../access/cluster.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { PluginError, RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
-import { findExecutable } from '../exec/executable.ts';
+import type { Executable } from '../exec/executable.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import type { Connections } from '../rest/transport/connections.ts';
 import type { Destination } from '../rest/transport/destination.ts';
@@ -30,14 +30,19 @@ const afterLimitMs = 3_000;
 /** The most bytes of a text that the cluster or the profile has written. */
 const maxBytes = 512;
 
+type FindExecutable = (command: string) => Promise<Executable>;
+
 export class ClusterProbe {
   readonly #cluster: ResolvedCluster;
   readonly #dispatcher: AuthenticatedDispatcher;
   readonly #client: ApiClient;
   readonly #signal: AbortSignal;
   #credential: Credential | undefined;
+  readonly #find: FindExecutable;
 
-  constructor(connections: Connections, destination: Destination, signal: AbortSignal) {
+  /** `find` gives where a command's executable is. */
+  constructor(connections: Connections, destination: Destination, signal: AbortSignal, find: FindExecutable) {
+    this.#find = find;
     this.#cluster = destination.cluster;
     this.#signal = signal;
     this.#dispatcher = new AuthenticatedDispatcher(connections, destination);
@@ -47,8 +52,8 @@ export class ClusterProbe {
   /** Runs it, unless another cluster's check has the same credential already. */
   async plugin(access: ResolvedAccess, policy: string): Promise<Found<void>> {
     this.#credential = await this.#own(() => this.#getCredential(access));
-    const found = await findExecutable(access.exec.command, process.env.PATH ?? '');
-    return { ...describeGiven(this.#credential, `${found.path} (policy ${policy})`, Date.now()), value: undefined };
+    const { path } = await this.#find(access.exec.command);
+    return { ...describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now()), value: undefined };
   }
 
   /** Goes through the proxy to the server, where there is one. */

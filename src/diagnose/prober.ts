@@ -6,6 +6,7 @@ import type { FlaggedOptions } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider.ts';
 import { profileName, type ResolvedAccess } from '../access/resolve.ts';
 import { CredentialsError, PluginError, ProfileError } from '../errors/index.ts';
+import { type Executable, findExecutable } from '../exec/executable.ts';
 import { controlPlaneReadiness } from '../fleet/membership/readiness.ts';
 import { parseOptions } from '../options/options.ts';
 import { redact } from '../redaction/redact.ts';
@@ -40,6 +41,7 @@ export class Prober {
   readonly #timeoutMs: number;
   readonly #connections: Connections;
   readonly #stop = new AbortController();
+  readonly #executables = new Map<string, Promise<Executable>>();
   /** What the library warns of, by profile. */
   readonly #warnings = new Map<string, string[]>();
 
@@ -139,7 +141,16 @@ export class Prober {
 
   #probe(name: string, access: ResolvedAccess, signal: AbortSignal): ClusterProbe {
     const configured = this.#providers.providers.find((provider) => provider.name === access.provider);
-    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal);
+    return new ClusterProbe(this.#connections, destinationOf(name, access, configured), signal, (command) =>
+      this.#find(command),
+    );
+  }
+
+  /** Clusters share plugins. */
+  #find(command: string): Promise<Executable> {
+    const found = this.#executables.get(command) ?? findExecutable(command, process.env.PATH ?? '');
+    this.#executables.set(command, found);
+    return found;
   }
 
   #warned(fields: object, message: string): void {

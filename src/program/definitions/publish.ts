@@ -53,6 +53,7 @@ export const publish: Verb = {
       about: 'the names of the ClusterProfiles: {context}, {cluster}; for Cluster API {cluster}, {namespace}',
       completes: 'nothing',
     },
+    { flags: '--skip-health', about: 'do not connect to the clusters, and leave their health as it is' },
     { flags: '--prune', about: 'delete ClusterProfiles of this cluster manager whose clusters have left the source' },
     { flags: '-w, --watch', about: 'keep running, and keep everything up to date' },
     {

@@ -1,5 +1,11 @@
 /** The health of clusters, as a controller's own access finds it. */
-import { type ClusterReport, type Condition, failedStage, Prober, parseProviderFile } from '../../diagnose/index.ts';
+import {
+  type ClusterReport,
+  type Condition,
+  type ConfiguredProvider,
+  failedStage,
+  Prober,
+} from '../../diagnose/index.ts';
 import { sideBySide } from '../side-by-side.ts';
 import type { Served } from './plan-providers.ts';
 
@@ -18,14 +24,14 @@ const atOnce = 20;
 /** Failures in a row after which a healthy cluster is reported as something else. */
 const failuresUntilReported = 3;
 
-/** Checks the clusters with the providers of this text, as a controller would. `needsId` says whose ID is not known yet. */
+/** Checks the clusters with these providers, as a controller would. `needsId` says whose ID is not known yet. */
 export async function checkHealth(
   clusters: readonly Served[],
-  providerFile: string,
+  providers: readonly ConfiguredProvider[],
   needsId: (cluster: Served) => boolean,
   signal: AbortSignal,
 ): Promise<readonly Health[]> {
-  const prober = new Prober({ providers: parseProviderFile(providerFile, 'to be written'), options: {} }, timeoutMs);
+  const prober = new Prober({ providers, options: {} }, timeoutMs);
   const found: Health[] = [];
   try {
     const results = sideBySide(clusters, atOnce, signal, (cluster) => {

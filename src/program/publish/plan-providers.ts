@@ -43,6 +43,7 @@ export interface ProviderPlan {
   readonly refused: readonly Refused[];
   /** In the order of the file. */
   readonly providers: readonly Provider[];
+  readonly configured: readonly ConfiguredProvider[];
   /** Names of those that are not yet in the file, or not so. */
   readonly changed: ReadonlySet<string>;
 }
@@ -53,14 +54,15 @@ export interface PlanOptions {
   readonly force: boolean;
 }
 
-/** `existing` are those of the provider file, which have been validated. */
+/** `existing` are those of the provider file, and `valid` the same, validated. */
 export function planProviders(
   existing: readonly Provider[],
+  valid: readonly ConfiguredProvider[],
   needs: readonly Need[],
   { clusterManager, force }: PlanOptions,
 ): ProviderPlan {
   const providers = new Map(existing.map((provider) => [provider.name, provider]));
-  const configured = new Map(configureProviders(existing).map((provider) => [provider.name, provider]));
+  const configured = new Map(valid.map((provider) => [provider.name, provider]));
   const changed = new Set<string>();
   const chosen = new Map<Need, string>();
   const refused: Refused[] = [];
@@ -93,16 +95,18 @@ export function planProviders(
     changed.add(provider.name);
     for (const need of group) chosen.set(need, provider.name);
   }
-  const final = new Map(configureProviders([...providers.values()]).map((provider) => [provider.name, provider]));
+  const all = changed.size === 0 ? [...configured.values()] : configureProviders([...providers.values()]);
+  const final = changed.size === 0 ? configured : new Map(all.map((provider) => [provider.name, provider]));
   const served: Served[] = [];
   for (const [need, name] of chosen) {
     const provider = providers.get(name);
-    const problem = provider && problemOf(need, provider, final.get(name), clusterManager);
+    // One of the file was found to fit.
+    const problem = provider && changed.has(name) && problemOf(need, provider, final.get(name), clusterManager);
     if (!provider) continue;
-    if (problem === undefined) served.push({ source: need.source, entry: entryOf(need, provider) });
+    if (!problem) served.push({ source: need.source, entry: entryOf(need, provider) });
     else refused.push({ ...need.source, message: problem });
   }
-  return { served, refused, providers: [...providers.values()], changed };
+  return { served, refused, providers: [...providers.values()], configured: all, changed };
 }
 
 /** Whether a provider runs the plugin in the same way, apart from what a profile may add. */

@@ -33,6 +33,7 @@ export interface Settings {
   readonly prune: boolean;
   readonly isWatch: boolean;
   readonly isDryRun: boolean;
+  readonly skipsHealth: boolean;
 }
 
 /** What became of one cluster. */
@@ -72,7 +73,8 @@ export class Publisher {
 
   /** Rejects if nothing can be published. */
   async round(signal: AbortSignal): Promise<RoundResult> {
-    const { providerFile, clusterManager, force, isDryRun, isWatch, namespace, kubeconfig } = this.#settings;
+    const { providerFile, clusterManager, force, isDryRun, skipsHealth, isWatch, namespace, kubeconfig } =
+      this.#settings;
     const content = await this.#readSource();
     const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
     const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
@@ -85,12 +87,18 @@ export class Publisher {
       return [];
     });
     const file = readProviders(providerFile);
-    const plan = planProviders(file.providers, needs.filter(firstOfName(refused)), { clusterManager, force });
+    const plan = planProviders(file.providers, file.configured, needs.filter(firstOfName(refused)), {
+      clusterManager,
+      force,
+    });
     refused.push(...plan.refused);
     const isSame = plan.changed.size === 0 && file.text !== undefined;
     const text = isSame ? (file.text ?? '') : withProviders(providerFile, file.text, plan.providers, plan.changed);
     const served = isDryRun ? plan.served : await this.#writeSecrets(secrets, plan.served, refused, signal);
-    const found = isDryRun ? [] : await checkHealth(served, text, (cluster) => !profiles.hasId(cluster), signal);
+    const found =
+      isDryRun || skipsHealth
+        ? []
+        : await checkHealth(served, plan.configured, (cluster) => !profiles.hasId(cluster), signal);
     // A controller that watches both gets to know the provider before the profile.
     if (!isDryRun && !isSame) await writeProviders(providerFile, file.text, text, signal);
     const results: Result[] = [];

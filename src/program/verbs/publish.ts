@@ -95,6 +95,7 @@ function readOptions({ options }: Call): (namespace: string) => Settings {
       prune: options.has('prune'),
       isWatch: options.has('watch'),
       isDryRun: options.has('dry-run'),
+      skipsHealth: options.has('skip-health'),
     };
   };
 }
