@@ -36,7 +36,7 @@ async function installPrograms(folder: string): Promise<string> {
   const bin = join(folder, 'bin');
   await mkdir(bin);
   const { bin: programs } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8'));
-  for (const name of ['clusterprofile', 'secretreader']) {
+  for (const name of ['clusterprofile', 'kubeconfig-secretreader']) {
     await chmod(join(checkout, programs[name]), 0o755);
     await symlink(join(checkout, programs[name]), join(bin, name));
   }

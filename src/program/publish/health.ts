@@ -18,6 +18,8 @@ export interface Health {
   readonly clusterId?: string | undefined;
 }
 
+/** The cluster does not take the credential. */
+export const rejectedReason = 'AuthenticationFailed';
 /** Milliseconds for one cluster. */
 const timeoutMs = 30_000;
 const atOnce = 20;

@@ -8,7 +8,7 @@ import { secrets as secretsResource } from '../resources.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
 import { readContexts } from './from-kubeconfig.ts';
-import { checkHealth, type Health, type Hysteresis } from './health.ts';
+import { checkHealth, type Health, type Hysteresis, rejectedReason } from './health.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { type DesiredProfile, Profiles } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
@@ -73,8 +73,17 @@ export class Publisher {
 
   /** Rejects if nothing can be published. */
   async round(signal: AbortSignal): Promise<RoundResult> {
-    const { providerFile, clusterManager, force, isDryRun, skipsHealth, isWatch, namespace, kubeconfig } =
-      this.#settings;
+    const {
+      providerFile,
+      clusterManager,
+      force,
+      isDryRun,
+      skipsHealth,
+      isWatch,
+      namespace,
+      kubeconfig,
+      serviceAccount,
+    } = this.#settings;
     const content = await this.#readSource();
     const source = kubeconfig === undefined ? 'cluster-api' : 'kubeconfig';
     const profiles = await Profiles.load(this.#hub, this.#api, { clusterManager, source, namespace });
@@ -95,10 +104,19 @@ export class Publisher {
     const isSame = plan.changed.size === 0 && file.text !== undefined;
     const text = isSame ? (file.text ?? '') : withProviders(providerFile, file.text, plan.providers, plan.changed);
     const served = isDryRun ? plan.served : await this.#writeSecrets(secrets, plan.served, refused, signal);
-    const found =
-      isDryRun || skipsHealth
-        ? []
-        : await checkHealth(served, plan.configured, (cluster) => !profiles.hasId(cluster), signal);
+    const check = (clusters: readonly Served[]) =>
+      checkHealth(clusters, plan.configured, (cluster) => !profiles.hasId(cluster), signal);
+    const found = isDryRun || skipsHealth ? [] : [...(await check(served))];
+    // The service account may have been deleted, or the cluster set up anew.
+    const rejected = serviceAccount ? served.filter((_, index) => found[index]?.reason === rejectedReason) : [];
+    if (secrets && rejected.length > 0) {
+      const renewed = await this.#writeSecrets(secrets, rejected, [], signal, { isRejected: true });
+      const again = await check(renewed);
+      for (const [index, cluster] of renewed.entries()) {
+        const health = again[index];
+        if (health) found[served.indexOf(cluster)] = health;
+      }
+    }
     // A controller that watches both gets to know the provider before the profile.
     if (!isDryRun && !isSame) await writeProviders(providerFile, file.text, text, signal);
     const results: Result[] = [];
@@ -189,6 +207,7 @@ export class Publisher {
     served: readonly Served[],
     refused: Refused[],
     signal: AbortSignal,
+    state: { readonly isRejected?: boolean } = {},
   ): Promise<readonly Served[]> {
     if (!secrets) return served;
     const isOwn = ({ user }: SourceCluster) =>
@@ -197,7 +216,7 @@ export class Publisher {
     const writes = sideBySide(served, atOnce, signal, async (cluster) => {
       const { source } = cluster;
       try {
-        if (isOwn(source)) await secrets.write(source, signal);
+        if (isOwn(source)) await secrets.write(source, signal, state);
         return cluster;
       } catch (error) {
         signal.throwIfAborted();

@@ -53,11 +53,14 @@ export class Secrets {
     return found;
   }
 
-  /** Writes the Secret of a cluster, unless it is as it should be. Rejects with what is wrong. */
-  async write(source: SourceCluster, signal: AbortSignal): Promise<void> {
+  /**
+   * Writes the Secret of a cluster, unless it is as it should be; with `isRejected` the cluster does not take its token any more. Rejects
+   * with what is wrong.
+   */
+  async write(source: SourceCluster, signal: AbortSignal, { isRejected = false } = {}): Promise<void> {
     const { name } = source;
     const before = this.#written.get(name);
-    const kubeconfig = await this.#kubeconfigOf(source, before?.kubeconfig, signal);
+    const kubeconfig = await this.#kubeconfigOf(source, isRejected ? undefined : before?.kubeconfig, signal);
     if (kubeconfig === before?.kubeconfig) return;
     const { namespace, clusterManager } = this.#options;
     const client = this.#api({ apiVersion: 'v1', kind: 'Secret', namespace, fieldManager: clusterManager });
@@ -66,12 +69,14 @@ export class Secrets {
       type: 'Opaque',
       data: { [secretKey]: Buffer.from(kubeconfig).toString('base64') },
     };
-    if (before) return void (await client.apply(object, { force: true, signal }));
-    await client.create(object, { signal }).catch((error: unknown) => {
-      if (statusOf(error) !== 409) throw error;
-      const message = `secret ${namespace}/${name} exists, and is not ${clusterManager}'s (label ${managerLabel})`;
-      throw new Error(`${message}: choose another --write-secrets namespace or --name-pattern`);
-    });
+    const written = before
+      ? await client.apply(object, { force: true, signal })
+      : await client.create(object, { signal }).catch((error: unknown) => {
+          if (statusOf(error) !== 409) throw error;
+          const message = `secret ${namespace}/${name} exists, and is not ${clusterManager}'s (label ${managerLabel})`;
+          throw new Error(`${message}: choose another --write-secrets namespace or --name-pattern`);
+        });
+    this.#written.set(name, { kubeconfig, uid: written.metadata.uid });
   }
 
   /** Deletes the Secret of a cluster that is gone. */
