@@ -8,7 +8,7 @@ import { secrets as secretsResource } from '../resources.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
 import { readContexts } from './from-kubeconfig.ts';
-import { checkHealth, type Health, type Hysteresis, rejectedReason } from './health.ts';
+import { checkHealth, type Health, Hysteresis, rejectedReason } from './health.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { type DesiredProfile, Profiles } from './profiles.ts';
 import { readProviders, withProviders, writeProviders } from './provider-file.ts';
@@ -50,6 +50,8 @@ export interface RoundResult {
   readonly notes: readonly string[];
   /** `namespace/name` of profiles whose clusters have left the source. */
   readonly vanished: readonly string[];
+  /** Those of them that were deleted. */
+  readonly pruned: readonly string[];
   /** Names of providers that were added or widened. */
   readonly providersChanged: readonly string[];
   /** The text of the provider file. */
@@ -62,13 +64,14 @@ export class Publisher {
   readonly #hub: Hub;
   readonly #api: Api;
   readonly #settings: Settings;
-  readonly #hysteresis: Hysteresis;
+  readonly #hysteresis = new Hysteresis();
+  /** Of the round before. */
+  #vanished: ReadonlySet<string> = new Set();
 
-  constructor(hub: Hub, api: Api, settings: Settings, hysteresis: Hysteresis) {
+  constructor(hub: Hub, api: Api, settings: Settings) {
     this.#hub = hub;
     this.#api = api;
     this.#settings = settings;
-    this.#hysteresis = hysteresis;
   }
 
   /** Rejects if nothing can be published. */
@@ -130,18 +133,26 @@ export class Publisher {
     }
     signal.throwIfAborted();
     const all = new Set([...content.clusters, ...content.refused].map((one) => `${one.namespace}/${one.name}`));
-    const vanished = profiles.vanished((name) => all.has(name));
-    if (this.#settings.prune && !isDryRun) {
-      for (const gone of vanished) {
-        await profiles.delete(gone.namespace, gone.name, signal);
-        await secrets?.delete(gone.name, signal);
-      }
+    const gone = profiles.vanished((name) => all.has(name));
+    const vanished = gone.map(({ namespace, name }) => `${namespace}/${name}`);
+    // A kubeconfig may be read while it is half-written: a watch looks twice.
+    const pruned = !this.#settings.prune
+      ? []
+      : isWatch
+        ? vanished.filter((name) => this.#vanished.has(name))
+        : vanished;
+    this.#vanished = new Set(vanished);
+    for (const { namespace, name } of isDryRun ? [] : gone) {
+      if (!pruned.includes(`${namespace}/${name}`)) continue;
+      await profiles.delete(namespace, name, signal);
+      await secrets?.delete(name, signal);
     }
     return {
       results,
       refused,
       notes: content.notes,
-      vanished: vanished.map((gone) => `${gone.namespace}/${gone.name}`),
+      vanished,
+      pruned,
       providersChanged: [...plan.changed],
       providerFile: text,
     };

@@ -36,9 +36,7 @@ export async function watchSource(
       // What is wrong is said once.
       const isNew = complaints !== said;
       said = complaints;
-      const shown = isNew
-        ? round
-        : { ...round, refused: [], notes: [], vanished: call.options.has('prune') ? round.vanished : [] };
+      const shown = isNew ? round : { ...round, refused: [], notes: [], vanished: [] };
       await show(call, shown, ({ change }) => change !== 'unchanged');
     } catch (error) {
       if (signal.aborted) break;

@@ -6,7 +6,6 @@ import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { openHub } from '../hub.ts';
 import { durationOf } from '../input.ts';
 import { formatTable, printData } from '../print.ts';
-import { Hysteresis } from '../publish/health.ts';
 import { Publisher, type Result, type RoundResult, type Settings } from '../publish/round.ts';
 import type { ServiceAccount } from '../publish/service-account.ts';
 import { type Call, Options } from '../verb.ts';
@@ -27,7 +26,7 @@ export async function run(call: Call): Promise<ExitCode> {
   };
   const ask = readOptions(call);
   const hub = await openHub({ options: new Options(hubOptions), signal });
-  const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'), new Hysteresis());
+  const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'));
   const first = await publisher.round(signal);
   await show(call, first);
   if (options.has('watch')) {
@@ -142,13 +141,11 @@ async function show(call: Call, round: RoundResult, isShown: (result: Result) =>
       ...(providers.length === 0
         ? []
         : [[options.text('providers') ?? '', isDryRun ? 'would be written' : 'written', providers.join(', ')]]),
-      ...(options.has('prune')
-        ? round.vanished.map((name) => [
-            `clusterprofile ${name}`,
-            isDryRun ? 'would be deleted' : 'deleted',
-            'its cluster has left the source',
-          ])
-        : []),
+      ...round.pruned.map((name) => [
+        `clusterprofile ${name}`,
+        isDryRun ? 'would be deleted' : 'deleted',
+        'its cluster has left the source',
+      ]),
     ];
     const columns = [0, 1, 2].map((index) => ({ title: '', value: (row: readonly string[]) => row[index] ?? '' }));
     await terminal.write(formatTable(terminal, columns, rows, { headers: false, wide: false }).text);
