@@ -31,7 +31,7 @@ export interface Answer {
   readonly mayPass: boolean;
 }
 
-/** What to do where the cluster cannot answer now, by its status. */
+/** What to do if the cluster cannot answer now, by its status. */
 export function adviceOn(statusCode: number): string | undefined {
   if (statusCode === 429)
     return 'it limits requests (API Priority and Fairness): retry later, with fewer requests at once';

@@ -56,7 +56,7 @@ export class ClusterProbe {
     return { ...describeGiven(this.#credential, `${path} (policy ${policy})`, Date.now()), value: undefined };
   }
 
-  /** Goes through the proxy to the server, where there is one. */
+  /** Goes through the proxy to the server, if there is one. */
   async proxy(): Promise<Found<void>> {
     const { server, proxyUrl, certificateAuthorityData } = this.#cluster;
     const url = new URL(server);

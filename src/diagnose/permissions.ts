@@ -129,7 +129,7 @@ function decisionOf(answer: Answer): { readonly isAllowed: boolean; readonly rea
 
 /**
  * Nothing but what every identity may: to ask about itself, and from Kubernetes 1.37 on, as a service account, to read trust bundles.
- * `false` where the cluster does not know for sure.
+ * `false` if the cluster does not know for sure.
  */
 function mayDoNothing({ statusCode, body }: Answer): boolean {
   const status: unknown = Object(body).status;

@@ -41,7 +41,7 @@ export const textsOf = ({ args }: Container): readonly string[] => args.map(({ t
 /** A file or folder in the container, and where it comes from. */
 export interface Mount {
   readonly path: string;
-  /** A key of the source, where only that is mounted. */
+  /** A key of the source, if only that is mounted. */
   readonly subPath: string | undefined;
   /** Of the pod; `undefined` if it has no such volume. */
   readonly volume: unknown;
@@ -50,7 +50,7 @@ export interface Mount {
 interface Source {
   readonly kind: 'ConfigMap' | 'Secret';
   readonly name: string;
-  /** Paths by their keys, where they are named one by one. */
+  /** Paths by their keys, if they are named one by one. */
   readonly items: readonly { readonly key: string; readonly path: string }[] | undefined;
 }
 
@@ -133,7 +133,7 @@ function sourcesOf(volume: unknown): readonly Source[] {
   });
 }
 
-/** As the kubelet does it: `$(NAME)` is the variable's value, where it has one here; `$$(NAME)` is `$(NAME)`. */
+/** As the kubelet does it: `$(NAME)` is the variable's value, if it has one here; `$$(NAME)` is `$(NAME)`. */
 function expand(argument: string, env: ReadonlyMap<string, string | undefined>): string {
   return argument.replace(/\$(\$|\(([^)]*)\))/g, (found, one: string, name: string) =>
     one === '$' ? '$' : (env.get(name) ?? found),

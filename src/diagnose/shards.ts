@@ -8,9 +8,9 @@ import { textAt } from './fields.ts';
 export interface ShardRow {
   readonly fleet: string;
   readonly shard: number;
-  /** The replica that owns it; absent where none does. */
+  /** The replica that owns it; absent if none does. */
   readonly owner?: string;
-  /** By this machine's clock: `expired` where its owner has not renewed its own Lease in time, or has begun anew. */
+  /** By this machine's clock: `expired` if its owner has not renewed its own Lease in time, or has begun anew. */
   readonly state: 'held' | 'expired' | 'free';
   /** RFC 3339: when the owner renewed its own Lease last. */
   readonly renewed?: string;

@@ -70,7 +70,7 @@ export function failedStage({ stages }: ClusterReport): Stage | undefined {
   return stages.find(({ result }) => result === 'failed');
 }
 
-/** Why a stage failed, where no error of the library explains it. */
+/** Why a stage failed, if no error of the library explains it. */
 export class StageFailure extends Error {
   readonly hint: string | undefined;
   /** Of the library's error that this one says better. */

@@ -35,7 +35,7 @@ interface Entry {
 
 /**
  * The answer that is kept for this call: `argv` is the path of the program, whose other names mean other things, and its arguments.
- * Where there is none, or a problem, the verb itself goes on.
+ * If there is none, or a problem, the verb itself goes on.
  */
 export function keptAnswer(argv: readonly string[]): string | undefined {
   const given = new Set(argv.map((argument) => argument.replace(/=true$/, '')));
@@ -53,7 +53,7 @@ export function keptAnswer(argv: readonly string[]): string | undefined {
 }
 
 /**
- * The file for the answer to this call; `undefined` where it names stdin or a pipe, whose content cannot be known. Call it before
+ * The file for the answer to this call; `undefined` if it names stdin or a pipe, whose content cannot be known. Call it before
  * the environment is changed.
  * @throws {Failure} if other users could read what is kept, and if the folder cannot be used
  */
@@ -85,7 +85,7 @@ export function keep(file: string, entry: Entry): void {
   }
 }
 
-/** Removes what is kept of the ClusterProfiles of that name, in all namespaces where none is given, or all. Returns how many files there were. */
+/** Removes what is kept of the ClusterProfiles of that name, in all namespaces if none is given, or all. Returns how many files there were. */
 export function forget(asked: { readonly namespace: string | undefined; readonly name: string } | undefined): number {
   return inCache((folder) => {
     if (!statsOf(folder)) return 0;
@@ -166,7 +166,7 @@ export function cachedUntil(): ReadonlyMap<string, number> {
   return until;
 }
 
-/** `undefined` where it is missing or broken. */
+/** `undefined` if it is missing or broken. */
 function readEntry(file: string): Entry | undefined {
   try {
     const { profile, expiresAt, answer }: Partial<Entry> = Object(JSON.parse(readFileSync(file, 'utf8')));

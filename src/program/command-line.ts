@@ -23,7 +23,7 @@ export interface Actions {
   defaults(verb: Verb): string | undefined;
 }
 
-/** `program` is the name in the help. Give the asked verb alone where it is known: to build all of them takes milliseconds. */
+/** `program` is the name in the help. Give the asked verb alone if it is known: to build all of them takes milliseconds. */
 export function createCommandLine(
   program: string,
   terminal: Terminal,
@@ -32,7 +32,7 @@ export function createCommandLine(
 ): Command {
   const root = withCommonSettings(new Command(program), terminal, print)
     .description(
-      'Lists ClusterProfiles, checks access to their clusters, and gives kubectl and other programs their credentials.',
+      'Lists ClusterProfiles, checks access to their clusters, and supplies their credentials to kubectl and other programs.',
     )
     .usage('<verb> [options]')
     .version(version(), '-V, --version', 'show the version')
@@ -62,8 +62,8 @@ function createVerb(verb: Verb, program: string, terminal: Terminal, { called, p
   return command.action(() => called({ verb, args: command.args, options: valuesOf(command) }));
 }
 
-const providerFlagsHelp = `It takes the controller's own flags too: --clusterprofile-access-provider, --clusterprofile-provider-file and all
-others that begin with --clusterprofile-.`;
+const providerFlagsHelp = `The controller's own flags are accepted too: --clusterprofile-provider-file, --clusterprofile-access-provider and
+all others that begin with --clusterprofile-.`;
 
 function withCommonSettings(command: Command, terminal: Terminal, print: Actions['print']): Command {
   return command

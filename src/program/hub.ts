@@ -65,7 +65,7 @@ export class Hub {
     return this.client.server;
   }
 
-  /** One object, or `undefined` where there is none. */
+  /** One object, or `undefined` if there is none. */
   async find(resource: Resource, namespace: string, name: string): Promise<unknown> {
     const path = `${listPath(resource, resource, namespace)}/${encodeURIComponent(name)}`;
     const answer = await this.#get(path);

@@ -39,7 +39,7 @@ function endWithoutOutput(error: Error, { stderr }: Terminal): never {
   process.exit(exitCodes.failed);
 }
 
-/** `kubectl clusterprofile`, where kubectl has started it as its plugin. */
+/** `kubectl clusterprofile`, if kubectl has started it as its plugin. */
 function calledName(path: string): string {
   return basename(path).startsWith('kubectl-') ? 'kubectl clusterprofile' : 'clusterprofile';
 }

@@ -5,7 +5,7 @@ import { printable } from '../diagnose/index.ts';
 import type { Style, Terminal } from './terminal.ts';
 import type { Call } from './verb.ts';
 
-/** JSON or YAML, where `-o` asks for it, else nothing. */
+/** JSON or YAML, if `-o` asks for it, else nothing. */
 export async function printData({ options, terminal }: Call, data: () => object): Promise<boolean> {
   const format = options.text('output');
   if (format === 'json') await terminal.write(`${jsonText(data(), 2)}\n`);

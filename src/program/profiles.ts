@@ -112,7 +112,7 @@ function inNamespace(profiles: readonly Profile[], namespace: string | undefined
   return profiles.filter(({ metadata }) => namespace === undefined || metadata?.namespace === namespace);
 }
 
-/** The profiles that a name means. Throws a `Failure` where there is none. */
+/** The profiles that a name means. Throws a `Failure` if there is none. */
 function pick(asked: AskedName, profiles: readonly Profile[], call: Call): readonly Profile[] {
   const { name, namespace } = asked;
   const there = inNamespace(profiles, namespace);

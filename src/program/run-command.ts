@@ -26,7 +26,7 @@ const graceMs = 5_000;
  */
 const lateMs = 500;
 
-/** Returns `undefined` where it succeeded. */
+/** Returns `undefined` if it succeeded. */
 export async function runCommand(run: CommandRun): Promise<string | undefined> {
   const { path, args, env, timeoutMs, onLines, signal } = run;
   const child = execa(path, args, {

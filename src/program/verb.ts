@@ -31,7 +31,7 @@ export interface Verb {
   readonly options: readonly OptionSpec[];
   /** Takes the controller's own `--clusterprofile-*` flags. */
   readonly takesProviderFlags?: boolean;
-  /** Plugins run, here or later, and may read the hub also where the profiles come from files. */
+  /** Plugins run, here or later, and may read the hub also if the profiles come from files. */
   readonly runsPlugins?: boolean;
   /** Takes a command after `--`: the verb gets it as `call.command`. */
   readonly takesCommand?: boolean;

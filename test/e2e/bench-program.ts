@@ -1,5 +1,5 @@
 // npm run bench -- program [--profiles 5000] [--rounds 5]: whole processes of the program beside kubectl, on a real kube-apiserver.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -92,6 +92,10 @@ try {
   const merged = join(folder, 'merged');
   const own = (...args: readonly string[]) => [process.execPath, [programFile, ...args]] as const;
   const merge = own('kubeconfig', '--merge', merged, ...flags);
+  // The hub's own file, with a context for each profile in it.
+  const all = join(folder, 'all');
+  await copyFile(kubeconfig, all);
+  await run(...own('kubeconfig', '--merge', all, ...flags));
   const kinds = {
     'bare Node': [process.execPath, ['--eval', '']],
     'kubectl get clusterprofiles': [kubectl, ['get', 'clusterprofiles']],
@@ -100,6 +104,8 @@ try {
     'get -o json': own('get', '-o', 'json'),
     'kubectl get clusterprofiles spoke-1': [kubectl, ['get', 'clusterprofiles', 'spoke-1']],
     'credential spoke-1': own('credential', 'spoke-1', ...flags),
+    'credential spoke-1, from a file with all contexts': own('credential', 'spoke-1', '--kubeconfig', all, ...flags),
+    'kubectl get --raw /version, from that file': [kubectl, ['--kubeconfig', all, 'get', '--raw', '/version']],
     'kubeconfig, printed': own('kubeconfig', ...flags),
     'kubeconfig --merge, a new file': merge,
     'kubeconfig --merge, again': merge,

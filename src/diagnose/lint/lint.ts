@@ -135,7 +135,7 @@ function mayBeProviderFile(content: unknown): boolean {
   return Object.keys(Object(content)).length === 0 || hasKeyLike(content, 'providers');
 }
 
-/** Also where it is mistyped. */
+/** Also if it is mistyped. */
 function hasKeyLike(content: unknown, name: string): boolean {
   return Object.keys(Object(content)).some((key) => nearest(key, [name]) !== undefined);
 }

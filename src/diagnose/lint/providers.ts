@@ -20,7 +20,7 @@ export interface KnownProvider {
 
 export interface LintedProviders {
   readonly findings: readonly Finding[];
-  /** None where the file is refused. */
+  /** None if the file is refused. */
   readonly providers: readonly KnownProvider[];
 }
 

@@ -16,7 +16,7 @@ export interface Manifest extends Pick<YamlText, 'content' | 'placeOf' | 'blockI
   readonly file: string;
 }
 
-/** The providers in a key of a ConfigMap, or `undefined` where no file has that ConfigMap. */
+/** The providers in a key of a ConfigMap, or `undefined` if no file has that ConfigMap. */
 export type FindProviders = (
   configMap: string,
   namespace: string,

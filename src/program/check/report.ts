@@ -144,7 +144,7 @@ export class Progress {
   #done = 0;
   #failed = 0;
 
-  /** `quiet` where a plugin may talk on the terminal: nothing is drawn over its questions. */
+  /** `quiet` if a plugin may talk on the terminal: nothing is drawn over its questions. */
   constructor(terminal: Terminal, asked: number, quiet: boolean) {
     this.#terminal = terminal;
     this.#asked = asked;

@@ -9,7 +9,7 @@ export const get: Verb = {
   completes: 'profiles',
   summary: 'list ClusterProfiles, and the access provider that would serve each',
   description:
-    'Lists ClusterProfiles: their cluster manager, whether the control plane is healthy, the access types they offer, and the provider that would serve each, or why none would.',
+    'Lists ClusterProfiles: cluster manager, health of the control plane, access types, and the access provider that would serve each, or why none would.',
   options: [
     ...profileOptions,
     ...providerOptions,
@@ -38,7 +38,7 @@ export const check: Verb = {
   completes: 'profiles',
   summary: 'find out why a controller cannot reach its clusters',
   description:
-    'Follows a request on its way to each cluster, stage by stage: its profile, the provider, the plugin, the proxy, the connection, authentication, identity, version, whether the API server is ready, and permissions. A stage that fails says why and what to do. Plugins run as the controller would run them, and nothing is changed anywhere.',
+    'Follows a request to each cluster, stage by stage: profile, provider, plugin, proxy, connection, authentication, identity, version, readiness and permissions. A stage that fails prints the reason and the next step. Plugins run as the controller would run them. Nothing is changed.',
   options: [
     ...profileOptions,
     ...providerOptions,
@@ -83,9 +83,9 @@ export const resolve: Verb = {
   name: 'resolve',
   arguments: '<NAME>',
   completes: 'profiles',
-  summary: 'show which provider serves a ClusterProfile, and with what',
+  summary: 'show which provider serves a ClusterProfile, with its server, command and arguments',
   description:
-    'Shows which provider serves a ClusterProfile, and with what: server, command, arguments, and everything that the profile asks for and does not get. Runs nothing. Values of environment variables are not shown.',
+    'Shows which provider serves a ClusterProfile: server, command, arguments, and the settings of the profile that are ignored. No plugin runs. Values of environment variables are not shown.',
   options: [
     ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
     ...providerOptions,
@@ -105,7 +105,7 @@ export const exec: Verb = {
   completes: 'profiles',
   summary: 'run a command once for each cluster, side by side',
   description:
-    'Runs a command once for each ClusterProfile, with a KUBECONFIG of that cluster, and CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE. Each line of output starts with the cluster. The stdin of the command is empty. Ctrl-C ends the commands as it would at a terminal. Pressed twice, it kills their process groups.',
+    'Runs a command once for each ClusterProfile. KUBECONFIG is a kubeconfig of that cluster; CLUSTERPROFILE_NAME and CLUSTERPROFILE_NAMESPACE are set too. Each line of output starts with the name of the cluster. The stdin of the command is empty. Ctrl-C interrupts the commands; a second Ctrl-C kills their process groups.',
   options: [
     ...profileOptions,
     ...providerOptions,
@@ -135,7 +135,7 @@ export const shards: Verb = {
   arguments: '[FLEET]',
   summary: 'show which replica of a controller works on which clusters',
   description:
-    "Shows the shards of fleets whose controllers run in several replicas, from the Leases on the hub: owner, state, last renewal, and how many ClusterProfiles are in each. They are counted by NAMESPACE/NAME, which is right for fleets without the option identify. This machine's clock decides whether a Lease has expired.",
+    "Shows the shards of sharded fleets from the Leases on the hub: owner, state, last renewal and number of ClusterProfiles. A cluster's shard is computed from NAMESPACE/NAME, which is wrong for fleets with the option identify. This machine's clock decides whether a Lease has expired.",
   options: [
     ...hubOptions.map((option) =>
       option.flags.startsWith('-n,') ? { ...option, about: "the Leases' namespace (default: the context's)" } : option,

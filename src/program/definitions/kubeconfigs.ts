@@ -8,7 +8,7 @@ export const kubeconfig: Verb = {
   completes: 'profiles',
   summary: 'write a kubeconfig with a context for each cluster',
   description:
-    'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB unless --context-name says otherwise. Its users exec "clusterprofile credential" with the same hub and the same flags, so there is no credential in it. A cluster that no provider serves is left out, and stderr says so.',
+    'Writes a kubeconfig with a context for each ClusterProfile, named NAMESPACE/NAME@HUB unless --context-name sets another pattern. Its users exec "clusterprofile credential" with the same hub and the same flags, so it holds no credential. A cluster that no provider serves is left out and reported on stderr.',
   options: [
     ...profileOptions,
     ...providerOptions,
@@ -17,7 +17,7 @@ export const kubeconfig: Verb = {
       about: 'write the contexts into this kubeconfig, and change nothing else in it',
       completes: 'files',
     },
-    { flags: '--cache', about: 'keep credentials on disk until a minute before they expire' },
+    { flags: '--cache', about: 'cache credentials on disk until a minute before they expire' },
     { flags: '--prune', about: 'with --merge: remove the contexts of ClusterProfiles that are gone from this hub' },
     { flags: '-w, --watch', about: 'with --merge: keep running, and keep the file up to date' },
     { flags: '--use <name>', about: "make this ClusterProfile's context the current one", completes: 'profiles' },
@@ -58,12 +58,12 @@ export const credential: Verb = {
   completes: 'profiles',
   summary: "print a cluster's credential for kubectl, helm and the like: an exec plugin",
   description:
-    'An exec plugin for kubectl, helm, k9s, Terraform and other clients of a kubeconfig: runs the plugin of the cluster as its provider says, and prints an ExecCredential in the version that the client asks for. "kubeconfig" writes kubeconfigs that use it.',
+    'An exec plugin for kubectl, helm, k9s, Terraform and other clients of a kubeconfig. It runs the plugin of the cluster under the rules of its provider, and prints an ExecCredential in the version that the client requests. The verb "kubeconfig" writes kubeconfigs that use it.',
   options: [
     ...profileOptions.filter(({ flags }) => !/^-[Al],/.test(flags)),
     ...providerOptions,
     { flags: '--show', about: 'print the credential on a terminal too' },
-    { flags: '--cache', about: 'keep the credential on disk until a minute before it expires' },
+    { flags: '--cache', about: 'cache the credential on disk until a minute before it expires' },
     { flags: '--forget', about: 'only remove the cached credential of that ClusterProfile, or all of them' },
   ],
   takesProviderFlags: true,

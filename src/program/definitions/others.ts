@@ -8,7 +8,7 @@ export const lint: Verb = {
   completes: 'files',
   summary: 'check provider files, ClusterProfiles and controller manifests before you deploy them',
   description:
-    'Checks provider files, ClusterProfiles, Deployments and other workloads (their --clusterprofile-* flags, and the provider files that are mounted from a ConfigMap) and image credential configs: problems with their lines and columns, and advice. ClusterProfiles are checked with the providers of the other files, up to the first problem of each access provider. - is stdin. Runs nothing, and contacts no cluster.',
+    'Checks provider files, ClusterProfiles, image credential configs, and the --clusterprofile-* flags of Deployments and other workloads with the provider files mounted from a ConfigMap. Prints each problem with its line and column. ClusterProfiles are checked against the providers in the other files, up to the first problem of each access provider. - is stdin. No plugin runs, and no cluster is contacted.',
   options: [
     { flags: '-o, --output <format>', about: 'output format', choices: ['json'] },
     {
@@ -27,9 +27,9 @@ export const lint: Verb = {
 
 export const runPlugin: Verb = {
   name: 'run-plugin',
-  summary: 'run a credential plugin as a client would, and say what is wrong with its answer',
+  summary: 'run a credential plugin as a client would, and validate its output',
   description:
-    'Runs a credential plugin as a client would, with KUBERNETES_EXEC_INFO from the options, and says what it answers and everything that is wrong with it. The credential itself is never shown. For plugin authors.',
+    'For plugin authors. Runs a credential plugin as a client would, with KUBERNETES_EXEC_INFO from the options. Prints and validates its output, but never the credential.',
   options: [
     {
       flags: '--api-version <version>',
@@ -80,9 +80,9 @@ export const explain: Verb = {
   name: 'explain',
   arguments: '[CODE]',
   completes: 'nothing',
-  summary: 'say what the code of an error means, why it happens and what to do',
+  summary: 'explain an error code: what it means, why it happens and what to do',
   description:
-    'Prints what docs/errors.md says about the code of an error, as printed in brackets before the message. Without a code, all codes.',
+    'Prints the section of docs/errors.md for an error code, which messages have in brackets. Without a code it lists all codes.',
   options: [],
   examples: [{ what: 'error [PLUGIN_NOT_FOUND]: ...', args: 'explain PLUGIN_NOT_FOUND' }],
   load: () => import('../verbs/explain.ts'),
@@ -103,7 +103,7 @@ export const completion: Verb = {
   completes: 'shells',
   summary: 'print the script that makes bash, zsh or fish complete command lines',
   description:
-    'Prints a script for bash, zsh or fish. With it the shell completes verbs, options, their values, and the names of ClusterProfiles, namespaces and contexts. kubectl completes `kubectl clusterprofile` by itself, where kubectl_complete-clusterprofile is in PATH.',
+    'Prints a script for bash, zsh or fish. With it the shell completes verbs, options, their values, and the names of ClusterProfiles, namespaces and contexts. kubectl completes `kubectl clusterprofile` by itself if kubectl_complete-clusterprofile is in PATH.',
   options: [],
   examples: [
     { what: 'bash: in ~/.bashrc', args: 'completion bash > ~/.clusterprofile.bash && . ~/.clusterprofile.bash' },

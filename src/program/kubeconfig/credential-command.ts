@@ -20,7 +20,7 @@ export function thisProgram(): Pick<CredentialCommand, 'command' | 'before'> {
 }
 
 /**
- * Throws a `Failure` where stdin or a pipe is among the files that the kubeconfig's users will read each time. `files` are those
+ * Throws a `Failure` if stdin or a pipe is among the files that the kubeconfig's users will read each time. `files` are those
  * of the ClusterProfiles.
  */
 export function refuseReadOnce(call: Call, files: readonly string[], readsHub: boolean): void {
@@ -123,7 +123,7 @@ export function namesHub({ options }: Call): boolean {
   return options.text('kubeconfig') !== undefined || options.text('context') !== undefined;
 }
 
-/** The files that ClusterProfiles are read from, where it is not the hub. */
+/** The files that ClusterProfiles are read from, if it is not the hub. */
 export function fileArguments({ options }: Call): readonly string[] {
   return options.texts('filename').flatMap((file) => ['--filename', resolve(file)]);
 }

@@ -18,8 +18,8 @@ interface Edit {
 }
 
 /**
- * `currentContext` is the new one, if it changes. `toText` writes a node as YAML. Returns `undefined` where lists are in brackets, as
- * in JSON, or where something follows the document: that text can only be written anew.
+ * `currentContext` is the new one, if it changes. `toText` writes a node as YAML. Returns `undefined` if lists are in brackets, as
+ * in JSON, or if something follows the document: that text can only be written anew.
  */
 export function editText(
   text: string,
@@ -88,7 +88,7 @@ function itemsText(dash: string, items: readonly YAMLMap[], toText: (node: unkno
   return items.map((item) => `\n${dash}- ${indent(toText(item), `${dash}  `)}`).join('');
 }
 
-/** Puts items where there are none: after `users:`, `users: []` or `users: null`. */
+/** Puts items if there are none: after `users:`, `users: []` or `users: null`. */
 function fillList(text: string, pair: Pair, items: string): readonly Edit[] {
   const { start, end } = valueRange(text, pair);
   const line = nextLine(text, end);
@@ -129,7 +129,7 @@ function lineOfDash(text: string, item: number, column: number): number {
   return line;
 }
 
-/** After the line break; where the text ends, without one too. */
+/** After the line break; if the text ends, without one too. */
 function nextLine(text: string, offset: number): number {
   if (text[offset - 1] === '\n') return offset;
   const end = text.indexOf('\n', offset);

@@ -23,7 +23,7 @@ export interface KubeconfigEntry {
 /** How the entries' users call this program. */
 export interface CredentialCommand {
   readonly command: string;
-  /** Before `credential`: the script, where `command` is Node. */
+  /** Before `credential`: the script, if `command` is Node. */
   readonly before: readonly string[];
   /** After the profile's name: which hub or file, which providers. */
   readonly after: readonly string[];
@@ -121,7 +121,7 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Returns the name of the context for a profile's `namespace/name`. `hub` is the context of the hub, `undefined` where files are
+ * Returns the name of the context for a profile's `namespace/name`. `hub` is the context of the hub, `undefined` if files are
  * read. Throws a `Failure` for a field that is not one.
  */
 export function contextNamer(template: string | undefined, hub: string | undefined): (profile: string) => string {
@@ -153,7 +153,7 @@ export function refuseCollisions(entries: readonly KubeconfigEntry[]): void {
   }
 }
 
-/** The name of the context that `--use` means. Throws a `Failure` where it is none, or several. */
+/** The name of the context that `--use` means. Throws a `Failure` if it is none, or several. */
 export function contextToUse(
   use: string | undefined,
   entries: readonly Pick<KubeconfigEntry, 'name' | 'profile'>[],

@@ -39,7 +39,7 @@ export interface MergeOptions {
 /** Why entries cannot be put into the file. */
 export class MergeProblem extends Error {}
 
-/** `text` is `undefined` where there is no file yet. Throws a `MergeProblem`. */
+/** `text` is `undefined` if there is no file yet. Throws a `MergeProblem`. */
 export function mergeKubeconfig(
   text: string | undefined,
   entries: readonly KubeconfigEntry[],
@@ -223,7 +223,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(given.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
-/** Makes the list where there is none. */
+/** Makes the list if there is none. */
 function write(document: Document, { field, before, updated, removed, added }: NamedList): void {
   for (const [item, { field, value }] of updated) if (isMap(item)) item.set(field, document.createNode(value));
   const found = document.get(field, true);

@@ -40,7 +40,7 @@ export async function run(call: Call): Promise<ExitCode> {
   refuseReadOnce(call, [], readsHub);
   const { providers } = await requiredProvidersOf(call);
   const profiles = await profilesOf(call);
-  // Also where the profiles come from files: the commands have a KUBECONFIG of their own, and a plugin may read the hub.
+  // Also if the profiles come from files: the commands have a KUBECONFIG of their own, and a plugin may read the hub.
   const isOfHub = readsHub || options.texts('filename').length === 0;
   const found = await hubOf(call, isOfHub);
   const hub = found ? hubArguments(found) : { after: [], env: inKubeconfig() };

@@ -106,7 +106,7 @@ function createPrinter(call: Call, before: readonly number[]): (row: Row) => Pro
   };
 }
 
-/** As kubectl prints it; with its namespace where the same call would not find it without. Each verb takes both. */
+/** As kubectl prints it; with its namespace if the same call would not find it without. Each verb takes both. */
 function nameLine({ namespace, name }: Row, home: string | undefined): string {
   const before = namespace === '' || namespace === home ? 'clusterprofile.multicluster.x-k8s.io' : namespace;
   return `${printableLines(`${before}/${name}`)}\n`;

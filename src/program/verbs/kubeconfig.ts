@@ -114,7 +114,7 @@ async function print({ terminal, options }: Call, entries: readonly KubeconfigEn
   await terminal.write(options.text('output') === 'json' ? `${jsonText(parse(text), 2)}\n` : text);
 }
 
-/** `isQuiet`: says nothing where nothing changes. */
+/** `isQuiet`: says nothing if nothing changes. */
 async function merge(
   { terminal, signal }: Call,
   file: string,

@@ -69,7 +69,7 @@ function describe(name: string, { provider, cluster, exec, ignored }: ResolvedAc
 /** The longest value that is shown, in bytes: an exec extension may be anything. */
 const maxValueBytes = 4_096;
 
-/** As it would be written in a shell, where it has something else than plain characters. */
+/** As it would be written in a shell, if it has something else than plain characters. */
 function quoted(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : JSON.stringify(argument);
 }

@@ -94,7 +94,7 @@ function toVariable(text: string): EnvVar {
   return { name, value: value ?? '' };
 }
 
-/** `spec.cluster`, where an option says something of it. */
+/** `spec.cluster`, if an option says something of it. */
 async function clusterOf({ options, signal }: Call): Promise<ExecCluster | undefined> {
   const authority = options.text('certificate-authority');
   const fields = {

@@ -1,0 +1,110 @@
+// Two real hubs in one kubeconfig, with the same namespaces and names, and secretreader, ours and Go's: each is its own spoke.
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CoreV1Api } from '@kubernetes/client-node';
+import { execa } from 'execa';
+import { programEnvironment, runProgram, writeInput } from '../fixtures/program.ts';
+import { temporaryFolder } from '../fixtures/script.ts';
+import { publish, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, type Lifetime, lifetimeOf, programs, serviceAccount, startPlane } from './fixture.ts';
+import { goBuild } from './go-programs.ts';
+
+const names = ['prod', 'staging'] as const;
+type Name = (typeof names)[number];
+
+/** A hub whose Secret `spoke-1` has a token that only its own API server takes, for `controller-NAME`. */
+async function startHub(life: Lifetime, name: Name) {
+  const plane = await startPlane(life, name);
+  await registerCrd(plane);
+  const token = await (await serviceAccount(plane, `controller-${name}`)).mint();
+  const body = { metadata: { name: 'spoke-1' }, stringData: { token } };
+  await plane.admin.makeApiClient(CoreV1Api).createNamespacedSecret({ namespace: 'default', body });
+  const extension = { clusterName: 'spoke-1', clusterProfileNamespace: 'default' };
+  const extensions = [{ name: 'client.authentication.k8s.io/exec', extension }];
+  await publish(plane, 'spoke-1', accessBy('secretreader', { ...clusterOf(plane), extensions }));
+  return { cluster: clusterOf(plane), token: await (await serviceAccount(plane, 'operator')).mint() };
+}
+
+describe('two hubs with the same names', () => {
+  test('never see the credential of each other: check, exec, kubectl and a current context of ours, with both secretreaders', async (t) => {
+    const life = lifetimeOf(t);
+    const folder = await temporaryFolder(t);
+    const goReader = join(folder, 'go-secretreader');
+    const [prod, staging] = await Promise.all([
+      startHub(life, 'prod'),
+      startHub(life, 'staging'),
+      goBuild(
+        fileURLToPath(new URL('./access/', import.meta.url)),
+        'sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin',
+        goReader,
+      ),
+    ]);
+    const ownReader = fileURLToPath(new URL('../../dist/plugins/secretreader.js', import.meta.url));
+    await chmod(ownReader, 0o755);
+    const hubs = { prod, staging };
+    const kubeconfig = (of: readonly Name[]) =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': of[0],
+        clusters: of.map((name) => ({ name, cluster: hubs[name].cluster })),
+        users: of.map((name) => ({ name, user: { token: hubs[name].token } })),
+        contexts: of.map((name) => ({ name, context: { cluster: name, user: name, namespace: 'default' } })),
+      });
+    const home = await temporaryFolder(t);
+    await mkdir(join(home, '.kube'));
+    await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
+
+    for (const [whose, command] of Object.entries({ ours: ownReader, "Go's": goReader })) {
+      await t.test(whose, async () => {
+        const [config, own] = [join(folder, `${whose}-config`), join(folder, `${whose}-own`)];
+        await writeFile(config, kubeconfig(names));
+        await writeFile(own, kubeconfig(['staging']));
+        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true };
+        const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
+        const flags = ['--clusterprofile-provider-file', providers];
+        const TMPDIR = await temporaryFolder(t);
+        const env = { KUBECONFIG: config, TMPDIR };
+        const kubectlPath = join(programs, 'kubectl');
+        const whoAmI = [kubectlPath, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+        const isOf = (text: string, name: Name) =>
+          assert.match(text, new RegExp(`system:serviceaccount:default:controller-${name}\\b`));
+        for (const [args, variables] of [
+          [['--context', 'staging'], env],
+          [['--kubeconfig', own], { HOME: home, TMPDIR }],
+          [['--kubeconfig', own, '--clusterprofile-clean-environment'], { HOME: home, TMPDIR }],
+        ] as const) {
+          const checked = await runProgram(t, ['check', 'spoke-1', ...args, ...flags], { env: variables });
+          assert.equal(checked.exitCode, 0, checked.stdout + checked.stderr);
+          isOf(checked.stdout, 'staging');
+          const executed = ['exec', 'spoke-1', ...args, ...flags, '--no-prefix', '--', ...whoAmI];
+          const { stdout, stderr } = await runProgram(t, executed, { env: variables });
+          isOf(stdout + stderr, 'staging');
+        }
+
+        for (const name of names) {
+          const merge = ['kubeconfig', 'spoke-1', '--merge', config, '--context', name, ...flags];
+          assert.equal((await runProgram(t, merge, { env })).exitCode, 0);
+        }
+        const kubectl = async (...args: readonly string[]) => {
+          const settings = { env: { ...programEnvironment(home), ...env }, extendEnv: false, reject: false } as const;
+          const { stdout, stderr } = await execa(kubectlPath, args, settings);
+          return `${stdout}${stderr}`;
+        };
+        const asks = ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
+        for (const name of names) isOf(await kubectl('--context', `default/spoke-1@${name}`, ...asks), name);
+
+        await kubectl('config', 'use-context', 'default/spoke-1@staging');
+        isOf(await kubectl(...asks), 'staging');
+        const listed = await runProgram(t, ['get', '-o', 'name'], { env });
+        assert.equal(listed.stdout, 'clusterprofile.multicluster.x-k8s.io/spoke-1', listed.stderr);
+        const checked = await runProgram(t, ['check', ...flags], { env });
+        isOf(checked.stdout, 'staging');
+        assert.deepEqual(await readdir(TMPDIR), []);
+      });
+    }
+  });
+});
