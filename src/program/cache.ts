@@ -118,7 +118,8 @@ function keyOf(argv: readonly string[]): string | undefined {
     return [argument, argument.slice(argument.indexOf('=') + 1), argument.slice(2)];
   });
   const files: unknown[] = [];
-  for (const path of new Set([...named, ...kubeconfigs])) {
+  // Its defaults may have led to the answer.
+  for (const path of new Set([...named, ...kubeconfigs, configFile() ?? ''])) {
     const stats = statsOf(path);
     if (path === '-' || (stats && !stats.isFile() && !stats.isDirectory())) return undefined;
     if (stats?.isFile()) files.push([resolve(path), stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs]);
@@ -193,6 +194,19 @@ function checkPrivate(path: string, { uid, mode }: Stats, wanted: string): void 
   if ((mode & 0o077) === 0) return;
   const message = `${path} is open to other users (mode ${(mode & 0o777).toString(8)}), and credentials are kept there`;
   throw new Failure(exitCodes.configuration, message, `chmod ${wanted} ${path}`);
+}
+
+/** `CLUSTERPROFILE_CONFIG`, else `clusterprofile.yaml` in the user's folder for configuration. */
+export function configFile(): string | undefined {
+  const { CLUSTERPROFILE_CONFIG: named, XDG_CONFIG_HOME: folder = '' } = process.env;
+  if (named) return resolve(named);
+  if (isAbsolute(folder)) return join(folder, 'clusterprofile.yaml');
+  try {
+    return join(homedir(), '.config', 'clusterprofile.yaml');
+  } catch {
+    // This user has no home.
+    return undefined;
+  }
 }
 
 /**

@@ -4,8 +4,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { at, nearest } from '../diagnose/index.ts';
+import { configFile } from './cache.ts';
 import { exitCodes, Failure } from './failure.ts';
 import type { Verb } from './verb.ts';
 
@@ -24,15 +25,9 @@ interface Given {
   readonly providerFlags: readonly string[];
 }
 
-/** `CLUSTERPROFILE_CONFIG`, else `clusterprofile.yaml` in the user's folder for configuration. */
-export function configFile(): string {
-  const { CLUSTERPROFILE_CONFIG: named, XDG_CONFIG_HOME: folder = '' } = process.env;
-  return named ? resolve(named) : join(isAbsolute(folder) ? folder : join(homedir(), '.config'), 'clusterprofile.yaml');
-}
-
 /** `undefined` if there is no such file. Throws a `Failure` that names the file and the field. */
 export async function readDefaults(file = configFile()): Promise<Defaults | undefined> {
-  if (!existsSync(file)) {
+  if (file === undefined || !existsSync(file)) {
     if (!process.env.CLUSTERPROFILE_CONFIG) return undefined;
     throw new Failure(exitCodes.configuration, `CLUSTERPROFILE_CONFIG ${file} does not exist`, 'correct the path');
   }
@@ -98,7 +93,8 @@ export function withDefaults(
 /** For the help of a verb: where defaults come from. */
 export function describeDefaults(defaults: Defaults | undefined, verb: Verb): string | undefined {
   if (!verb.options.some(({ flags }) => flags.includes('--kubeconfig '))) return undefined;
-  if (!defaults) return `Defaults may be in ${configFile()}: ${fields.join(', ')}.`;
+  if (!defaults)
+    return `Defaults may be in ${configFile() ?? 'the file of CLUSTERPROFILE_CONFIG'}: ${fields.join(', ')}.`;
   const { used } = withDefaults(defaults, verb, { options: {}, providerFlags: [] });
   const shown = used.map((field) => `${field} ${defaults.values[field]}`);
   return `Defaults from ${defaults.file}: ${shown.join(', ') || 'none for this verb'}.`;

@@ -6,8 +6,9 @@ import { basename } from 'node:path';
 import { CommanderError } from 'commander';
 import { errnoOf, printableLines } from '../diagnose/index.ts';
 import { hasProviderFlags, normalizeArguments, splitArguments, verbFirst } from './arguments.ts';
+import { configFile } from './cache.ts';
 import { createCommandLine, type Parsed } from './command-line.ts';
-import { configFile, describeDefaults, readDefaults, withDefaults } from './config.ts';
+import { describeDefaults, readDefaults, withDefaults } from './config.ts';
 import { type ExitCode, exitCodes, Failure } from './failure.ts';
 import { commonOptions } from './option-groups.ts';
 import { type Stop, stopOnSignals } from './signals.ts';
@@ -106,7 +107,7 @@ async function run(program: string, argv: readonly string[], terminal: Terminal,
   });
   if (options.verbose === true) {
     (await import('./verbose.ts')).showRequests(terminal);
-    if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile())}`);
+    if (used.length > 0) await terminal.say(`${used.join(', ')}: from ${printableLines(configFile() ?? '')}`);
   }
   const { run } = await verb.load();
   return run({

@@ -32,6 +32,9 @@ export function leadPluginsTo({ files, context, text }: PluginHub): readonly str
   return others;
 }
 
+/** Whether a path of KUBECONFIG is the user's, and not the file that a call of this program has put in front. */
+export const isOfUser = (path: string): boolean => !/\/clusterprofile-[^/]+\/context$/.test(path);
+
 /** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
 export class PrivateFolder {
   readonly #path: string;

@@ -97,7 +97,9 @@ describe('an operator with a hub of ten clusters, of which four are broken in di
       'update deployments.apps/web -n shop --subresource status',
     ];
     const { stdout } = await runProgram(t, ['check', 'spoke-0', ...rights, ...flags], { env });
-    assert.match(stdout, /ok {4}permissions .* it may list namespaces, update deployments.* status\n1 cluster: 1 ok$/);
+    assert.match(stdout, /ok {4}permissions .* it may list namespaces, update deployments.* status\n1 cluster: 1 ok/);
+    const mistaken = await runProgram(t, ['check', 'spoke-0', '--can-i', 'list podz', ...flags], { env });
+    assert.match(mistaken.stdout, /FAIL {2}permissions .* no resource podz in the core group: did you mean pods\?/);
 
     // kubectl finds its plugin in PATH, and asks it for completions.
     const home = await temporaryFolder(t);

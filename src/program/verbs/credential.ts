@@ -1,5 +1,5 @@
 /** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
-import { isAbsolute } from 'node:path';
+import { delimiter, isAbsolute } from 'node:path';
 import {
   apiVersions,
   type Credential,
@@ -15,6 +15,7 @@ import {
 import { entryFile, forget, keep } from '../cache.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
+import { isOfUser } from '../plugin-hub.ts';
 import { profileOf, readName } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -93,9 +94,8 @@ const chainVariable = 'CLUSTERPROFILE_CREDENTIAL_CHAIN';
 
 /** The hub's kubeconfig may run this program again, which would start processes without end. */
 function refuseToAskItself({ args: [name = ''], options }: Call): void {
-  const own = [name, options.text('kubeconfig') ?? process.env.KUBECONFIG ?? '', options.text('context') ?? ''].join(
-    ' ',
-  );
+  const files = (options.text('kubeconfig') ?? process.env.KUBECONFIG ?? '').split(delimiter).filter(isOfUser);
+  const own = [name, files.join(delimiter), options.text('context') ?? ''].join(' ');
   const chain = (process.env[chainVariable] ?? '').split('\n').filter((link) => link !== '');
   if (chain.includes(own)) {
     const how = "name the hub's own context with --context, and its file with --kubeconfig";

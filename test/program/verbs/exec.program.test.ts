@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { assertDocumented } from '../../fixtures/golden.ts';
-import { profileOf, startOperatedFleet } from '../../fixtures/operated-fleet.ts';
+import { profileOf } from '../../fixtures/operated-fleet.ts';
 import { runProgram, startProgram, writeInput } from '../../fixtures/program.ts';
 import { ended, temporaryFolder } from '../../fixtures/script.ts';
 import { until } from '../../fixtures/until.ts';
@@ -127,29 +127,6 @@ test('exec warns of nothing with many commands at once', async (t) => {
   const flags = ['--clusterprofile-access-provider=google=/plugin', '--parallel=14'];
   const { stderr } = await runProgram(t, ['exec', '-f', file, ...flags, '--', 'sleep', '0.2']);
   assert.equal(stderr, '14 clusters: 14 ok');
-});
-
-test('exec reaches the clusters with the credential of their own plugin', async (t) => {
-  const { env, flags } = await startOperatedFleet(t);
-  const program = `import('${new URL('../../../dist/index.js', import.meta.url)}').then(async ({ RestConfig }) => {
-    const config = RestConfig.fromDefault();
-    const { items } = await (await config.fetch('/api/v1/namespaces')).json();
-    console.log(items.map(({ metadata }) => metadata.name).join());
-    await config.close();
-  })`;
-  const run = ['exec', ...flags, '--', process.execPath, '-e', program];
-  const { stdout, stderr, exitCode } = await runProgram(t, run, { env });
-  assert.deepEqual(
-    stdout
-      .split('\n')
-      .sort()
-      .map((line) => line.trim())
-      .filter((line) => line.endsWith('default,kube-system')).length,
-    6,
-    stderr,
-  );
-  assert.match(stderr, /10 clusters: 6 ok, 4 failed/);
-  assert.equal(exitCode, 11);
 });
 
 test('exec prints what docs/command-line.md says', async (t) => {
