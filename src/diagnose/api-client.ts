@@ -12,8 +12,8 @@ import { readStatus } from '../rest/api/api-status.ts';
 import { readDefault } from '../rest/from-default.ts';
 import { type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
-import { transientStatuses } from '../rest/request/retry-policy.ts';
-import type { Destination } from '../rest/transport/destination.ts';
+import { transientStatuses } from '../rest/request/retry.ts';
+import type { Destination } from '../rest/transport/connection.ts';
 import { printable } from '../util/printable.ts';
 
 export interface Answer {

@@ -13,9 +13,8 @@ import { callSafely } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { emit, isRefusal, type Observer } from '../observability/telemetry.ts';
 import { type CredentialProvidersOptions, parseOptions } from '../options/options.ts';
-import { providersClosed } from '../rest/request/connection-ref.ts';
 import { RestConfig } from '../rest/rest-config.ts';
-import { Connections } from '../rest/transport/connections.ts';
+import { Connections, providersClosed } from '../rest/transport/connections.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { watchFile } from '../util/watch-file.ts';
 import {

@@ -4,7 +4,7 @@ import type { ResolvedAccess } from '../access/resolve.ts';
 import { pathBounds } from '../access/url-pattern.ts';
 import { toExecCluster } from '../exec/exec-credential.ts';
 import type { PluginCall } from '../exec/plugin-call.ts';
-import type { Destination } from '../rest/transport/destination.ts';
+import type { Destination } from '../rest/transport/connection.ts';
 
 /** `profile` is `namespace/name`; `configured` is the provider that the access was resolved with. */
 export function toDestination(

@@ -13,9 +13,9 @@ import { type CredentialProvidersOptions, parseOptions } from '../options/option
 import { errnoOf } from '../util/errno.ts';
 import { credentialFiles } from './export-kubeconfig.ts';
 import type { RestConfigParts } from './rest-config-parts.ts';
-import { AuthorityFile } from './transport/authority-file.ts';
+import type { Destination } from './transport/connection.ts';
 import { Connections } from './transport/connections.ts';
-import type { Destination } from './transport/destination.ts';
+import { AuthorityFile } from './transport/trust.ts';
 
 /**
  * Where a kubeconfig is: a file; several files, merged as kubectl merges those of `KUBECONFIG`; or a text, with the folder

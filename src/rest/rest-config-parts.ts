@@ -1,6 +1,6 @@
 import type { ConfigAccess } from '../access/resolve.ts';
+import type { Destination } from './transport/connection.ts';
 import type { Connections } from './transport/connections.ts';
-import type { Destination } from './transport/destination.ts';
 
 /** What a RestConfig is made of. */
 export interface RestConfigParts {

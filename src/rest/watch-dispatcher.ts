@@ -6,9 +6,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Dispatcher } from 'undici';
 import { ConnectionError } from '../errors/index.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { requestName } from './request/layer.ts';
 import { Relay } from './request/relay.ts';
-import { requestName } from './request/request-messages.ts';
-import { isResumed } from './request/retry-policy.ts';
+import { isResumed } from './request/retry.ts';
 
 /** Milliseconds until a watch that has not begun fails with the reason: client-node gives up after 30 s, and no longer says why. */
 export const defaultPatienceMs = 28_000;

@@ -5,7 +5,7 @@ import { RequestError } from '../errors/index.ts';
 import type { Credential } from '../exec/credential.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
-import { refusalMessage } from './request/request-messages.ts';
+import { refusalMessage } from './request/layer.ts';
 import type { Connection } from './transport/connection.ts';
 
 /** The part of ws's WebSocket that is used. */

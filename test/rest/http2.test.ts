@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { request } from 'undici';
 import { RestConfig } from '../../src/index.ts';
-import { watchForSilence } from '../../src/rest/transport/watchdog.ts';
+import { watchForSilence } from '../../src/rest/transport/h2-session.ts';
 import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { newNamespace, startFleet } from '../fixtures/fleet.ts';
 import { profileAt } from '../fixtures/raw-h2.ts';

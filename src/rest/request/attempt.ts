@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { Credential } from '../../exec/credential.ts';
 import type { Carrier, PooledRequest, WireRequest } from '../transport/pooled-request.ts';
-import type { RequestPool } from '../transport/request-pool.ts';
 import type { OutgoingRequest } from './layer.ts';
 import { type Controller, Relay } from './relay.ts';
 
@@ -13,8 +13,6 @@ export class Attempt extends Relay implements PooledRequest {
   readonly longRunning: boolean;
   readonly #request: OutgoingRequest;
   readonly #fence: (() => Error | undefined) | undefined;
-  /** Where it waits until a socket takes it. */
-  #pool: RequestPool | undefined;
   #carrier: Carrier | undefined;
   failures = 0;
 
@@ -30,10 +28,9 @@ export class Attempt extends Relay implements PooledRequest {
     this.longRunning = request.longRunning;
   }
 
-  send(pool: RequestPool, options: WireRequest): void {
-    this.#pool = pool;
+  send(options: WireRequest, credential: Credential | undefined): void {
     this.start();
-    if (!this.done) pool.send(options, this);
+    if (!this.done) this.#request.connection.send(options, this, credential);
   }
 
   get waitsSince(): number | undefined {
@@ -82,7 +79,7 @@ export class Attempt extends Relay implements PooledRequest {
 
   override abort(reason?: Error): void {
     if (this.done) return;
-    this.#pool?.forget(this);
+    this.#request.connection.forget(this);
     super.abort(reason);
   }
 }

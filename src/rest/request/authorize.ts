@@ -1,15 +1,19 @@
-/** Puts the credential on each request. After a 401 the credential is refreshed, and the request is replayed once. */
+/**
+ * Puts the credential on each request. After a 401 the credential is refreshed, and the request is replayed once. A request that its
+ * connection could not carry goes out again at once, and nothing but the log tells.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
-import { cannotBeSent } from '../transport/connection-errors.ts';
-import { hasHeader, withHeaders } from '../transport/headers.ts';
+import { printable } from '../../util/printable.ts';
+import { cannotBeSent, isUnprocessed } from '../transport/connection-errors.ts';
+import { type HeaderRecord, readHeaders } from '../transport/headers.ts';
 import { Attempt } from './attempt.ts';
-import type { OutgoingRequest, RequestOwner, Send } from './layer.ts';
+import { type OutgoingRequest, type RequestOwner, refusalMessage, requestName, type Send } from './layer.ts';
 import { Relay } from './relay.ts';
-import { refusalMessage, requestName } from './request-messages.ts';
+import { isRetriedAtOnce } from './retry.ts';
 
 /** Bytes of a 401's body that are read while the credential is refreshed. */
 const bufferLimit = 256 * 1024;
@@ -25,16 +29,16 @@ interface BufferedResponse {
   trailers: IncomingHttpHeaders | undefined;
 }
 
-/** The innermost layer: it sends each attempt to the pool of the credential's identity. */
+/** The innermost layer: it sends each attempt to the pools of the connection. */
 export function authorize(owner: RequestOwner): Send {
-  return (request, handler) => {
-    new AuthorizedRequest(owner, request, handler).send();
-  };
+  return (request, handler) => new AuthorizedRequest(owner, request, handler).begin();
 }
 
 class AuthorizedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
+  /** The caller's, once they have been read. */
+  #headers: HeaderRecord | undefined;
   #credential: Credential | undefined;
   /** It has been sent again because of a 401. */
   #replayed = false;
@@ -46,44 +50,41 @@ class AuthorizedRequest extends Relay {
     this.#request = request;
   }
 
-  async send(): Promise<void> {
+  begin(): void {
     this.start();
+    this.#send();
+  }
+
+  async #send(): Promise<void> {
     const { connection, options, body } = this.#request;
     try {
       // What cannot be replayed waits for a refresh that a 401 has started.
       if (body.streamed) await connection.refreshing;
+      this.#headers ??= readHeaders(options.headers);
       // A credential of the caller's own wins: such a request passes untouched, and runs no plugin.
-      if (this.done || hasHeader(options.headers, 'authorization')) {
-        this.#attempt(undefined);
+      if (this.done || this.#headers.authorization) {
+        this.#attempt(undefined, this.#headers);
         return;
       }
       const credential = connection.source.get(this.#owner.log);
-      this.#attempt(credential instanceof Promise ? await credential : credential);
+      this.#attempt(credential instanceof Promise ? await credential : credential, this.#headers);
     } catch (error) {
       this.fail(cannotBeSent(error, this.#owner.cluster));
     }
   }
 
-  #attempt(credential: Credential | undefined): void {
+  #attempt(credential: Credential | undefined, given: HeaderRecord): void {
     if (this.done) return;
     const { connection, options, body } = this.#request;
     if (credential) this.#owner.log.hasCredential(connection.source.warnings);
     this.#credential = credential;
-    const headers = this.#headers(credential);
-    const pool = credential ? connection.poolFor(credential.keyPair) : connection.poolWithoutIdentity();
-    const attempt = new Attempt(this.#request, this, this.#owner.fence);
-    attempt.send(pool, { ...options, headers, body: body.next() });
-  }
-
-  #headers(credential: Credential | undefined): Record<string, string | string[]> {
-    const { headers } = this.#request.options;
-    const { cluster } = this.#request.connection;
-    const authorization = credential?.authorization;
-    const ours: Record<string, string | readonly string[]> = authorization === undefined ? {} : { authorization };
+    const headers: HeaderRecord = { ...given };
+    if (credential?.authorization !== undefined) headers.authorization = credential.authorization;
     // A caller that impersonates a user itself is not overruled.
-    if (!hasHeader(headers, 'impersonate-user')) Object.assign(ours, this.#owner.impersonation);
-    if (cluster.disableCompression) ours['accept-encoding'] = 'identity';
-    return withHeaders(headers, ours);
+    if (!given['impersonate-user']) Object.assign(headers, this.#owner.impersonation);
+    if (connection.cluster.disableCompression) headers['accept-encoding'] = 'identity';
+    const attempt = new Attempt(this.#request, this, this.#owner.fence);
+    attempt.send({ ...options, headers, body: body.next() }, credential);
   }
 
   protected override respond(statusCode: number, headers: IncomingHttpHeaders, message: string | undefined): void {
@@ -121,7 +122,19 @@ class AuthorizedRequest extends Relay {
   protected override fail(error: Error): void {
     // The connection broke inside the body of a 401: the caller gets what was read of it.
     if (this.#buffered && !this.aborted) this.#buffered.trailers = {};
+    else if (this.undecided && this.#request.body.replayable && isRetriedAtOnce(this.#request, error))
+      this.#sendAgain(error);
     else super.fail(error);
+  }
+
+  #sendAgain(error: Error): void {
+    const request = this.#request;
+    this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
+    request.sent += 1;
+    // A request that no server has processed has waited for a connection since its first attempt.
+    if (!isUnprocessed(error)) request.waitsSince = undefined;
+    this.detach();
+    this.#send();
   }
 
   /** After a 401: replays the request, or hands the 401 to the caller. */
@@ -148,7 +161,7 @@ class AuthorizedRequest extends Relay {
     this.#request.sent += 1;
     this.#request.waitsSince = undefined;
     try {
-      this.#attempt(refreshed);
+      this.#attempt(refreshed, this.#headers ?? readHeaders(options.headers));
     } catch (error) {
       this.fail(cannotBeSent(error, this.#owner.cluster));
     }

@@ -1,32 +1,20 @@
-/** Where a request may go, and how long it may take. */
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
-import type { Dispatcher } from 'undici';
+/** Where a request may go. */
 import { staysBelow } from '../../access/path-bounds.ts';
-import { ConnectionError, RequestError } from '../../errors/index.ts';
+import { RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
 import type { Layer, RequestOwner } from './layer.ts';
 import { Relay } from './relay.ts';
 
-/**
- * Refuses a request to another origin, to a path that `allowedServers` does not allow, and one that the fence holds back. Ends one
- * that takes longer than `requestTimeoutMs`, unless it is long-running.
- */
+/** Refuses a request to another origin, to a path that `allowedServers` does not allow, and one that the fence holds back. */
 export const bounds: Layer = (owner, next) => (request, handler) => {
-  const { options, connection, longRunning } = request;
+  const { options, connection } = request;
   const origin = options.origin === undefined ? connection.origin : String(options.origin);
   const refusal =
     origin !== connection.origin && URL.parse(origin)?.origin !== connection.origin
       ? originRefusal(owner, origin)
       : (owner.fence?.() ?? pathRefusal(owner, String(options.path)));
-  const { requestTimeoutMs } = connection;
   if (refusal) Relay.refuse(handler, refusal);
-  else if (requestTimeoutMs === undefined || longRunning) next(request, handler);
-  else {
-    const message = `no complete response within requestTimeoutMs (${requestTimeoutMs} ms): check whether the server is overloaded, or raise it`;
-    const error = () => new ConnectionError('RESPONSE_TIMEOUT', owner.cluster, message);
-    next(request, new TimedRequest(handler, requestTimeoutMs, error));
-  }
+  else next(request, handler);
 };
 
 /** Why no request may be sent to another origin, a redirect's target too. The refusal is counted and logged. */
@@ -77,27 +65,3 @@ function originOf(text: string): string {
 
 /** The length at which a refused target is cut off in messages, in characters, and then in bytes. */
 const longestTarget = 1_024;
-
-class TimedRequest extends Relay {
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(handler: Dispatcher.DispatchHandler, ms: number, error: () => Error) {
-    super(handler);
-    this.#timer = setTimeout(() => this.abort(error()), ms).unref();
-  }
-
-  protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
-    clearTimeout(this.#timer);
-    super.upgrade(statusCode, headers, socket);
-  }
-
-  protected override complete(trailers: IncomingHttpHeaders): void {
-    clearTimeout(this.#timer);
-    super.complete(trailers);
-  }
-
-  protected override fail(error: Error): void {
-    clearTimeout(this.#timer);
-    super.fail(error);
-  }
-}

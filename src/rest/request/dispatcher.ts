@@ -6,37 +6,37 @@ import { RequestError } from '../../errors/index.ts';
 import type { Credential } from '../../exec/credential.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 import { pause } from '../../util/abortable.ts';
-import type { ClusterLog } from '../transport/cluster-log.ts';
-import type { Connection } from '../transport/connection.ts';
+import { ClusterLog } from '../transport/cluster-log.ts';
+import type { Connection, Destination } from '../transport/connection.ts';
 import { type ClusterFacts, toOwnError } from '../transport/connection-errors.ts';
-import type { Connections } from '../transport/connections.ts';
-import type { Destination } from '../transport/destination.ts';
+import { type Connections, providersClosed } from '../transport/connections.ts';
 import { authorize } from './authorize.ts';
 import { bounds } from './bounds.ts';
-import { ConnectionRef } from './connection-ref.ts';
-import type { Layer, OutgoingRequest, RequestOwner, Retry, Send } from './layer.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, type Retry, refusalMessage, type Send } from './layer.ts';
 import { isLongRunning } from './long-running.ts';
-import { Relay } from './relay.ts';
+import { Relay, SafeHandler } from './relay.ts';
 import { ReplayableBody } from './replayable-body.ts';
 import { report } from './report.ts';
-import { refusalMessage } from './request-messages.ts';
-import { retryAfterPause, retryAtOnce } from './retry.ts';
-import { SafeHandler } from './safe-handler.ts';
+import { retryAfterPause } from './retry.ts';
 
 /**
  * The way of a request, from the caller inwards. The response takes it back, from the last to the first. Innermost is `authorize`,
- * which handles a 401. It sends to the pool of sockets of one cluster and one identity: `transport/request-pool.ts`.
+ * which handles a 401. It sends to the pools of the connection: `transport/pools.ts`.
  */
-const layers: readonly Layer[] = [retryAfterPause, bounds, report, retryAtOnce];
+const layers: readonly Layer[] = [retryAfterPause, bounds, report];
 
-/** The safety net for configs that are never closed; it must not reference the dispatcher, or that could never be collected. */
-const abandoned = new FinalizationRegistry<ConnectionRef>((ref) => ref.close());
+/** The safety net for configs that are never closed. A connection must not reference a dispatcher, or that could never be collected. */
+const abandoned = new FinalizationRegistry<Connection>((connection) => connection.removeReference());
 
 /** An undici dispatcher that puts the cluster's credential on every request to the cluster's own origin. */
 export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner {
   readonly cluster: ClusterFacts;
   readonly log: ClusterLog;
-  readonly #ref: ConnectionRef;
+  readonly #connections: Connections;
+  readonly #destination: Destination;
+  /** From the first request on. Stays after `close()`: requests that are under way go on. */
+  #connection: Connection | undefined;
+  #released = false;
   readonly origin: string;
   readonly impersonation: ImpersonationHeaders | undefined;
   readonly pathBounds: readonly Segments[] | undefined;
@@ -58,8 +58,9 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     const { name, profile, cluster } = destination;
     const hasAuthority = cluster.certificateAuthorityData !== undefined;
     this.cluster = { name, profile, server: cluster.server, hasAuthority };
-    this.#ref = new ConnectionRef(connections, destination, this.cluster);
-    this.log = this.#ref.log;
+    this.#connections = connections;
+    this.#destination = destination;
+    this.log = new ClusterLog(this.cluster, destination.provider, connections.log, () => this.#secrets);
     this.impersonation = destination.impersonation;
     this.pathBounds = destination.pathBounds;
     this.#send = layers.reduceRight<Send>((next, layer) => layer(this, next), authorize(this));
@@ -113,23 +114,47 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** The first `length` characters of a text from this server or a proxy in between, redacted. */
   shown(text: string, length: number, options?: { readonly isCut?: boolean }): string {
-    return redactBeginning(text, length, this.#ref.secrets, options);
+    return redactBeginning(text, length, this.#secrets, options);
   }
 
   /** The connection behind this dispatcher. Throws a `RequestError` when it has been closed, or the proxy is no URL. */
   connection(): Connection {
-    if (this.#ref.ended) throw this.#ref.ended.of(this.cluster);
-    if (!this.#ref.taken) abandoned.register(this, this.#ref, this.#ref);
+    const refusal = this.#refusal();
+    if (refusal) throw refusal.of(this.cluster);
+    if (this.#connection) return this.#connection;
     try {
-      return this.#ref.connection();
+      this.#connection = this.#connections.acquire(this.#destination);
     } catch (error) {
       throw this.toOwnError(error);
     }
+    abandoned.register(this, this.#connection, this);
+    return this.#connection;
+  }
+
+  /** Why no request can be sent any more, or `undefined`. */
+  #refusal(): RequestError | undefined {
+    if (this.#released) {
+      const message =
+        'this config has been closed: get a new one where this one came from (getConfig, fromKubeConfig, fromDefault)';
+      return new RequestError('CONFIG_CLOSED', message);
+    }
+    if (this.#connections.closed) return new RequestError('CONFIG_CLOSED', providersClosed);
+    const { isCurrent, provider } = this.#destination;
+    if (isCurrent?.() === false) {
+      const message = `the provider file has another provider ${provider} now, or none: call getConfig again`;
+      return new RequestError('PROVIDER_CHANGED', message);
+    }
+    return undefined;
+  }
+
+  /** What the server has been sent, and must not be printed. */
+  get #secrets(): readonly string[] {
+    return this.#connection?.source.secrets ?? [];
   }
 
   /** A server has refused a credential that was handed out. Never rejects. */
   async reject(credential: Credential): Promise<void> {
-    const connection = this.#ref.ended ? undefined : this.#ref.taken;
+    const connection = this.#refusal() ? undefined : this.#connection;
     if (!connection || (await connection.refresh(credential, 401, {}, this.log))) return;
     const message = refusalMessage(credential, 401, 'and there is no better one now');
     if (message !== undefined) this.log.rejected(message);
@@ -137,9 +162,9 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** Its state in words. */
   get state(): string {
-    const { ended, taken } = this.#ref;
-    if (ended) return ended.code === 'CONFIG_CLOSED' ? 'closed' : 'its provider has changed';
-    return taken ? taken.source.state : 'no request yet';
+    const refusal = this.#refusal();
+    if (refusal) return refusal.code === 'CONFIG_CLOSED' ? 'closed' : 'its provider has changed';
+    return this.#connection ? this.#connection.source.state : 'no request yet';
   }
 
   /** Gives the connection back. Requests under way go on; new ones are refused. */
@@ -157,14 +182,17 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
     this.#destroyed = true;
     this.#closed.abort(reason);
     this.#release();
-    this.#ref.taken?.end(this, reason);
+    this.#connection?.end(this, reason);
     return settled(callback);
   }
 
   #release(): void {
-    abandoned.unregister(this.#ref);
-    this.#ref.close();
-    this.#closed.abort(this.#ref.ended);
+    if (!this.#released) {
+      this.#released = true;
+      abandoned.unregister(this);
+      this.#connection?.removeReference();
+    }
+    this.#closed.abort(this.#refusal());
   }
 
   /** As undici has it: what was under way has been ended. */
@@ -174,7 +202,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
 
   /** Closed, or destroyed, or the connection behind it: what breaks now was ended here. */
   get ended(): boolean {
-    return this.#closed.signal.aborted || this.#ref.taken?.ended.aborted === true;
+    return this.#closed.signal.aborted || this.#connection?.ended.aborted === true;
   }
 
   /** Resolves after so many milliseconds, in which nothing is under way. Rejects when the signal aborts, or this dispatcher ends. */

@@ -1,13 +1,16 @@
-/** Reports each request: to metrics, `diagnostics_channel` and the log. Errors of Node and undici become this package's here. */
+/**
+ * Reports each request: to metrics, `diagnostics_channel` and the log. Errors of Node and undici become this package's here, and one that
+ * takes longer than `requestTimeoutMs` ends here, unless it is long-running.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { ConnectionError } from '../../errors/index.ts';
 import { emit, isObserved, type Observer, type RequestStart } from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
-import type { Layer, OutgoingRequest, RequestOwner } from './layer.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, requestName } from './layer.ts';
 import { Relay } from './relay.ts';
-import { requestName } from './request-messages.ts';
 
 /** Characters of a warning that are logged. */
 const longestWarning = 512;
@@ -20,6 +23,7 @@ class ReportedRequest extends Relay {
   readonly #owner: RequestOwner;
   readonly #request: OutgoingRequest;
   readonly #events: RequestEvents | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(handler: Dispatcher.DispatchHandler, owner: RequestOwner, request: OutgoingRequest) {
     super(handler);
@@ -28,12 +32,15 @@ class ReportedRequest extends Relay {
     const { observer } = request.connection;
     if (isObserved(observer, 'request-start') || isObserved(observer, 'request-end'))
       this.#events = new RequestEvents(observer, request);
+    const { requestTimeoutMs } = request.connection;
+    if (requestTimeoutMs !== undefined && !request.longRunning)
+      this.#timer = setTimeout(() => this.abort(timeoutError(owner, requestTimeoutMs)), requestTimeoutMs).unref();
   }
 
   protected override upgrade(statusCode: number, headers: IncomingHttpHeaders, socket: Duplex): void {
     this.#owner.log.answered();
     this.#events?.answered(statusCode);
-    this.#events?.ended(undefined);
+    this.#ended(undefined);
     super.upgrade(statusCode, headers, socket);
   }
 
@@ -55,7 +62,7 @@ class ReportedRequest extends Relay {
   }
 
   protected override complete(trailers: IncomingHttpHeaders): void {
-    this.#events?.ended(undefined);
+    this.#ended(undefined);
     super.complete(trailers);
   }
 
@@ -65,9 +72,19 @@ class ReportedRequest extends Relay {
     const own = error === this.reason ? error : toOwnError(error, this.#owner.cluster);
     // Dropped watches are routine: no warning.
     if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own);
-    this.#events?.ended(own);
+    this.#ended(own);
     super.fail(own);
   }
+
+  #ended(error: Error | undefined): void {
+    clearTimeout(this.#timer);
+    this.#events?.ended(error);
+  }
+}
+
+function timeoutError({ cluster }: RequestOwner, ms: number): ConnectionError {
+  const message = `no complete response within requestTimeoutMs (${ms} ms): check whether the server is overloaded, or raise it`;
+  return new ConnectionError('RESPONSE_TIMEOUT', cluster, message);
 }
 
 let lastId = 0;

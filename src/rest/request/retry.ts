@@ -1,47 +1,16 @@
 /**
- * Sends a request again where `retry-policy.ts` says so and its body can be replayed. Two layers: a request that its connection could
- * not carry goes out again at once, and nothing but the log tells; any other one after a pause, as a new attempt with a time limit
- * and metrics of its own.
+ * When a request is sent again, and after how long: the one policy, as client-go has it, for generated clients, `config.fetch` and
+ * the dispatcher; and the layer that sends it after a pause, as a new attempt with a time limit and metrics of its own. client-node's
+ * watches, and the informers on them, end at any error, so they are sent again after more of them.
  */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { RequestError } from '../../errors/index.ts';
+import { ConnectionError, CredentialsError, PluginError, RequestError } from '../../errors/index.ts';
 import { printable } from '../../util/printable.ts';
-import { isUnprocessed } from '../transport/connection-errors.ts';
-import type { Layer, OutgoingRequest, RequestOwner, Send } from './layer.ts';
+import { isLost, isUnanswered, isUnprocessed } from '../transport/connection-errors.ts';
+import { type Layer, type OutgoingRequest, type RequestOwner, requestName, type Send } from './layer.ts';
 import { Relay } from './relay.ts';
-import { requestName } from './request-messages.ts';
-import { isRetriedAtOnce, type Outcome, pauseBeforeRetry } from './retry-policy.ts';
-
-export const retryAtOnce: Layer = (owner, next) => (request, handler) => {
-  next(request, new RequestRetriedAtOnce(owner, next, request, handler));
-};
-
-class RequestRetriedAtOnce extends Relay {
-  readonly #owner: RequestOwner;
-  readonly #next: Send;
-  readonly #request: OutgoingRequest;
-
-  constructor(owner: RequestOwner, next: Send, request: OutgoingRequest, handler: Dispatcher.DispatchHandler) {
-    super(handler);
-    this.#owner = owner;
-    this.#next = next;
-    this.#request = request;
-  }
-
-  protected override fail(error: Error): void {
-    const request = this.#request;
-    if (!this.undecided || !request.body.replayable || !isRetriedAtOnce(request, error)) {
-      super.fail(error);
-      return;
-    }
-    this.#owner.log.debug(`${requestName(request.options)} is sent again: ${printable(error.message, 1_024)}`);
-    request.sent += 1;
-    // A request that no server has processed has waited for a connection since its first attempt.
-    if (!isUnprocessed(error)) request.waitsSince = undefined;
-    this.#next(request, this);
-  }
-}
 
 export const retryAfterPause: Layer = (owner, next) => (request, handler) => {
   if (request.retry === 'never') next(request, handler);
@@ -128,4 +97,83 @@ class RequestRetriedAfterPause extends Relay {
     super.abort(reason);
     this.#pause?.abort(this.reason);
   }
+}
+
+/** How often one request is sent again in all. */
+const maxRetries = 10;
+/** How often it is sent again without a pause. */
+const maxRetriesAtOnce = 5;
+/** Milliseconds before a GET whose connection was lost is sent again. */
+const lostPauseMs = 1_000;
+/** Milliseconds between the attempts of a watch. */
+const firstPauseMs = 500;
+const longestPauseMs = 8_000;
+/** The longest time that a server may ask a client to wait, in seconds: a response that asks for more is the caller's. */
+const longestRetryAfter = 60;
+
+/** Statuses of a server that is overloaded, starting or going. */
+export const transientStatuses: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** How an attempt ended, before its caller has seen anything of a response. */
+export type Outcome =
+  | { readonly statusCode: number; readonly headers: IncomingHttpHeaders }
+  | { readonly error: Error };
+
+/** The request that has ended. */
+export interface Retried {
+  readonly method: string;
+  readonly path: string;
+  /** How often it has been sent, with the attempt that has ended. */
+  readonly sent: number;
+  /** Of a watch of client-node's: milliseconds for which it may still be tried. */
+  readonly watchLeftMs: number | undefined;
+}
+
+/**
+ * Whether a request without a response goes out again at once: the server has not processed it; or it changes nothing, and its
+ * connection, which had carried a response before, may have been closed while it was idle.
+ */
+export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, error: Error): boolean {
+  if (sent > maxRetriesAtOnce) return false;
+  return isUnprocessed(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
+}
+
+/** Milliseconds until the next attempt, or `undefined` where the outcome is the caller's. */
+export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | undefined {
+  const { sent, watchLeftMs } = request;
+  if (sent > maxRetries) return undefined;
+  if (watchLeftMs === undefined)
+    return 'error' in outcome ? afterError(request, outcome.error) : afterResponse(outcome);
+  const backoff = Math.min(longestPauseMs, firstPauseMs * 2 ** (sent - 1));
+  return backoff < watchLeftMs && isTransientForWatch(outcome, isResumed(request.path)) ? backoff : undefined;
+}
+
+function afterError({ method, sent }: Retried, error: Error): number | undefined {
+  const lost = error instanceof ConnectionError && error.code === 'CONNECTION_LOST';
+  // Once: a server that is only slow would not answer the next one sooner.
+  const unanswered = sent === 1 && isUnanswered(error);
+  return isUnprocessed(error) || ((lost || unanswered) && method === 'GET') ? lostPauseMs : undefined;
+}
+
+function afterResponse({ statusCode, headers }: Exclude<Outcome, { error: Error }>): number | undefined {
+  const seconds = headers['retry-after'];
+  if ((statusCode !== 429 && statusCode < 500) || seconds === undefined || !/^\d{1,6}$/.test(seconds)) return undefined;
+  return Number(seconds) <= longestRetryAfter ? Number(seconds) * 1_000 : undefined;
+}
+
+/** Whether a watch may begin after this. A 401 here has outlived a refresh: the issuer may be away. */
+function isTransientForWatch(outcome: Outcome, resumed: boolean): boolean {
+  if ('statusCode' in outcome) return outcome.statusCode === 401 || transientStatuses.has(outcome.statusCode);
+  const { error } = outcome;
+  // The plugin of a watch that has worked may be missing because it is being replaced, and the warning says what it lacks.
+  if (resumed && error instanceof PluginError) return error.code !== 'PLUGIN_STOPPED';
+  // A response that cannot be read: a proxy in between may be starting or stopping.
+  if (error instanceof RequestError && error.code === 'RESPONSE_INVALID') return true;
+  return error instanceof CredentialsError && error.retryable;
+}
+
+/** Whether a watch continues from a version that its client has seen. */
+export function isResumed(path: string): boolean {
+  return /[?&]resourceVersion=[^&]*[1-9]/.test(path);
 }

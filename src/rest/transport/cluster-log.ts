@@ -11,7 +11,7 @@ import {
 import type { Asker, SourceWarning } from '../../exec/credential-source.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
-import type { Subject, WarningLimiter } from '../../observability/warning-limiter.ts';
+import type { Subject, WarningKind, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { printable } from '../../util/printable.ts';
 import { hasHeader } from './headers.ts';
@@ -79,7 +79,7 @@ export class ClusterLog implements Asker {
   /** There is a credential, with the warnings of its source. */
   hasCredential(found: readonly SourceWarning[]): void {
     const { warnings } = this.#options;
-    warnings.clear(this.#subject, 'credential', this.#line('there is a credential again'));
+    this.#clear('credential', 'there is a credential again');
     for (const kind of ['refresh', 'clock'] as const) {
       const ofKind = found.length === 0 ? [] : found.filter((warning) => warning.kind === kind);
       if (ofKind.length === 0) warnings.clear(this.#subject, kind);
@@ -95,13 +95,13 @@ export class ClusterLog implements Asker {
 
   /** The server has answered: so there is a connection. */
   answered(): void {
-    this.#options.warnings.clear(this.#subject, 'connection', this.#line('the server answers again'));
+    this.#clear('connection', 'the server answers again');
   }
 
   /** The server has taken the credential. */
   accepted(): void {
     this.#rejection = undefined;
-    this.#options.warnings.clear(this.#subject, 'rejection', this.#line('the server takes the credential again'));
+    this.#clear('rejection', 'the server takes the credential again');
   }
 
   /** Which request was answered with an error, and for a 401 why, as far as that is known: for a caller's error. */
@@ -125,7 +125,7 @@ export class ClusterLog implements Asker {
   authorityRead(problem: string | undefined): void {
     const { warnings } = this.#options;
     if (problem !== undefined) warnings.add(this.#subject, 'authority', { message: this.#line(problem) });
-    else warnings.clear(this.#subject, 'authority', this.#line("the authority's file can be used again"));
+    else this.#clear('authority', "the authority's file can be used again");
   }
 
   /** A watch could not begin, because of the server's answer. */
@@ -140,12 +140,18 @@ export class ClusterLog implements Asker {
   }
 
   watchBegan(): void {
-    this.#options.warnings.clear(this.#subject, 'watch', this.#line('watches begin again'));
+    this.#clear('watch', 'watches begin again');
   }
 
   /** A function of the program threw where no caller would see the error. */
   callerThrew(message: string): void {
     this.#options.warnings.add(this.#subject, 'caller', { key: message, message: this.#line(message) });
+  }
+
+  /** Called for every response, and mostly with nothing to clear: a line is made only for the log. */
+  #clear(kind: WarningKind, message: string): void {
+    const { warnings } = this.#options;
+    if (warnings.has(this.#subject, kind)) warnings.clear(this.#subject, kind, this.#line(message));
   }
 
   readonly #withName = ({ message, ...warning }: SourceWarning) => ({ ...warning, message: this.#line(message) });

@@ -1,24 +1,62 @@
+/** One cluster, reached with one credential source, and what a config says of both. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import { longestMs } from '../../access/duration.ts';
+import type { ImpersonationHeaders } from '../../access/impersonation.ts';
+import type { Segments } from '../../access/path-bounds.ts';
 import { RequestError } from '../../errors/index.ts';
-import type { Credential, KeyPair } from '../../exec/credential.ts';
+import type { Credential } from '../../exec/credential.ts';
 import type { CredentialSource } from '../../exec/credential-source.ts';
 import type { SourceOptions } from '../../exec/exec-credential-source.ts';
+import type { PluginCall } from '../../exec/plugin-call.ts';
 import { Rejections } from '../../exec/rejections.ts';
 import type { CredentialMetrics } from '../../observability/metrics.ts';
 import { emit, type Observer } from '../../observability/telemetry.ts';
-import type { ClusterLog, LogOptions } from './cluster-log.ts';
+import { ClusterLog, type LogOptions } from './cluster-log.ts';
 import type { Connector } from './connector.ts';
-import type { Destination } from './destination.ts';
-import { IdentityPools, type IdentityPoolsOptions } from './identity-pools.ts';
+import type { PooledRequest, WireRequest } from './pooled-request.ts';
+import { Pools, type PoolsOptions } from './pools.ts';
 import type { ProxyServer } from './proxy.ts';
-import type { RequestPool } from './request-pool.ts';
+import type { AuthorityFile } from './trust.ts';
+
+/** What one connection needs to know: where to, and whose credential. */
+export type Destination = DestinationParts & (PluginCredential | OwnCredential);
+
+/** A plugin's credential, which configs with equal calls share. */
+interface PluginCredential {
+  readonly call: PluginCall;
+  readonly source?: undefined;
+}
+
+/** Of a kubeconfig or a service account: a credential that needs no plugin, this config's alone. */
+interface OwnCredential {
+  readonly call?: undefined;
+  readonly source: CredentialSource;
+}
+
+interface DestinationParts {
+  /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
+  readonly name: string;
+  /** `namespace/name` of the ClusterProfile, where there is one. */
+  readonly profile?: string;
+  readonly cluster: ResolvedCluster;
+  /** Of a kubeconfig: where the cluster's authority comes from. */
+  readonly authorityFile?: AuthorityFile | undefined;
+  /** The access type, for messages and metrics. */
+  readonly provider: string;
+  /** Of a kubeconfig: the proxy with its login. */
+  readonly proxyUrl?: string;
+  /** The paths that `allowedServers` binds all requests to. */
+  readonly pathBounds?: readonly Segments[] | undefined;
+  /** Whether the provider that this was resolved with is still the one that is configured. */
+  readonly isCurrent?: () => boolean;
+  readonly impersonation?: ImpersonationHeaders;
+}
 
 export type ConnectionOptions = ConnectionsOptions & LogOptions;
 
-export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'>, IdentityPoolsOptions {
+export interface ConnectionsOptions extends Omit<SourceOptions, 'warnings'>, PoolsOptions {
   /** Milliseconds that a connection and its credential are kept after the last reference to them. */
   readonly idleTimeoutMs: number;
   /** Treat a 403 as a 401. */
@@ -44,7 +82,7 @@ export class Connection {
   readonly provider: string;
   readonly #rejections = new Rejections();
   #refresh: Promise<Credential | undefined> | undefined;
-  readonly #pools: IdentityPools;
+  readonly #pools: Pools;
   /** How many configs, requests and upgraded sockets use it. */
   #references = 0;
   /** With the config that each belongs to. A request may wait for a credential, be in a pool, or on the wire. */
@@ -58,11 +96,10 @@ export class Connection {
 
   /** `onUnused` is called when there has been no reference for `idleTimeoutMs`; at once after `retire`. */
   constructor(
-    { cluster, authorityFile, provider }: Destination,
+    { name, profile, cluster, authorityFile, provider }: Destination,
     source: CredentialSource,
     proxy: ProxyServer | undefined,
     options: ConnectionOptions,
-    log: ClusterLog,
     onUnused: () => void,
   ) {
     this.cluster = cluster;
@@ -74,8 +111,9 @@ export class Connection {
     this.#options = options;
     this.#onUnused = onUnused;
     // The log is of the cluster that this was made for: others with the same server may share it.
-    const target = { cluster, authorityFile, origin, proxy, provider, ended: this.ended };
-    this.#pools = new IdentityPools(target, options, log);
+    const ofLog = { name, profile, server: cluster.server };
+    const log = new ClusterLog(ofLog, provider, options, () => source.secrets);
+    this.#pools = new Pools({ cluster, authorityFile, origin, proxy, provider, ended: this.ended }, options, log);
   }
 
   /** Aborted by `destroy()`: nothing goes out any more. */
@@ -122,16 +160,18 @@ export class Connection {
     for (const [request, owner] of this.#underWay) if (owner === config) request.end(reason);
   }
 
-  /** The pool of an identity: that of a client certificate, or without one. Throws a `RequestError` once this has been closed. */
-  poolFor(keyPair: KeyPair | undefined): RequestPool {
+  /**
+   * Sends a request with the credential's certificate, or without one if it brings a credential of its own. Throws a `RequestError` once
+   * this has been closed.
+   */
+  send(options: WireRequest, request: PooledRequest, credential: Credential | undefined): void {
     this.ended.throwIfAborted();
-    return this.#pools.poolFor(keyPair);
+    this.#pools.send(options, request, credential);
   }
 
-  /** The pool of a request that brings its own credential. Throws a `RequestError` once this has been closed. */
-  poolWithoutIdentity(): RequestPool {
-    this.ended.throwIfAborted();
-    return this.#pools.withoutIdentity();
+  /** Takes a request back that has not been sent yet. */
+  forget(request: PooledRequest): void {
+    this.#pools.forget(request);
   }
 
   /** Opens an HTTP/1.1 connection for a WebSocket, with the credential's certificate. */

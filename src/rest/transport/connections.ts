@@ -1,12 +1,14 @@
+/** The connections of one `CredentialProviders`, and what each of them leads to. */
+
 import { ExecCredentialSource } from '../../exec/exec-credential-source.ts';
-import type { PluginCall } from '../../exec/plugin-call.ts';
-import { sourceKey } from '../../exec/plugin-call.ts';
+import { type PluginCall, sourceKey } from '../../exec/plugin-call.ts';
 import type { CachedCredential, CredentialCache } from '../../observability/metrics.ts';
 import { WarningLimiter } from '../../observability/warning-limiter.ts';
-import type { ClusterLog, LogOptions } from './cluster-log.ts';
-import { Connection, type ConnectionOptions, type ConnectionsOptions } from './connection.ts';
-import type { Destination } from './destination.ts';
+import type { LogOptions } from './cluster-log.ts';
+import { Connection, type ConnectionOptions, type ConnectionsOptions, type Destination } from './connection.ts';
 import { parseProxy, proxyUrlFor } from './proxy.ts';
+
+export const providersClosed = 'the CredentialProviders have been closed: make new ones, and get the config from them';
 
 /** The connections and credential sources of one `CredentialProviders`, shared by equal content. */
 export class Connections implements CredentialCache {
@@ -53,7 +55,7 @@ export class Connections implements CredentialCache {
   }
 
   /** The connection for a destination, with a reference to it: `removeReference` gives it back. */
-  acquire(destination: Destination, log: ClusterLog): Connection {
+  acquire(destination: Destination): Connection {
     const { cluster, call } = destination;
     // A source of the destination's own is not shared, so it needs no key.
     const sourceId = call ? sourceKey(call) : '';
@@ -77,7 +79,7 @@ export class Connections implements CredentialCache {
     }
     const proxy = proxyUrl === undefined ? undefined : parseProxy(proxyUrl);
     const source = call ? this.#sourceOf(sourceId, call) : destination.source;
-    const connection: Connection = new Connection(destination, source, proxy, this.#options, log, () =>
+    const connection: Connection = new Connection(destination, source, proxy, this.#options, () =>
       this.#end(key, connection),
     );
     this.#connections.set(key, connection);

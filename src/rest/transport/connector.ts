@@ -14,6 +14,8 @@ export type Connector = buildConnector.connector;
 export interface ConnectorOptions {
   /** Offer HTTP/2. */
   readonly allowH2: boolean;
+  /** Of `createContext`, for connectors that share it: making one takes longer than the rest of a dial. */
+  readonly context?: () => SecureContext;
   /** Aborted: connections that are being opened are given up. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds that a proxy, and then the server, may be silent while a connection is opened. @default 10_000 */
@@ -28,10 +30,8 @@ export function createConnector(
   cluster: ResolvedCluster,
   keyPair: KeyPair | undefined,
   proxy: ProxyServer | undefined,
-  { allowH2, signal, timeoutMs = 10_000 }: ConnectorOptions,
+  { allowH2, signal, timeoutMs = 10_000, context = createContext(cluster, keyPair) }: ConnectorOptions,
 ): Connector {
-  const certificateAuthority =
-    cluster.certificateAuthorityData && Buffer.from(cluster.certificateAuthorityData, 'base64').toString();
   let direct: Connector | undefined;
   const connect: Connector = (options, callback) => {
     if (signal?.aborted) {
@@ -44,7 +44,7 @@ export function createConnector(
       if (opened instanceof Socket) opened.destroy(connectionGivenUp());
     };
     try {
-      direct ??= createDirect(cluster, allowH2, timeoutMs, () => clusterContext(certificateAuthority, keyPair));
+      direct ??= createDirect(cluster, allowH2, timeoutMs, context);
       opened = direct(options, (...result) => {
         signal?.removeEventListener('abort', giveUp);
         if (result[0]) markConnecting(result[0]);
@@ -61,7 +61,7 @@ export function createConnector(
   if (!proxy) return connect;
   let proxyTls: SecureContext | undefined;
   const secureContext = () => {
-    proxyTls ??= proxyContext(certificateAuthority);
+    proxyTls ??= proxyContext(authorityOf(cluster));
     return proxyTls;
   };
   return (options, callback) => {
@@ -74,6 +74,19 @@ export function createConnector(
       (error: Error) => callback(error, null),
     );
   };
+}
+
+/** What verifies the cluster and shows the certificate. It is made at its first use. */
+export function createContext(cluster: ResolvedCluster, keyPair: KeyPair | undefined): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => {
+    context ??= clusterContext(authorityOf(cluster), keyPair);
+    return context;
+  };
+}
+
+function authorityOf({ certificateAuthorityData }: ResolvedCluster): string | undefined {
+  return certificateAuthorityData && Buffer.from(certificateAuthorityData, 'base64').toString();
 }
 
 /**

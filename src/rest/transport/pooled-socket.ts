@@ -1,10 +1,16 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
-import { type StreamEvents, watchSession } from './h2-session.ts';
-import { type Carrier, type PooledRequest, type PoolOptions, UnsentError, type WireRequest } from './pooled-request.ts';
-import { inPieces, isUpload } from './uploads.ts';
-import { watchForSilence } from './watchdog.ts';
+import { type StreamEvents, watchForSilence, watchSession } from './h2-session.ts';
+import {
+  type Carrier,
+  inPieces,
+  isUpload,
+  type PooledRequest,
+  type PoolOptions,
+  UnsentError,
+  type WireRequest,
+} from './pooled-request.ts';
 
 /** Callbacks of a pool for its socket. */
 interface PooledSocketEvents {
@@ -17,7 +23,7 @@ interface PooledSocketEvents {
 }
 
 const ignore = () => undefined;
-/** A request that is over before undici writes it. */
+/** A request that is over before undici writes it. On HTTP/1.1 `abort` would end the socket too. */
 const neverWritten: Dispatcher.DispatchHandler = {
   onRequestStart: () => {
     throw new Error('it is not to be written');
@@ -69,7 +75,7 @@ export class PooledSocket implements Carrier {
           else callback(null, socket);
         });
       },
-      // The watchdog sends them: it has to know when none can be sent.
+      // `watchForSilence` sends them: it has to know when none can be sent.
       h2Options: { pingInterval: 0 },
       keepAliveTimeout: options.keepAliveTimeoutMs,
       // A server may allow a longer time than the balancers in between.

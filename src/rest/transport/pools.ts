@@ -1,0 +1,241 @@
+/** The sockets of one cluster: a pair of pools for each client certificate, and the one rule which of them a request uses. */
+import type { ResolvedCluster } from '../../access/cluster.ts';
+import { RequestError } from '../../errors/index.ts';
+import type { Credential, KeyPair } from '../../exec/credential.ts';
+import { emit, type PoolChanged } from '../../observability/telemetry.ts';
+import { printable } from '../../util/printable.ts';
+import type { ClusterLog, LogOptions } from './cluster-log.ts';
+import { type Connector, createConnector, createContext } from './connector.ts';
+import { Pool } from './pool.ts';
+import { type PooledRequest, type PoolOptions, poolDefaults, type WireRequest } from './pooled-request.ts';
+import type { ProxyServer } from './proxy.ts';
+import type { AuthorityFile } from './trust.ts';
+
+/** Where the sockets lead. */
+export interface PoolsTarget {
+  readonly cluster: ResolvedCluster;
+  readonly authorityFile?: AuthorityFile | undefined;
+  /** The access type. */
+  readonly provider: string;
+  readonly origin: string;
+  readonly proxy: ProxyServer | undefined;
+  /** Aborted: connections that are being opened are given up. */
+  readonly ended: AbortSignal;
+}
+
+export interface PoolsOptions {
+  /** Milliseconds that a connection may take to open. */
+  readonly connectTimeoutMs: number;
+  /** Milliseconds that the streams of an earlier certificate may go on. */
+  readonly drainTimeoutMs: number;
+  /** Milliseconds for a request that is not long-running. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** For tests: when a silent peer is pinged, and given up, and when an idle socket is closed. */
+  readonly liveness?: Partial<PoolOptions>;
+}
+
+/** The pools of one client certificate. */
+interface Pair {
+  readonly short: Pool;
+  readonly longRunning: Pool;
+  readonly hasCertificate: boolean;
+}
+
+/** The key of the pools without a client certificate. */
+const noCertificate = '';
+
+/** What the TLS alert of a server that speaks only HTTP/2 becomes in Node. */
+const noApplicationProtocol = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+
+const poolChanges: Readonly<Record<PoolChanged['change'], string>> = {
+  opened: 'was opened',
+  retired: 'takes no more requests, and closes when those under way have ended',
+  closed: 'was closed',
+};
+
+/**
+ * Long-running requests use HTTP/2, where a hundred share a connection and pings detect a dead peer. All others use HTTP/1.1: it
+ * takes Node a third less CPU, a request is written in the event-loop turn in which its fence was asked, and a body that is given
+ * up costs one socket and not the connection of everybody else. A server that speaks only HTTP/2 gets everything over it.
+ *
+ * A new certificate gets new pools, and so a new TLS state (a resumed session would keep the old identity); the old ones close when
+ * their requests have ended. A new token needs neither. A new authority replaces all of them.
+ */
+export class Pools {
+  readonly #target: PoolsTarget;
+  /** With its current authority. */
+  #cluster: ResolvedCluster;
+  readonly #options: PoolsOptions & LogOptions;
+  readonly #log: ClusterLog;
+  /** By identity: one for tokens and for requests that bring their own credential, one for the current certificate. */
+  readonly #pairs = new Map<string, Pair>();
+  /** Those of earlier certificates, while their last requests go on. */
+  readonly #retired = new Set<Pair>();
+  /** The server has refused HTTP/1.1. */
+  #onlyH2 = false;
+
+  constructor(target: PoolsTarget, options: PoolsOptions & LogOptions, log: ClusterLog) {
+    this.#target = target;
+    this.#cluster = target.cluster;
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /**
+   * Sends a request, at once if there is a socket for it. The request is notified of its outcome. A credential replaces the certificate
+   * before, whose streams end after a while; those of a token go on. A request with a credential of its own replaces nothing.
+   */
+  send(options: WireRequest, request: PooledRequest, credential: Pick<Credential, 'keyPair'> | undefined): void {
+    this.#followAuthority();
+    const keyPair = credential?.keyPair;
+    const current = keyPair?.identity ?? noCertificate;
+    if (credential)
+      for (const identity of this.#pairs.keys())
+        if (identity !== noCertificate && identity !== current) this.#retire(identity);
+    this.#route(this.#pairs.get(current) ?? this.#create(keyPair), options, request);
+  }
+
+  #route({ short, longRunning }: Pair, options: WireRequest, request: PooledRequest): void {
+    // undici joins repeated headers on HTTP/2, and two groups to impersonate are not one with a comma in its name.
+    const repeated = repeatedHeader(options.headers);
+    if (repeated !== undefined && this.#onlyH2) request.notSent(cannotRepeat(repeated));
+    else if (this.#onlyH2 || (request.longRunning && repeated === undefined)) longRunning.send(options, request);
+    else short.send(options, request);
+  }
+
+  /** Takes a request back that has not been sent yet. */
+  forget(request: PooledRequest): void {
+    for (const pool of this.#all()) pool.forget(request);
+  }
+
+  *#all(): Generator<Pool> {
+    for (const pairs of [this.#pairs.values(), this.#retired])
+      for (const { short, longRunning } of pairs) yield* [short, longRunning];
+  }
+
+  /** Opens sockets that are in no pool, for HTTP/1.1. */
+  webSocketConnector(keyPair: KeyPair | undefined): Connector {
+    this.#followAuthority();
+    return this.#connector(keyPair, false);
+  }
+
+  /** Lets every request end by itself, and every socket after it. */
+  retire(): void {
+    for (const identity of this.#pairs.keys()) this.#retire(identity);
+  }
+
+  /** Ends every request and every socket. */
+  destroy(error: Error): void {
+    const pools = [...this.#all()];
+    for (const { hasCertificate } of this.#pairs.values()) this.#report('closed', hasCertificate);
+    this.#pairs.clear();
+    for (const pool of pools) pool.destroy(error);
+  }
+
+  /** A new authority gets new pools. Open connections were verified with the old one, and go on. */
+  #followAuthority(): void {
+    const certificateAuthorityData = this.#target.authorityFile?.current(this.#log);
+    if (certificateAuthorityData === undefined || certificateAuthorityData === this.#cluster.certificateAuthorityData)
+      return;
+    this.#cluster = { ...this.#cluster, certificateAuthorityData };
+    this.#log.debug('the certificate authority has changed: new connections trust the new one');
+    this.retire();
+  }
+
+  #create(keyPair: KeyPair | undefined): Pair {
+    const { origin } = this.#target;
+    const { connectTimeoutMs, requestTimeoutMs = 0, liveness } = this.#options;
+    // Who allows a request more time than API servers take gets it.
+    const responseTimeoutMs = Math.max(poolDefaults.responseTimeoutMs, requestTimeoutMs);
+    const options = { ...poolDefaults, connectTimeoutMs, responseTimeoutMs, ...liveness };
+    const context = createContext(this.#cluster, keyPair);
+    const connect = this.#logged(this.#connector(keyPair, false, context));
+    const short: Connector = (target, callback) =>
+      connect(target, (...result) => {
+        if (result[0] && 'code' in result[0] && result[0].code === noApplicationProtocol) this.#useOnlyH2();
+        callback(...result);
+      });
+    const pair: Pair = {
+      short: new Pool(origin, short, options, { short: true }),
+      longRunning: new Pool(origin, this.#logged(this.#connector(keyPair, true, context)), options),
+      hasCertificate: keyPair !== undefined,
+    };
+    this.#pairs.set(keyPair?.identity ?? noCertificate, pair);
+    this.#report('opened', pair.hasCertificate);
+    return pair;
+  }
+
+  #useOnlyH2(): void {
+    this.#onlyH2 = true;
+    for (const pair of [...this.#pairs.values(), ...this.#retired])
+      for (const [request, options] of pair.short.takeWaiting()) this.#route(pair, options, request);
+  }
+
+  #connector(
+    keyPair: KeyPair | undefined,
+    allowH2: boolean,
+    context = createContext(this.#cluster, keyPair),
+  ): Connector {
+    const { proxy, ended: signal } = this.#target;
+    const timeoutMs = this.#options.connectTimeoutMs;
+    return createConnector(this.#cluster, keyPair, proxy, { allowH2, context, signal, timeoutMs });
+  }
+
+  /** Lets a pair's requests end by themselves, for a while. */
+  #retire(identity: string): void {
+    const pair = this.#pairs.get(identity);
+    if (!pair) return;
+    const { short, longRunning, hasCertificate } = pair;
+    this.#pairs.delete(identity);
+    this.#retired.add(pair);
+    this.#report('retired', hasCertificate);
+    const tooLong = () => {
+      const message = 'its connection was replaced, and its time to end is over: send it again';
+      for (const pool of [short, longRunning]) pool.destroy(new RequestError('CONFIG_CLOSED', message));
+    };
+    const timer = setTimeout(tooLong, this.#options.drainTimeoutMs).unref();
+    Promise.all([short.retire(), longRunning.retire()]).then(() => {
+      clearTimeout(timer);
+      this.#retired.delete(pair);
+      this.#report('closed', hasCertificate);
+    });
+  }
+
+  #report(change: PoolChanged['change'], hasCertificate: boolean): void {
+    const { provider, origin } = this.#target;
+    emit(this.#options.observer, 'pool', { provider, origin, change, hasCertificate });
+    this.#log.debug(
+      `a pool of connections ${hasCertificate ? 'with a client certificate ' : ''}${poolChanges[change]}`,
+    );
+  }
+
+  /** Reports each socket that is opened or closed. */
+  #logged(connect: Connector): Connector {
+    if (!this.#options.logger.debug) return connect;
+    const { proxy } = this.#target;
+    return (options, callback) =>
+      connect(options, (...result) => {
+        const [error, socket] = result;
+        if (socket) {
+          this.#log.debug(`a connection was opened${proxy ? ` through proxy ${proxy}` : ''}`);
+          socket.once('close', () => this.#log.debug('a connection was closed'));
+        } else {
+          this.#log.debug(`a connection could not be opened: ${printable(String(error?.message), 1_024)}`);
+        }
+        callback(...result);
+      });
+  }
+}
+
+function repeatedHeader(headers: WireRequest['headers']): string | undefined {
+  const values = Object(headers);
+  for (const name in values) if (Array.isArray(values[name]) && values[name].length > 1) return name;
+  return undefined;
+}
+
+function cannotRepeat(header: string): RequestError {
+  const message =
+    `the request repeats the header ${header}, which takes HTTP/1.1, and the server speaks only HTTP/2: ` +
+    'send it once (impersonate one group at most), or let the gateway in front of the server offer HTTP/1.1';
+  return new RequestError('REQUEST_INVALID', message);
+}
