@@ -92,7 +92,7 @@ export function checkExecCredential(content: unknown): LoadedExecCredential {
   return { credential, loadKubeConfig: () => toKubeConfig(credential) };
 }
 
-/** The text of the environment variable. Throws an `ExecInfoError` where it is not set. */
+/** The text of the environment variable. Throws an `ExecInfoError` if it is not set. */
 export function execInfoText(): string {
   const data = process.env.KUBERNETES_EXEC_INFO;
   if (data) return data;

@@ -18,7 +18,7 @@ export interface Hub {
   readonly server: string;
   /** The kubeconfig context's namespace, or that of the pod, or `default`. */
   readonly namespace: string;
-  /** `path` stands below `/api/v1/namespaces/`. Rejects where no answer comes. */
+  /** `path` stands below `/api/v1/namespaces/`. Rejects if no answer comes. */
   readonly send: (method: 'GET' | 'POST', path: string, body?: object) => Promise<HubAnswer>;
 }
 
@@ -40,12 +40,12 @@ export async function openHub(root = ''): Promise<Hub> {
     return hubOfKubeconfig(answerMs, maxAnswerBytes);
   }
   throw new Error(
-    `there is no cluster to read from: neither a service account in ${folder}, nor KUBECONFIG, nor ~/.kube/config is there; ` +
+    `there is no cluster to read from: no service account in ${folder}, no KUBECONFIG and no ~/.kube/config; ` +
       'set KUBECONFIG among execConfig.env, or let the pod mount its token (automountServiceAccountToken)',
   );
 }
 
-/** By Node's own HTTPS: there are no proxies, plugins and client certificates, and undici would double the time of the start. */
+/** Uses Node's own HTTPS: a pod needs no proxies, plugins or client certificates, and undici would double the start time. */
 function hubOfPod(folder: string, host = 'kubernetes.default.svc'): Hub {
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${process.env.KUBERNETES_SERVICE_PORT ?? '443'}`;
   const read = (name: string) => {

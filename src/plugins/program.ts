@@ -1,6 +1,8 @@
-/** A plugin as a program: its arguments, its usage, and how it ends. */
+/** A plugin as a program: its usage, its arguments and the files that they name, and how it ends. */
+import { readFileSync } from 'node:fs';
 import { exitOnSignals } from '../exec/kill-at-exit.ts';
 import { runCredentialPlugin } from '../plugin/run-credential-plugin.ts';
+import { errnoOf } from '../util/errno.ts';
 
 /**
  * Runs a plugin as a program: `--help` prints its usage, bad arguments end it with 2 and one line, and `parse` returns the
@@ -39,4 +41,17 @@ export function refuseEmpty(values: Readonly<Record<string, unknown>>): void {
 export function once(name: string, given: readonly string[]): string | undefined {
   if (given.length < 2) return given[0];
   throw new Error(`--${name} is given ${given.length} times: give it once; a profile must not add it`);
+}
+
+/** Text of a file, without the line break at its end. */
+export function readText(option: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const code = errnoOf(error);
+    throw new Error(`${option} ${file} cannot be read (${code}): correct the path, or mount the file`);
+  }
+  if (text === '') throw new Error(`${option} ${file} is empty`);
+  return text;
 }

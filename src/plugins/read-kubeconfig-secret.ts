@@ -1,22 +1,33 @@
 /** The token, or the client certificate and key, of a kubeconfig in a Secret, for the kubeconfig's own server. */
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
+import { readCertificates } from '../access/pem.ts';
+import { withoutLastSlashes } from '../access/url-pattern.ts';
 import { kubernetesYaml, parseYaml } from '../access/yaml-text.ts';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
-import { clusterConfig, nameField, requiredName, textField } from './exec-config.ts';
 import { getSecret, openHub } from './hub.ts';
-import { checkLabels, checkName, isPinned, pinOptions, pinUsage, readPins } from './pins.ts';
-import { mismatch } from './same-cluster.ts';
+import {
+  checkLabels,
+  checkName,
+  clusterConfig,
+  isPinned,
+  nameField,
+  pinOptions,
+  pinUsage,
+  readPins,
+  requiredName,
+  textField,
+} from './profile-input.ts';
 
 export const usage = `Usage: kubeconfig-secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE] [--any-server]
 
-A credential plugin (KEP-541), run by a Kubernetes client. Reads a kubeconfig from data[key] of Secret namespace/name, as the
-profile's extension client.authentication.k8s.io/exec says: { name, key, namespace, context }; the last two may be left out.
-Takes a token, client-certificate-data with client-key-data, or both. They are given for the kubeconfig's own server only: its
-URL, tls-server-name and certificate-authority-data have to be the profile's, and a proxy-url of the profile has to be its own.
+A credential plugin (KEP-541), run by a Kubernetes client. Prints the token, the client certificate and key, or both, of a
+kubeconfig in a Secret of the hub. The profile names it in its exec extension, { name, key, namespace, context }; namespace and
+context are optional. The credential is for the kubeconfig's own server only: its URL, tls-server-name and
+certificate-authority-data must match the profile's, and so must a proxy-url of the profile.
 ${pinUsage}
-  --any-server        do not compare them; needs --name or --label`;
+  --any-server        do not compare them. Needs --name or --label`;
 
 // What is read of a kubeconfig here. The library's own schemas know all of it, and take longer to load than all of this plugin.
 const text = z.pipe(
@@ -131,7 +142,7 @@ export function kubeconfigSecretreader(
   const anyServer = values['any-server'];
   if (anyServer && !isPinned(pins)) {
     const why = 'a profile could name any Secret, and be sent its credential';
-    throw new Error(`--any-server needs --name or --label, what a profile may name: ${why}`);
+    throw new Error(`--any-server needs --name or --label, which limit what a profile may name: ${why}`);
   }
   return async ({ spec }) => {
     const config = clusterConfig(spec);
@@ -142,7 +153,7 @@ export function kubeconfigSecretreader(
     const asked = nameField(config, 'namespace');
     if (pins.namespace !== undefined && asked !== undefined && asked !== pins.namespace) {
       throw new Error(
-        `the profile names the namespace ${asked}, and this plugin may read ${pins.namespace} (--namespace)`,
+        `the profile names the namespace ${asked}, and this plugin may read only ${pins.namespace} (--namespace)`,
       );
     }
     const hub = await openHub();
@@ -153,4 +164,60 @@ export function kubeconfigSecretreader(
     if (problem) throw new Error(`the kubeconfig of ${secret.where} ${problem}: its credential is not sent there`);
     return status;
   };
+}
+
+// The author of a profile chooses its server, and could name another person's Secret. So a credential goes only to the server of its
+// kubeconfig.
+
+/** A cluster, in the names of kubeconfigs and of `spec.cluster`. */
+export interface Cluster {
+  readonly server?: string | null | undefined;
+  readonly 'tls-server-name'?: string | null | undefined;
+  readonly 'insecure-skip-tls-verify'?: boolean | null | undefined;
+  readonly 'certificate-authority-data'?: string | null | undefined;
+  readonly 'proxy-url'?: string | null | undefined;
+}
+
+/** Why it may not, as the rest of a sentence about the kubeconfig, or `undefined`. */
+export function mismatch(profile: Cluster, kubeconfig: Cluster): string | undefined {
+  const [theirs, ours] = [addressOf(kubeconfig.server), addressOf(profile.server)];
+  if (theirs === undefined) return 'names no server';
+  if (theirs.text !== ours?.text) return `is for ${theirs.text}, and the profile's server is ${ours?.text ?? 'no URL'}`;
+  const name = (cluster: Cluster) => (cluster['tls-server-name'] || theirs.host).toLowerCase();
+  if (name(profile) !== name(kubeconfig)) {
+    return `is for a server named ${name(kubeconfig)}, and the profile's tls-server-name is ${name(profile)}`;
+  }
+  // A text that is not a URL here may be one for a client that is written in Go.
+  const proxy = ({ 'proxy-url': url }: Cluster) => addressOf(url)?.text ?? url;
+  // A proxy sees which server is called, and can imitate it if the client does not verify certificates.
+  if (profile['proxy-url'] && proxy(profile) !== proxy(kubeconfig)) {
+    return `names ${kubeconfig['proxy-url'] ? 'another' : 'no'} proxy, and the profile has a proxy-url`;
+  }
+  if (kubeconfig['insecure-skip-tls-verify']) return undefined;
+  if (profile['insecure-skip-tls-verify']) return 'verifies its server, and the profile has insecure-skip-tls-verify';
+  const [known, trusted] = [authoritiesOf(kubeconfig), authoritiesOf(profile)];
+  if (trusted === 'unreadable') return "cannot be compared with the profile's certificate-authority-data";
+  // No authority means those of the system, on both sides.
+  if (known === undefined && trusted === undefined) return undefined;
+  if (known === undefined) return 'names no authority, and the profile has certificate-authority-data';
+  if (known !== 'unreadable' && trusted && [...trusted].every((certificate) => known.has(certificate)))
+    return undefined;
+  return "trusts another authority than the profile's certificate-authority-data";
+}
+
+/** A URL in a form that can be compared, with only the parts that say where it leads. */
+function addressOf(server: string | null | undefined): { readonly text: string; readonly host: string } | undefined {
+  const url = URL.parse(server ?? '');
+  if (!url?.host) return undefined;
+  // `URL` has no origin for some schemes of proxies.
+  return { text: `${url.protocol}//${url.host}${withoutLastSlashes(url.pathname)}`, host: url.hostname };
+}
+
+/** The digest of each certificate; `undefined` where there is none. */
+function authoritiesOf(cluster: Cluster): ReadonlySet<string> | 'unreadable' | undefined {
+  const data = cluster['certificate-authority-data'];
+  if (!data) return undefined;
+  const reading = readCertificates(Buffer.from(data, 'base64').toString('latin1'));
+  if ('problem' in reading) return 'unreadable';
+  return new Set(reading.certificates.map(({ fingerprint256 }) => fingerprint256));
 }

@@ -3,20 +3,30 @@ import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
 import type { ExecCredential } from '../plugin/exec-info.ts';
 import type { CredentialStatus } from '../plugin/run-credential-plugin.ts';
-import { clusterConfig, requiredName } from './exec-config.ts';
 import { askHub, getSecret, type Hub, metadataShape, openHub } from './hub.ts';
-import { checkLabels, checkName, isPinned, type Pins, pinOptions, pinUsage, readPins } from './pins.ts';
+import {
+  checkLabels,
+  checkName,
+  clusterConfig,
+  isPinned,
+  type Pins,
+  pinOptions,
+  pinUsage,
+  readPins,
+  requiredName,
+} from './profile-input.ts';
 
 export const usage = `Usage: secretreader [--namespace NAME] [--name NAME] [--label KEY=VALUE]
                     [--token-request --audience URL [--expiration-seconds N]]
 
-A credential plugin (KEP-541), run by a Kubernetes client. Reads the key "token" of Secret NAMESPACE/clusterName.
+A credential plugin (KEP-541), run by a Kubernetes client. Prints the key "token" of Secret NAMESPACE/clusterName; the profile
+names the cluster in its exec extension, { clusterName }.
 ${pinUsage}
                       default namespace: the kubeconfig context's, the pod's own, or "default"
-  --token-request     mint a token of ServiceAccount NAMESPACE/clusterName instead; needs --audience, and --name or --label
-  --audience URL      whom that token is for; may be repeated. Never one that the cluster itself takes
+  --token-request     request a token of ServiceAccount NAMESPACE/clusterName instead; needs --audience, and --name or --label
+  --audience URL      audience of that token; may be repeated. Must differ from the API server's audiences
   --expiration-seconds N
-                      how long it is valid; 600 or more, default 3600`;
+                      lifetime of that token; 600 or more, default 3600`;
 
 interface TokenRequest {
   readonly audiences: string[];
@@ -48,12 +58,13 @@ function readSettings(args: readonly string[]): Settings {
   if (!values['token-request']) return { pins, tokenRequest: undefined };
   const { audience: audiences } = values;
   if (audiences.length === 0 || audiences.includes('')) {
-    const why = 'without one the cluster that mints a token takes it as its own, and so could who writes a profile';
-    throw new Error(`--token-request needs --audience, whom the token is for: ${why}`);
+    const why =
+      'without one, the cluster that issues the token accepts it as its own, and the author of a profile could use it there';
+    throw new Error(`--token-request needs --audience: ${why}`);
   }
   if (!isPinned(pins)) {
     const why = 'a profile could name any service account of the namespace';
-    throw new Error(`--token-request needs --name or --label, what a profile may name: ${why}`);
+    throw new Error(`--token-request needs --name or --label, which limit what a profile may name: ${why}`);
   }
   return { pins, tokenRequest: { audiences, expirationSeconds } };
 }
@@ -86,8 +97,8 @@ async function readToken(hub: Hub, namespace: string, name: string, pins: Pins):
   const secret = await getSecret(hub, namespace, name);
   checkLabels(pins, secret.where, secret.metadata);
   if (secret.type === 'kubernetes.io/service-account-token') {
-    const why = 'it would let its reader into the cluster where it lies';
-    throw new Error(`${secret.where} is the token of a service account of this cluster, and is not given away: ${why}`);
+    const why = 'it gives access to the cluster that it is stored in';
+    throw new Error(`${secret.where} is the token of a service account of this cluster, and is not printed: ${why}`);
   }
   // Its expiry is not known.
   return { token: secret.read('token'), expirationTimestamp: null };

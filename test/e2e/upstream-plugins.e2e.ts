@@ -138,7 +138,7 @@ describe('the plugins that read Secrets', () => {
     [
       'secretreader',
       { clusterName: 'own' },
-      /is the token of a service account of this cluster, and is not given away/,
+      /is the token of a service account of this cluster, and is not printed/,
     ],
     [
       'kubeconfig-secretreader',

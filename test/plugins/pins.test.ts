@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkLabels, checkName, isPinned, readPins } from '../../src/plugins/pins.ts';
+import { checkLabels, checkName, isPinned, readPins } from '../../src/plugins/profile-input.ts';
 
 describe('what a profile may name', () => {
   for (const [names, name, allowed] of [

@@ -97,7 +97,7 @@ describe('secretreader', () => {
     assert.match(texts[0] ?? '', /^missing ExecCredential.Spec.Cluster.Config: set provide/);
     assert.match(texts[1] ?? '', /^missing clusterName in/);
     assert.match(texts[2] ?? '', /clusterName must be text$/);
-    for (const text of texts.slice(3)) assert.match(text, /clusterName must be a name as Kubernetes has them$/);
+    for (const text of texts.slice(3)) assert.match(text, /clusterName must be a Kubernetes name$/);
   });
 
   test('gives no token of the hub itself, and none that its operator has not let profiles name', async (t) => {
@@ -117,7 +117,7 @@ describe('secretreader', () => {
     assert.equal(given[0], 'one');
     assert.match(
       given[1] ?? '',
-      /^secret fleet\/admin is the token of a service account of this cluster, and is not given/,
+      /^secret fleet\/admin is the token of a service account of this cluster, and is not printed/,
     );
     assert.equal(given[2], 'one');
     assert.match(given[3] ?? '', /^secret fleet\/other does not have the label fleet=yes/);
@@ -125,7 +125,7 @@ describe('secretreader', () => {
     const before = requests.length;
     assert.match(
       await give('other', '--name', 'spoke-*'),
-      /^the profile names other, and this plugin may read spoke-\*/,
+      /^the profile names other, and this plugin may read only spoke-\*/,
     );
     assert.equal(requests.length, before, 'it is not even read');
   });
@@ -190,7 +190,7 @@ describe('kubeconfig-secretreader', () => {
     assert.equal(given[3], `token for ${mine}`);
     assert.match(
       given[4] ?? '',
-      /^the profile names the namespace other, and this plugin may read fleet \(--namespace\)/,
+      /^the profile names the namespace other, and this plugin may read only fleet \(--namespace\)/,
     );
     assert.equal(given[5], `token for ${mine}`);
   });

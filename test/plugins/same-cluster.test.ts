@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Cluster, mismatch } from '../../src/plugins/same-cluster.ts';
+import { type Cluster, mismatch } from '../../src/plugins/read-kubeconfig-secret.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');

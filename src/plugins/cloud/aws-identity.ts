@@ -2,7 +2,7 @@
 import aws4 from 'aws4';
 import * as z from 'zod/mini';
 import { hide } from '../../plugin/plugin-process.ts';
-import { readText } from '../files.ts';
+import { readText } from '../program.ts';
 import { type Answer, type Call, callMetadata, callService, form, jsonOf, metadataUrl, refusal } from './call.ts';
 
 export interface AwsKeys {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { timeOf } from '../../exec/jwt.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { readText } from '../files.ts';
+import { readText } from '../program.ts';
 import {
   type Answer,
   type Call,

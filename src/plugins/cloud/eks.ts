@@ -4,7 +4,7 @@ import aws4 from 'aws4';
 import { createGlob } from '../../access/glob.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { textField } from '../exec-config.ts';
+import { textField } from '../profile-input.ts';
 import { once, refuseEmpty } from '../program.ts';
 import { type AwsKeys, assumeRole, findKeys, stsHost } from './aws-identity.ts';
 import { httpsUrl } from './call.ts';

@@ -6,8 +6,7 @@ import { timeOf } from '../../exec/jwt.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { readText } from '../files.ts';
-import { once, refuseEmpty } from '../program.ts';
+import { once, readText, refuseEmpty } from '../program.ts';
 import {
   type Answer,
   type Call,

@@ -8,8 +8,8 @@ import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import { printable } from '../../util/printable.ts';
-import { textField } from '../exec-config.ts';
-import { readText } from '../files.ts';
+import { textField } from '../profile-input.ts';
+import { readText } from '../program.ts';
 import { type IssuerSettings, type KeyAlgorithm, keyAlgorithms, type Proof } from './settings.ts';
 
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';

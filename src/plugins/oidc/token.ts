@@ -3,7 +3,7 @@ import { expiryOfJwt } from '../../exec/jwt.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { tokenOfManagedIdentity, tokenOfWorkloadIdentity } from '../cloud/azure.ts';
-import { readText } from '../files.ts';
+import { readText } from '../program.ts';
 import { readSettings } from './settings.ts';
 
 /** The function that answers with these arguments. Throws if they are wrong. */

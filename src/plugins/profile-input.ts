@@ -1,5 +1,39 @@
-/** Limits on what profiles may name, since a plugin has more rights than the authors of profiles. */
+/**
+ * What a profile gives a plugin in its extension `client.authentication.k8s.io/exec`, and the limits on it: a plugin has more rights than
+ * the authors of profiles.
+ */
 import { createGlob } from '../access/glob.ts';
+import { isSubdomain } from '../util/kubernetes-names.ts';
+
+/** The extension; without it there is nothing to read. */
+export function clusterConfig(spec: { readonly cluster?: { readonly config?: unknown } | null | undefined }): unknown {
+  const config = spec.cluster?.config;
+  if (config !== undefined && config !== null) return config;
+  const advice = 'set provideClusterInfo: true, and the extension client.authentication.k8s.io/exec in the profile';
+  throw new Error(`missing ExecCredential.Spec.Cluster.Config: ${advice}`);
+}
+
+/** A field that is text; `undefined` if it is missing or empty. */
+export function textField(config: unknown, field: string): string | undefined {
+  const value: unknown = typeof config === 'object' && config !== null ? Reflect.get(config, field) : undefined;
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value === 'string') return value;
+  throw new Error(`invalid ExecCredential.Spec.Cluster.Config: ${field} must be text`);
+}
+
+/** The same for the name of an object or a namespace, which becomes a part of a path. */
+export function nameField(config: unknown, field: string): string | undefined {
+  const name = textField(config, field);
+  if (name === undefined || isSubdomain(name)) return name;
+  throw new Error(`invalid ExecCredential.Spec.Cluster.Config: ${field} must be a Kubernetes name`);
+}
+
+/** The same for a required field. */
+export function requiredName(config: unknown, field: string): string {
+  const name = nameField(config, field);
+  if (name === undefined) throw new Error(`missing ${field} in ExecCredential.Spec.Cluster.Config`);
+  return name;
+}
 
 export const pinOptions = {
   namespace: { type: 'string' },
@@ -7,8 +41,8 @@ export const pinOptions = {
   label: { type: 'string', multiple: true },
 } as const;
 
-export const pinUsage = `  --namespace NAME    the only namespace that is read
-  --name NAME         the only name that a profile may give; a * stands for anything. May be repeated
+export const pinUsage = `  --namespace NAME    read only this namespace
+  --name NAME         the only name that a profile may give; a * matches any text. May be repeated
   --label KEY=VALUE   a label that the object must have. May be repeated: it must have all of them`;
 
 export interface Pins {
@@ -42,7 +76,7 @@ export function isPinned({ names, labels }: Pins): boolean {
 /** Throws if a profile names what it must not. It runs before anything is read. */
 export function checkName({ names }: Pins, name: string): void {
   if (names.length === 0 || names.some((pattern) => createGlob(pattern)(name))) return;
-  throw new Error(`the profile names ${name}, and this plugin may read ${names.join(', ')} (--name)`);
+  throw new Error(`the profile names ${name}, and this plugin may read only ${names.join(', ')} (--name)`);
 }
 
 /** Throws if an object lacks a required label. */
