@@ -135,11 +135,7 @@ describe('the plugins that read Secrets', () => {
 
   // What docs/plugins.md lists as differences: ours give less away.
   for (const [name, config, complaint] of [
-    [
-      'secretreader',
-      { clusterName: 'own' },
-      /is the token of a service account of this cluster, and is not printed/,
-    ],
+    ['secretreader', { clusterName: 'own' }, /is the token of a service account of this cluster, and is not printed/],
     [
       'kubeconfig-secretreader',
       { name: 'kubeconfigs', key: 'real' },
