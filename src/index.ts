@@ -22,6 +22,7 @@ export type { PluginPolicy } from './access/plugin-policy.ts';
 export type { AllowedProfiles, EnvVar, ExecConfig, Provider } from './access/provider.ts';
 export type { ConfigAccess, ResolvedAccess, ResolvedExec } from './access/resolve.ts';
 export {
+  ApiError,
   ConfigurationError,
   ConnectionError,
   CredentialsError,

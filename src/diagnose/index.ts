@@ -41,10 +41,10 @@ export { fieldPath } from '../access/schema-problems.ts';
 export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
 export { isObject } from '../errors/check-argument.ts';
 export {
+  ApiError,
   ConfigurationError,
   ConnectionError,
   CredentialsError,
-  FleetError,
   PluginError,
   type Problem,
   ProfileError,

@@ -1,6 +1,6 @@
 /** Objects of one API server, with server-side apply; and the server of a kubeconfig's context. */
 import type { KubeconfigAccess } from '../access/kubeconfig.ts';
-import { FleetError } from '../errors/index.ts';
+import { ApiError } from '../errors/index.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { Discovery } from '../rest/api/discovery.ts';
 import { ResourceClient } from '../rest/api/resource-client.ts';
@@ -29,7 +29,7 @@ export function apiOf({ config }: ApiClient): Api {
 
 /** The status with which an API server refused. */
 export function statusOf(error: unknown): number | undefined {
-  return error instanceof FleetError ? error.statusCode : undefined;
+  return error instanceof ApiError ? error.statusCode : undefined;
 }
 
 /** Calls `work` with the server of a context, and closes its connections. */

@@ -84,7 +84,10 @@ export type ExecInfoErrorCode = 'EXEC_INFO_MISSING' | 'EXEC_INFO_INVALID';
 /** Codes of what is wrong with an image's name. */
 export type ImageErrorCode = 'IMAGE_INVALID';
 
-/** Codes of the fleet: of a cluster that cannot be used, of an API server's answer, and of a controller author's functions. */
+/** Codes of an API server's answer. */
+export type ApiErrorCode = 'API_STATUS' | 'API_TIMEOUT' | 'API_RESPONSE_INVALID' | 'KIND_NOT_SERVED';
+
+/** Codes of the fleet: of a cluster that cannot be used, and of a controller author's functions. */
 export type FleetErrorCode =
   | 'CLUSTER_NOT_FOUND'
   | 'CLUSTER_NOT_READY'
@@ -93,10 +96,6 @@ export type FleetErrorCode =
   | 'FLEET_CLOSED'
   | 'LEASE_LOST'
   | 'TIMEOUT'
-  | 'API_STATUS'
-  | 'API_TIMEOUT'
-  | 'API_RESPONSE_INVALID'
-  | 'KIND_NOT_SERVED'
   | 'LIST_TOO_LARGE';
 
 /** Every `code` of every error class here. */
@@ -106,6 +105,7 @@ export type ErrorCode =
   | PluginErrorCode
   | RequestErrorCode
   | ConnectionErrorCode
+  | ApiErrorCode
   | ExecInfoErrorCode
   | FleetErrorCode
   | ImageErrorCode;

@@ -15,14 +15,10 @@ export class ConnectionError extends CredentialsError {
   declare readonly name: 'ConnectionError';
   override readonly retryable: boolean;
   declare readonly code: ConnectionErrorCode;
-  /** `namespace/name` of the ClusterProfile, if any. */
-  readonly profile: string | undefined;
-  readonly server: string;
+  declare readonly server: string;
 
   constructor(code: ConnectionErrorCode, cluster: ClusterOfError, message: string, options?: ErrorOptions) {
-    super('ConnectionError', code, `${openingOf(cluster)}${message}`, options);
+    super('ConnectionError', code, `${openingOf(cluster)}${message}`, { ...options, cluster });
     this.retryable = passingConnectionErrors.has(code);
-    this.profile = cluster.profile;
-    this.server = cluster.server;
   }
 }

@@ -5,6 +5,11 @@ import type { ErrorCode } from './codes.ts';
 const maxMessageBytes = 4 * 1024;
 export const maxFieldBytes = 1024;
 
+interface CredentialsErrorOptions extends ErrorOptions {
+  readonly moreLines?: readonly string[];
+  readonly cluster?: { readonly profile?: string | undefined; readonly server?: string | undefined } | undefined;
+}
+
 /** Base of every error of this package. */
 export abstract class CredentialsError extends Error {
   /** The name of the class, also in minified code. */
@@ -18,6 +23,10 @@ export abstract class CredentialsError extends Error {
    * that has been installed is found after that time.
    */
   readonly retryAfterMs: number | undefined = undefined;
+  /** `namespace/name` of the ClusterProfile, for an error of one cluster. */
+  declare readonly profile: string | undefined;
+  /** The URL of the cluster's API server, if known. */
+  declare readonly server: string | undefined;
 
   /**
    * Messages quote profiles, servers and plugins, which must not forge or flood log lines. So a message is one line, and only
@@ -27,7 +36,7 @@ export abstract class CredentialsError extends Error {
     name: string,
     code: ErrorCode,
     message: string,
-    { moreLines = [], ...options }: ErrorOptions & { moreLines?: readonly string[] } = {},
+    { moreLines = [], cluster, ...options }: CredentialsErrorOptions = {},
   ) {
     // A plugin's stderr may have tabs: they only move the cursor on.
     const more = moreLines.map((line) =>
@@ -38,6 +47,10 @@ export abstract class CredentialsError extends Error {
     );
     super([printable(message, maxMessageBytes), ...more].join('\n'), options);
     this.code = code;
+    if (cluster) {
+      this.profile = cluster.profile;
+      this.server = cluster.server;
+    }
     // V8 copies the name into the stack at its first read. Node's own errors show their code there in the same way.
     this.name = `${name} [${code}]`;
     Reflect.get(this, 'stack');

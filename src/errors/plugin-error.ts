@@ -42,9 +42,6 @@ export class PluginError extends CredentialsError {
   readonly stderr: string | undefined;
   /** What went wrong, without the plugin's name. */
   readonly reason: string;
-  /** `namespace/name` of the ClusterProfile whose request needed the credential, if known. */
-  readonly profile: string | undefined;
-  readonly server: string | undefined;
   readonly #failure: PluginFailure;
 
   constructor(
@@ -56,6 +53,7 @@ export class PluginError extends CredentialsError {
   ) {
     const { installHint, stderr } = failure;
     super('PluginError', code, `${openingOf(cluster)}${failure.origin}: plugin ${failure.command}: ${reason}`, {
+      cluster,
       moreLines: [
         ...(installHint ? installHint.split('\n') : []),
         // Each line is marked as stderr.
@@ -69,8 +67,6 @@ export class PluginError extends CredentialsError {
     this.exitCode = failure.exitCode;
     this.signal = failure.signal;
     this.stderr = failure.stderr;
-    this.profile = cluster?.profile;
-    this.server = cluster?.server;
     this.retryAfterMs = retryAfterMs;
     this.#failure = failure;
   }

@@ -7,10 +7,6 @@ export class RequestError extends CredentialsError {
   declare readonly name: 'RequestError';
   override readonly retryable: boolean;
   declare readonly code: RequestErrorCode;
-  /** `namespace/name` of the ClusterProfile of the request, if known. */
-  readonly profile: string | undefined;
-  readonly server: string | undefined;
-
   /** The HTTP status, if a server answered. */
   readonly statusCode: number | undefined;
 
@@ -20,9 +16,7 @@ export class RequestError extends CredentialsError {
     { statusCode, ...options }: ErrorOptions & { readonly statusCode?: number | undefined } = {},
     cluster?: ClusterOfError,
   ) {
-    super('RequestError', code, `${openingOf(cluster)}${message}`, options);
-    this.profile = cluster?.profile;
-    this.server = cluster?.server;
+    super('RequestError', code, `${openingOf(cluster)}${message}`, { ...options, cluster });
     this.statusCode = statusCode;
     const passes = statusCode !== undefined && (statusCode === 429 || statusCode >= 500);
     this.retryable = passes || code === 'PROXY_FAILED' || code === 'PROXY_TIMEOUT';

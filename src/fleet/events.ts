@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { checkArgument } from '../errors/check-argument.ts';
-import { FleetError } from '../errors/index.ts';
+import { ApiError } from '../errors/index.ts';
 import { reasonOf } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
@@ -185,7 +185,7 @@ export class Events {
         () => true,
         (error: unknown) => {
           // Servers keep events for an hour.
-          if (error instanceof FleetError && error.statusCode === 404) return false;
+          if (error instanceof ApiError && error.statusCode === 404) return false;
           throw error;
         },
       );

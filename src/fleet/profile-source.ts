@@ -1,5 +1,5 @@
 /** Watches the ClusterProfiles on the hub, and PlacementDecisions if the fleet is limited to some. */
-import { FleetError } from '../errors/index.ts';
+import { ApiError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
@@ -149,7 +149,7 @@ function profileAdvice({ reason }: Restart): string {
 }
 
 function decisionAdvice({ reason, error }: Restart): string {
-  if (error instanceof FleetError && error.statusCode === 400) return 'it is made of placement.key of the Fleet';
+  if (error instanceof ApiError && error.statusCode === 400) return 'it is made of placement.key of the Fleet';
   if (reason === 'not_found')
     return 'apply the CRD placementdecisions.multicluster.x-k8s.io (KEP-5313) to the hub, or leave placement out';
   return permissionAdvice(reason, 'placementdecisions');

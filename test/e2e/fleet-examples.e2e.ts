@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { execa } from 'execa';
-import { FleetError, RestConfig, type Wire } from '../../src/index.ts';
+import { ApiError, RestConfig, type Wire } from '../../src/index.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
 import { accessBy, clusterOf, lifetimeOf, startPlane } from './fixture.ts';
@@ -74,7 +74,7 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     try {
       return await maps.get(name);
     } catch (error) {
-      if (error instanceof FleetError && error.statusCode === 404) return undefined;
+      if (error instanceof ApiError && error.statusCode === 404) return undefined;
       throw error;
     }
   };

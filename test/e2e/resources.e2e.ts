@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { CoreV1Api, type EventsV1Event, type V1ConfigMap, type V1Deployment } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { Events } from '../../src/fleet/events.ts';
-import { FleetError, RestConfig, type Wire } from '../../src/index.ts';
+import { ApiError, RestConfig, type Wire } from '../../src/index.ts';
 import { blocks } from '../fixtures/docs.ts';
 import { ManualClock } from '../fixtures/manual-clock.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
@@ -11,12 +11,12 @@ import { registerCrd } from './crd.ts';
 import { kubeconfigText, programs } from './fixture.ts';
 
 /** The error of a call that the server refuses. */
-async function refusal(call: Promise<unknown>): Promise<FleetError> {
+async function refusal(call: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await call.then(
     () => assert.fail('nothing failed'),
     (reason: unknown) => reason,
   );
-  assert.ok(error instanceof FleetError, String(error));
+  assert.ok(error instanceof ApiError, String(error));
   return error;
 }
 

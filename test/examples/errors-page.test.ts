@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ConnectionError, type CredentialsError, FleetError, PluginError, RequestError } from '../../src/index.ts';
+import {
+  ApiError,
+  ConnectionError,
+  type CredentialsError,
+  FleetError,
+  PluginError,
+  RequestError,
+} from '../../src/index.ts';
 import { read } from '../fixtures/docs.ts';
 
 describe('docs/errors.md', () => {
@@ -29,7 +36,8 @@ describe('docs/errors.md', () => {
       PluginErrorCode: (code) => new PluginError(code, '', failure),
       RequestErrorCode: (code, statusCode) => new RequestError(code, '', { statusCode }),
       ConnectionErrorCode: (code) => new ConnectionError(code, cluster, ''),
-      FleetErrorCode: (code, statusCode) => new FleetError(code, '', { statusCode }),
+      FleetErrorCode: (code) => new FleetError(code, ''),
+      ApiErrorCode: (code, statusCode) => new ApiError(code, '', { statusCode }),
     };
     const unions = read('src/errors/codes.ts').split(/^export type /m);
     const isRetryable = (code: string, statusCode?: number) =>

@@ -1,5 +1,5 @@
 /** A hub that has Leases, and a network to it that loses, delays, repeats and reorders. */
-import { FleetError } from '../../src/errors/index.ts';
+import { ApiError } from '../../src/errors/index.ts';
 import type { Lease, LeaseToWrite } from '../../src/fleet/lease/lease.ts';
 import type { LeaseListener, LeaseSource } from '../../src/fleet/sharding/lease-source.ts';
 import type { Process, World } from './world.ts';
@@ -18,7 +18,7 @@ export interface Weather {
 
 const calm: Weather = { delayMs: 50, late: 0, lost: 0, repeated: 0 };
 
-const refusal = new FleetError('API_STATUS', 'the hub is away', { statusCode: 503 });
+const refusal = new ApiError('API_STATUS', 'the hub is away', { statusCode: 503 });
 
 interface Change {
   readonly type: 'applied' | 'deleted';

@@ -1,6 +1,6 @@
 /** The Leases of one namespace on one server. A change succeeds only where no other process has made one in the meantime. */
 
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { groupPath } from '../../rest/api/discovery.ts';
 import type { StreamedResponse } from '../../rest/api/streamed-response.ts';
@@ -8,7 +8,7 @@ import { readBeginning } from '../../util/read-beginning.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
 
-/** What a lock needs of an API server. Each rejects with a `FleetError` where the server cannot be reached, or refuses. */
+/** What a lock needs of an API server. Each rejects with a `ApiError` where the server cannot be reached, or refuses. */
 export interface Leases {
   /** `undefined` where there is none. */
   get(name: string, signal: AbortSignal): Promise<Lease | undefined>;
@@ -85,7 +85,7 @@ export class ApiLeases implements Leases {
     try {
       return readObject(JSON.parse(text), leaseKind);
     } catch {
-      throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no Lease`);
+      throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer is no Lease`);
     }
   }
 
@@ -94,11 +94,9 @@ export class ApiLeases implements Leases {
     return `allow the verbs ${this.#verbs} on leases.coordination.k8s.io in namespace ${this.namespace}`;
   }
 
-  protected async refusal(response: StreamedResponse, what: string): Promise<FleetError> {
+  protected async refusal(response: StreamedResponse, what: string): Promise<ApiError> {
     const refusal = await this.#server.refusalOf(response, what);
-    if (response.statusCode !== 403) return refusal;
-    const message = `${refusal.message}: ${this.advice}`;
-    return new FleetError('API_STATUS', message, { statusCode: 403, reason: refusal.reason ?? 'Forbidden' });
+    return response.statusCode === 403 ? refusal.withAdvice(this.advice) : refusal;
   }
 
   protected path(name?: string): string {

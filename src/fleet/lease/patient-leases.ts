@@ -1,5 +1,5 @@
 /** Requests for Leases with a limit that follows how long the server takes: one that is only slow is waited for. */
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/deadline.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease, LeaseToWrite } from './lease.ts';
@@ -62,7 +62,7 @@ export class PatientLeases<T extends Leases = Leases> {
       remember(clock.uptime() - start);
       return answer;
     } catch (error) {
-      if (error instanceof FleetError && error.code === 'API_TIMEOUT') remember(limitMs);
+      if (error instanceof ApiError && error.code === 'API_TIMEOUT') remember(limitMs);
       throw error;
     }
   }

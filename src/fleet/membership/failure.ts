@@ -1,6 +1,6 @@
 /** The stable code and the message of a failure. Pure. */
 
-import { CredentialsError, FleetError } from '../../errors/index.ts';
+import { ApiError, CredentialsError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 
 /** The stages of an engagement. */
@@ -17,7 +17,7 @@ export function failureOf(stage: Stage, error: unknown): Failure {
 }
 
 function codeOf(stage: Stage, error: unknown): string {
-  if (error instanceof FleetError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
+  if (error instanceof ApiError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
   if (error instanceof CredentialsError) return error.code;
   if (stage === 'HANDLERS') return 'HANDLER_FAILED';
   // A code of Node may be in a cause.

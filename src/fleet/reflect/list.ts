@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { FleetError } from '../../errors/index.ts';
+import type { ApiError } from '../../errors/index.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
@@ -114,14 +114,11 @@ async function readPage(list: ListRequest, next: string, items: number): Promise
 }
 
 /** If an API server rejects the request for a first page as malformed, a selector is wrong: the caller gave nothing else. */
-function withSelectors(refusal: FleetError, query: ListRequest['query']): FleetError {
-  const { statusCode, reason, message } = refusal;
+function withSelectors(refusal: ApiError, query: ListRequest['query']): ApiError {
+  const { statusCode, reason } = refusal;
   const selectors = Object.entries(query).map(([name, value]) => `${name} (${value})`);
   if (statusCode !== 400 || reason !== 'BadRequest' || selectors.length === 0) return refusal;
-  return new FleetError('API_STATUS', `${message}: mend the option ${selectors.join(' or ')}`, {
-    statusCode,
-    reason,
-  });
+  return refusal.withAdvice(`mend the option ${selectors.join(' or ')}`);
 }
 
 function parsePage(bytes: Buffer, reading: Reading): ReadPage {

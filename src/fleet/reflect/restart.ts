@@ -1,5 +1,5 @@
 /** Why a reflector has to restart, and how. Pure. */
-import { CredentialsError, FleetError, PluginError } from '../../errors/index.ts';
+import { ApiError, CredentialsError, PluginError } from '../../errors/index.ts';
 import { readStatus, type Shown } from '../../rest/api/api-status.ts';
 import { MalformedResponse } from '../../rest/api/malformed.ts';
 import { printable } from '../../util/printable.ts';
@@ -54,7 +54,7 @@ const longestAskedMs = 600_000;
 export function restartFor(caught: unknown): Restart {
   const error = caught instanceof Error ? caught : new Error(String(caught));
   const asked = error instanceof CredentialsError ? (error.retryAfterMs ?? 0) : 0;
-  const statusCode = error instanceof FleetError || error instanceof WatchEnded ? error.statusCode : undefined;
+  const statusCode = error instanceof ApiError || error instanceof WatchEnded ? error.statusCode : undefined;
   const reason = reasonFor(error, statusCode);
   // An error event may be about the version. A version that a restored backup does not have never comes.
   const isVersionWrong = error instanceof WatchEnded || /too large resource version/i.test(error.message);

@@ -1,6 +1,6 @@
 /** The Leases of one fleet on the hub: read at once, and watched. */
 
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { ApiServer } from '../../rest/api/api-server.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
@@ -58,7 +58,7 @@ export class HubLeases extends ApiLeases implements LeaseSource {
       const { items } = JSON.parse(text);
       return items.map((item: unknown) => readObject(item, leaseKind));
     } catch {
-      throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer is no list`);
+      throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer is no list`);
     }
   }
 

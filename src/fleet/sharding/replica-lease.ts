@@ -2,7 +2,7 @@
  * This replica's own Lease: the only clock of sharding. While it is renewed, all shards whose Leases name its session are this
  * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import { within } from '../../rest/api/deadline.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
@@ -261,5 +261,5 @@ export class ReplicaLease {
 }
 
 function isTimeout(error: unknown): boolean {
-  return error instanceof FleetError && error.code === 'API_TIMEOUT';
+  return error instanceof ApiError && error.code === 'API_TIMEOUT';
 }

@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Api,
+  ApiError,
   type Condition,
   clusterProfileKind,
-  FleetError,
   type FleetProfile,
   isObject,
   printable,
@@ -168,7 +168,7 @@ function isWithin(wanted: unknown, known: unknown): boolean {
 
 /** What is wrong with the hub as a whole is a `Failure`. */
 function explain(error: unknown, namespace: string): unknown {
-  if (!(error instanceof FleetError)) return error;
+  if (!(error instanceof ApiError)) return error;
   const { statusCode, message } = error;
   if (statusCode === 403) {
     const rights = 'get, list, create, patch and delete on clusterprofiles, and patch on clusterprofiles/status';

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import type { FleetError } from '../../errors/index.ts';
+import type { ApiError } from '../../errors/index.ts';
 import { isLoopback } from '../../util/loopback.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { contentEncodingOf } from '../content-encoding.ts';
@@ -67,11 +67,11 @@ export class ApiServer {
   readonly shown: Shown = (text, length, options) => this.#dispatcher.shown(text, length, options);
 
   /** The error for a refused request, with the message of its `Status`, or the beginning of another body. */
-  async refusalOf({ statusCode, headers, body }: StreamedResponse, what: string): Promise<FleetError> {
+  async refusalOf({ statusCode, headers, body }: StreamedResponse, what: string): Promise<ApiError> {
     const bytes = await readBeginning(body, mostOfRefusal).catch(() => Buffer.of());
     const text = decompressed(bytes, this.contentEncodingOf(headers));
     const refusal = { statusCode, headers, text, isCut: bytes.length >= mostOfRefusal };
-    return refusalError(`${what}: status ${statusCode}`, refusal, this.shown);
+    return refusalError(`${what}: status ${statusCode}`, refusal, this.shown, this.#dispatcher.cluster);
   }
 
   /** The compression of a body: `gzip`, for example. Empty if there is none. Redacted. */

@@ -1,6 +1,6 @@
 /** The `Status` with which an API server refuses a request. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { FleetError, type StatusCause } from '../../errors/index.ts';
+import { ApiError, type ClusterOfError, type StatusCause } from '../../errors/index.ts';
 import { redactBeginning } from '../../redaction/redact.ts';
 
 /** Returns the first characters of a server's text, redacted. */
@@ -74,12 +74,12 @@ export function refusalError(
   opening: string,
   { statusCode, headers, text, isCut }: Refusal,
   shown: Shown,
-  cluster?: string,
-): FleetError {
+  cluster: ClusterOfError,
+): ApiError {
   const { reason, message, causes } = readStatus(text, shown);
   const said = message ?? shown(text, 200, { isCut });
   const seconds = Number([headers['retry-after']].flat()[0]);
-  return new FleetError('API_STATUS', `${opening}${said === '' ? '' : `: ${said}`}`, {
+  return new ApiError('API_STATUS', `${opening}${said === '' ? '' : `: ${said}`}`, {
     statusCode,
     cluster,
     reason,

@@ -1,5 +1,5 @@
 /** How long an API server is waited for. */
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import type { Timers } from '../../util/abortable.ts';
 
 /** Milliseconds until an API server must begin its answer, and between two parts of a list. The server itself gives up after 60 s. */
@@ -27,7 +27,7 @@ export class Deadline {
   /** Aborts in `ms` milliseconds, and not at the time that was set before. */
   set(ms: number, message: string): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.#controller.abort(new FleetError('API_TIMEOUT', message)));
+    this.#cancel = this.#clock.after(ms, () => this.#controller.abort(new ApiError('API_TIMEOUT', message)));
   }
 
   /** Stops counting until the next `set`. */
@@ -39,14 +39,14 @@ export class Deadline {
   end(): void {
     this.#cancel();
     this.#outer?.removeEventListener('abort', this.#onAbort);
-    this.#controller.abort(new FleetError('API_TIMEOUT', 'the request has ended'));
+    this.#controller.abort(new ApiError('API_TIMEOUT', 'the request has ended'));
   }
 }
 
 /**
  * Runs one request, and reads its response, within `ms` milliseconds.
  *
- * @throws {FleetError} `API_TIMEOUT` with `message` when the time has passed
+ * @throws {ApiError} `API_TIMEOUT` with `message` when the time has passed
  */
 export async function within<T>(
   clock: Timers,

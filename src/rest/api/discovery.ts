@@ -1,6 +1,6 @@
 /** Where a kind is served: apiVersion and kind come in, the path of its resource goes out. Asks each server once for each group. */
 
-import { FleetError } from '../../errors/index.ts';
+import { ApiError } from '../../errors/index.ts';
 import { reasonOf } from '../../observability/callbacks.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
@@ -38,7 +38,7 @@ export function listPath(
   const group = groupPath(apiVersion);
   if (namespace === undefined) return `${group}/${plural}`;
   if (namespaced) return `${group}/namespaces/${encodeURIComponent(namespace)}/${plural}`;
-  throw new FleetError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
+  throw new ApiError('KIND_NOT_SERVED', `${kind} has no namespaces: leave namespace ${namespace} out`);
 }
 
 /** What one server serves. */
@@ -59,7 +59,7 @@ export class Discovery {
     return this.#known.get(apiVersion)?.get(kind);
   }
 
-  /** @throws {FleetError} `KIND_NOT_SERVED` if the server has no such kind */
+  /** @throws {ApiError} `KIND_NOT_SERVED` if the server has no such kind */
   async find({ apiVersion, kind }: Kind, signal: AbortSignal): Promise<Resource> {
     const pending = this.#groups.get(apiVersion) ?? this.#ask(apiVersion, signal);
     this.#groups.set(apiVersion, pending);
@@ -76,7 +76,7 @@ export class Discovery {
       return resource;
     }
     this.forget(apiVersion);
-    throw new FleetError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
+    throw new ApiError('KIND_NOT_SERVED', `the server does not serve ${kind} (${apiVersion}): apply its CRD`);
   }
 
   /** Asks again next time: a path that was right before is not any more. */
@@ -108,7 +108,7 @@ function readKinds(text: string, what: string): ReadonlyMap<string, Resource> {
   try {
     list = parseJson(text, 'it is not JSON');
   } catch (error) {
-    throw new FleetError('API_RESPONSE_INVALID', `${what}: the answer: ${reasonOf(error)}`);
+    throw new ApiError('API_RESPONSE_INVALID', `${what}: the answer: ${reasonOf(error)}`);
   }
   const { resources } = Object(list);
   const kinds = new Map<string, Resource>();

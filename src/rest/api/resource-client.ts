@@ -1,6 +1,6 @@
 /** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
 import { checkArgument, isObject } from '../../errors/check-argument.ts';
-import { ConfigurationError, FleetError, RequestError } from '../../errors/index.ts';
+import { ApiError, ConfigurationError, RequestError } from '../../errors/index.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
 import { type Answer, sendRequest } from '../answer.ts';
@@ -57,7 +57,7 @@ interface Call {
 }
 
 /**
- * The objects of one kind on one cluster. Every method rejects with a `FleetError` `API_STATUS` where the server refuses, which has
+ * The objects of one kind on one cluster. Every method rejects with an `ApiError` `API_STATUS` where the server refuses, which has
  * its `statusCode`, `reason` and `causes`.
  */
 export class ResourceClient<T extends KubernetesObject = UntypedObject> {
@@ -70,11 +70,28 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     this.#options = parseOptionsWith(resourceSchema, options) as ResourceOptions; // absent fields may also be undefined
   }
 
-  /** Returns the object. Rejects where there is none, with `statusCode` 404. */
+  /** Returns the object. Rejects if there is none, with `statusCode` 404. */
   async get(name: string, options: GetOptions = {}): Promise<T> {
     checkName('get', 'name', name);
     const { signal } = parseOptionsWith(callSchemas.get, options);
     return this.#object(await this.#send({ method: 'GET', name, signal }));
+  }
+
+  /**
+   * Returns the object, or `undefined` if the server has none of this name. Rejects as `get` does if it does not serve the kind.
+   *
+   * @example
+   * const settings = await maps.find('settings');
+   */
+  async find(name: string, options: GetOptions = {}): Promise<T | undefined> {
+    checkName('find', 'name', name);
+    try {
+      return await this.get(name, options);
+    } catch (error) {
+      // A proxy, and a server that no longer serves the kind, send no Status.
+      if (error instanceof ApiError && error.statusCode === 404 && error.reason === 'NotFound') return undefined;
+      throw error;
+    }
   }
 
   /** Returns the objects, or a page of them where there is a `limit`. */
@@ -211,7 +228,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     try {
       return await abortable(() => discovery.find(this.#options, never), signal);
     } catch (error) {
-      throw error instanceof FleetError ? error.of(dispatcher.cluster) : error;
+      throw error instanceof ApiError ? error.of(dispatcher.cluster) : error;
     }
   }
 
@@ -241,7 +258,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     // It is the kind that is not there any more, and not an object.
     if (statusCode === 404 && readStatus(text).name === undefined) discovery.forget(this.#options.apiVersion);
     const refusal = { statusCode, headers, text, isCut: false };
-    return refusalError(opening, refusal, (...shown) => dispatcher.shown(...shown), dispatcher.cluster.profile);
+    return refusalError(opening, refusal, (...shown) => dispatcher.shown(...shown), dispatcher.cluster);
   }
 
   #object(value: unknown): T {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { PluginError } from '../../../src/errors/index.ts';
-import { FleetError } from '../../../src/fleet/index.ts';
+import { ApiError } from '../../../src/fleet/index.ts';
 import { Attempts } from '../../../src/fleet/membership/attempts.ts';
 import { failureOf } from '../../../src/fleet/membership/failure.ts';
 import { WarningLimiter } from '../../../src/observability/warning-limiter.ts';
@@ -45,7 +45,7 @@ describe('a cluster in Backoff', () => {
     fleet.onEngage(() => {
       if (!fails) return;
       fails = false;
-      throw new FleetError('API_STATUS', 'the inventory is overloaded', { statusCode: 503, retryAfterMs: 120_000 });
+      throw new ApiError('API_STATUS', 'the inventory is overloaded', { statusCode: 503, retryAfterMs: 120_000 });
     });
     await until(t, () => stateOf(fleet, 'one') === 'Backoff HANDLERS/STATUS_503');
     // Its reconcile is waited for.

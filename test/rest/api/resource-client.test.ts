@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:https';
 import { describe, type TestContext, test } from 'node:test';
 import { type V1ConfigMap, type V1Lease, V1MicroTime, type V1Namespace } from '@kubernetes/client-node';
-import { FleetError, type RestConfig, type Wire } from '../../../src/index.ts';
+import { ApiError, type RestConfig, type Wire } from '../../../src/index.ts';
 import type { SeenRequest } from '../../../src/testing/index.ts';
 import { newNamespace, startFleet, startPlugin, startProviders } from '../../fixtures/fleet.ts';
 import { listen } from '../../fixtures/listen.ts';
@@ -50,12 +50,12 @@ async function startAnswering(t: TestContext, { statusCode = 200, type = 'applic
 }
 
 /** The error of a call that an API server refuses. */
-async function refusal(call: Promise<unknown>): Promise<FleetError> {
+async function refusal(call: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await call.then(
     () => assert.fail('nothing failed'),
     (reason: unknown) => reason,
   );
-  assert.ok(error instanceof FleetError, String(error));
+  assert.ok(error instanceof ApiError, String(error));
   assert.equal(error.code, 'API_STATUS');
   return error;
 }
@@ -68,6 +68,7 @@ describe('config.resource', () => {
     assert.equal(typeof created.metadata.creationTimestamp, 'string');
     await client.create({ metadata: { generateName: 'b-' } });
     assert.deepEqual(await client.get('a'), created);
+    assert.deepEqual(await client.find('a'), created);
     const page = await client.list({ limit: 1 });
     assert.deepEqual(page.items, [created]);
     const last = await client.list({ limit: 1, continue: page.metadata.continue ?? '' });
@@ -84,6 +85,7 @@ describe('config.resource', () => {
 
     await client.delete('a');
     assert.deepEqual((await refusal(client.get('a'))).statusCode, 404);
+    assert.equal(await client.find('a'), undefined);
     // The kinds of a group are asked for once.
     assert.equal(seen.filter(({ url }) => url === '/api/v1').length, 1);
   });
@@ -186,10 +188,11 @@ describe('config.resource', () => {
     const status = { kind: 'Status', code: 409, reason: 'Conflict', message, details: { name: 'a', causes } };
     const { config } = await startAnswering(t, { statusCode: 409, body: JSON.stringify(status) });
     const client = config.resource({ ...maps, fieldManager: 'painter' });
+    assert.equal((await refusal(client.find('a'))).statusCode, 409, 'only what is not there is undefined');
     const conflict = await refusal(client.apply({ metadata: { name: 'a' } }));
     assert.deepEqual([conflict.statusCode, conflict.reason, conflict.retryable], [409, 'Conflict', false]);
     assert.deepEqual(conflict.causes, causes);
-    assert.equal(conflict.cluster, 'fleet/raw');
+    assert.deepEqual([conflict.profile, conflict.server], ['fleet/raw', config.access.cluster.server]);
     assert.match(
       conflict.message,
       /^ClusterProfile fleet\/raw, https:\S+: PATCH \/api\/v1\/namespaces\/default\/configmaps\/a was answered with 409: Apply failed/,
