@@ -39,7 +39,7 @@ const watchSchema = z.strictObject({ ...profilesShape, signal, logger: sharedOpt
  * one that it refuses says nothing about the others.
  *
  * @throws ConfigurationError that names every bad option
- * @throws FleetError `API_STATUS` where the hub refuses, `KIND_NOT_SERVED` where it has no ClusterProfiles
+ * @throws {ApiError} `API_STATUS` if the hub refuses, `KIND_NOT_SERVED` if it has no ClusterProfiles
  */
 export async function listProfiles(
   hub: RestConfig,
@@ -59,7 +59,7 @@ export async function listProfiles(
  * Returns one ClusterProfile of a hub.
  *
  * @param name `namespace/name`
- * @throws {FleetError} `API_STATUS` with `statusCode` 404 if there is none, or the hub's refusal
+ * @throws {ApiError} `API_STATUS` with `statusCode` 404 if there is none, or the hub's refusal
  * @example
  * const config = providers.getConfig(await getProfile(hub, 'fleet-system/spoke-1'));
  */
