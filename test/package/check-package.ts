@@ -143,6 +143,11 @@ try {
   await execa('attw', [tarball, '--profile', 'esm-only'], shown);
   await writeFile(join(project, 'index.mjs'), consumer);
   await execa(node, ['index.mjs'], { ...shown, cwd: project });
+  // The README's first program, bundled as docs/stability.md says.
+  await runCommands('npm install --no-save esbuild@0.28.2', project);
+  const [bundle = ''] = blocks('docs/stability.md', 'sh').filter((block) => block.startsWith('esbuild'));
+  await runCommands(`node_modules/.bin/${bundle}`, project);
+  assert.equal((await execa(node, ['bundle.mjs'], { cwd: project })).stdout, "[ 'default', 'kube-system' ]");
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
