@@ -104,7 +104,7 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.equal(hub.stats.unauthorized, 0);
   });
 
-  test('--service-account gives each cluster an identity of its own, whose token the next run renews when it is due', async (t) => {
+  test('--service-account gives each cluster an identity of its own, and the next run renews its token if it is due or refused', async (t) => {
     const { run, spokes, secrets } = await startPublished(t);
     const flags = ['--service-account', 'fleet-controller', '--cluster-role', 'edit', '-n', 'fleet'];
     const first = await run(...flags, '--token-lifetime', '10m');
@@ -116,10 +116,25 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' };
     const [bound] = third.list(binding);
     assert.deepEqual(Object(bound).roleRef.name, 'edit');
-    const versions = () => secrets('fleet').map(({ metadata }) => metadata.resourceVersion);
+    const versions = () =>
+      Object.fromEntries(secrets('fleet').map(({ metadata: { name, resourceVersion } }) => [name, resourceVersion]));
     const before = versions();
-    await run(...flags, '--token-lifetime', '10m');
-    assert.deepEqual(versions(), before);
+    const minted: (string | undefined)[] = [];
+    for (const spoke of spokes) {
+      spoke.onRequest = ({ url, identity }) => void (url.endsWith('/token') && minted.push(identity));
+    }
+    const account = {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { namespace: 'kube-system', name: 'fleet-controller' },
+    };
+    spokes[0].delete(account);
+    const { stdout } = await run(...flags, '--token-lifetime', '10m');
+    // The account of the first is gone, the second's token is good, and the third renews its own.
+    assert.match(stdout, /fleet\/one +unchanged .*, healthy/);
+    assert.deepEqual(minted.toSorted(), ['controller', identity]);
+    const { one, two, three } = versions();
+    assert.deepEqual([one === before.one, two === before.two, three === before.three], [false, true, false]);
   });
 
   test('reports what is wrong with one context or cluster, and publishes the others', async (t) => {
