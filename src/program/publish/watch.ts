@@ -15,35 +15,30 @@ export interface WatchOptions {
   readonly show: (call: Call, round: RoundResult, isShown: (result: Result) => boolean) => Promise<void>;
 }
 
-/** Prints what changes. A round that fails is repeated after the interval. */
-export async function watchSource(
-  call: Call,
-  first: RoundResult,
-  { publisher, intervalMs, port, show }: WatchOptions,
-): Promise<ExitCode> {
+/** Prints what changes. A round that fails is repeated after the interval, unless it is the first. */
+export async function watchSource(call: Call, { publisher, intervalMs, port, show }: WatchOptions): Promise<ExitCode> {
   const { signal, terminal } = call;
   const metrics = new Metrics();
   if (port !== undefined) await serve(metrics, port, signal);
-  metrics.add(first);
-  let said = complaintsOf(first);
+  let said: string | undefined;
   while (!signal.aborted) {
-    await pause(intervalMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) break;
     try {
       const round = await publisher.round(signal);
       metrics.add(round);
       const complaints = complaintsOf(round);
       // What is wrong is said once.
-      const isNew = complaints !== said;
+      const shown = complaints === said ? { ...round, refused: [], notes: [], vanished: [] } : round;
+      const isFirst = said === undefined;
       said = complaints;
-      const shown = isNew ? round : { ...round, refused: [], notes: [], vanished: [] };
-      await show(call, shown, ({ change }) => change !== 'unchanged');
+      await show(call, shown, ({ change }) => isFirst || change !== 'unchanged');
     } catch (error) {
       if (signal.aborted) break;
+      if (said === undefined) throw error;
       metrics.failed();
       const { message } = await describe(error);
       await terminal.say(`${terminal.paint('yellow', 'warning:', terminal.stderr)} ${printableLines(message)}`);
     }
+    await pause(intervalMs, undefined, { signal }).catch(() => {});
   }
   return exitCodes.interrupted;
 }

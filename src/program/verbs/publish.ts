@@ -27,14 +27,14 @@ export async function run(call: Call): Promise<ExitCode> {
   const ask = readOptions(call);
   const hub = await openHub({ options: new Options(hubOptions), signal });
   const publisher = new Publisher(hub, apiOf(hub.client), ask(hub.namespace ?? 'default'));
-  const first = await publisher.round(signal);
-  await show(call, first);
   if (options.has('watch')) {
     const intervalMs = durationOf('--interval', options.text('interval') ?? defaultInterval);
     const { watchSource } = await import('../publish/watch.ts');
-    return watchSource(call, first, { publisher, intervalMs, port: options.text('metrics-port'), show });
+    return watchSource(call, { publisher, intervalMs, port: options.text('metrics-port'), show });
   }
-  return first.refused.length > 0 ? exitCodes.profile : exitCodes.ok;
+  const round = await publisher.round(signal);
+  await show(call, round);
+  return round.refused.length > 0 ? exitCodes.profile : exitCodes.ok;
 }
 
 /** Checks the options, and gives the settings for the hub's own namespace. Throws a `Failure`. */
