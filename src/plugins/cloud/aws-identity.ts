@@ -46,13 +46,18 @@ export async function findKeys(sts: () => Sts): Promise<AwsKeys> {
   for (const source of [fromEnvironment, fromWebIdentity, fromContainer, fromInstance] satisfies Source[]) {
     const keys = await source(sts);
     if (typeof keys !== 'string') {
-      for (const secret of [keys.secretAccessKey, keys.sessionToken]) if (secret) hide(secret);
-      return keys;
+      return hidden(keys);
     }
     reasons.push(keys);
   }
   const advice = 'a plugin in a clean environment has only the variables that its provider sets (execConfig.env)';
   throw new Error(`there is no AWS identity: ${reasons.join('; ')}; ${advice}`);
+}
+
+/** Messages do not show them from now on. */
+function hidden(keys: AwsKeys): AwsKeys {
+  for (const secret of [keys.secretAccessKey, keys.sessionToken]) if (secret) hide(secret);
+  return keys;
 }
 
 const fromEnvironment: Source = async () => {
@@ -94,9 +99,7 @@ export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise
   );
   const headers = Object.fromEntries(Object.entries(signed.headers ?? {}).map(([name, value]) => [name, `${value}`]));
   const call: Call = { url, method: 'POST', headers, body };
-  const assumed = keysOfSts(call, await callSts(call, sts.region), role);
-  for (const secret of [assumed.secretAccessKey, assumed.sessionToken]) if (secret) hide(secret);
-  return assumed;
+  return hidden(keysOfSts(call, await callSts(call, sts.region), role));
 }
 
 async function callSts(call: Call, region: string): Promise<Answer> {
@@ -118,7 +121,6 @@ const advice: Readonly<Record<string, string>> = {
   InvalidClientTokenId: 'the access key does not exist, is disabled, or belongs to another partition than the region',
   InvalidIdentityToken:
     'the issuer of the token must be an identity provider in IAM, and the token must be for its audience (sts.amazonaws.com)',
-  MalformedPolicyDocument: 'correct the policy of the role',
   RegionDisabledException: 'activate STS in this region, or choose another --region',
   RequestExpired: `the request is too old: ${clock}`,
   SignatureDoesNotMatch: `check the secret key, and ${clock}`,
@@ -154,8 +156,9 @@ const keysSchema = z.object({ AccessKeyId: z.string(), SecretAccessKey: z.string
 function keysOfMetadata(call: Call, answer: Answer, advice?: string): AwsKeys {
   const parsed = keysSchema.safeParse(jsonOf(answer));
   if (answer.statusCode !== 200 || !parsed.success) {
-    const { code, Code, message } = Object(jsonOf(answer));
-    const said = [code, Code, message].find((value) => typeof value === 'string');
+    const { code, Code } = Object(jsonOf(answer));
+    // A code is a word: anything else may repeat what was sent.
+    const said = [code, Code].find((value) => typeof value === 'string' && /^\w{1,64}$/.test(value));
     throw refusal(call, answer, said, undefined, advice);
   }
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = parsed.data;
