@@ -7,9 +7,8 @@ export const kinds = {
     real: 'test/e2e/demo.ts',
   },
   bench: {
-    requests: 'test/bench/bench.ts',
-    fleet: 'test/bench/fleet/bench.ts',
     controllers: 'test/bench/fleet/controllers.ts',
+    informers: 'test/bench/fleet/informers.ts',
     e2e: 'test/e2e/bench.ts',
     program: 'test/e2e/bench-program.ts',
   },

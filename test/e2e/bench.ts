@@ -133,12 +133,8 @@ const plane = await startControlPlane(programs, 'bench');
 const { mint } = await serviceAccount(plane, 'bench');
 const plugin = await writePlugin({ token: await mint() });
 try {
-  const cluster: BenchCluster = {
-    server: plane.server,
-    certificateAuthorityData: plane.certificateAuthorityData,
-    connections: async () => 0,
-    close: () => {},
-  };
+  const { server, certificateAuthorityData } = plane;
+  const cluster: BenchCluster = { server, certificateAuthorityData };
   const kubeconfig = join(folder, 'kubeconfig');
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: plugin.command, interactiveMode: 'Never' };
   await writeFile(kubeconfig, kubeconfigText(cluster, { exec }));

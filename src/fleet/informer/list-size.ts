@@ -2,15 +2,25 @@
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 import { FleetError } from '../../errors/index.ts';
 
-/** V8 counts the young generation into its limit, up to this many bytes. */
-const youngBytes = 192 * 1024 * 1024;
-const { heap_size_limit: wholeLimit } = getHeapStatistics();
-/** Bytes of objects that have outlived the young generation: with more of them the process ends. */
-const heapLimit = Math.max(wholeLimit - youngBytes, wholeLimit / 2);
+const mebibyte = 1024 * 1024;
+
+/**
+ * Bytes of objects that may outlive the young generation: with more of them the process ends. V8 counts the young generation, three
+ * semi-spaces, into its own limit. `options` are Node's.
+ */
+export function heapLimitOf(wholeLimit: number, options: string): number {
+  const [, semiSpace] = /--max[-_]semi[-_]space[-_]size[= ](\d+)/.exec(options) ?? [];
+  return Math.max(wholeLimit - 3 * (Number(semiSpace) || 64) * mebibyte, wholeLimit / 2);
+}
+
+const heapLimit = heapLimitOf(
+  getHeapStatistics().heap_size_limit,
+  [process.env.NODE_OPTIONS, ...process.execArgv].join(' '),
+);
 /** The heap is short of memory from this part on. Below it a list may be of any size. */
 const fullPart = 0.6;
 /** The heap is looked at after each of so many bytes of a list. */
-const lookBytes = 1024 * 1024;
+const lookBytes = mebibyte;
 /** A list that was ended leaves garbage, which counts until it is collected. So many bytes of lists come before the next one ends. */
 const pauseBytes = heapLimit / 256;
 

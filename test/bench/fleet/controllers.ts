@@ -130,7 +130,8 @@ async function measureIdle(peer: Peer, start: Start): Promise<Figures> {
   await program.said('mark');
   const seconds = secondsSince(began);
   const { cpu: used } = await program.usage();
-  await pause(45);
+  // The connections of the start are closed after 90 s.
+  await pause(110);
   const { cpu } = await program.usage();
   await pause(60);
   const after = await program.usage();
@@ -156,8 +157,8 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: Object.keys(parts) },
     peer: { type: 'string', multiple: true, default: [...peers] },
     rounds: { type: 'string', default: '3' },
-    /** Options of Node for ours and the floor. */
-    node: { type: 'string', multiple: true, default: [] },
+    /** Options of Node for ours and the floor: as the manifests of examples/deploy have them. */
+    node: { type: 'string', multiple: true, default: ['--max-semi-space-size=4'] },
   },
 });
 const folder = await mkdtemp(join(tmpdir(), 'bench-controllers-'));

@@ -13,10 +13,6 @@ export interface Synced {
   readonly peak: number;
   /** Bytes of heap for each object. */
   readonly heap: number;
-  /** Milliseconds of the longest time that the event loop did not turn. */
-  readonly stall?: number;
-  /** Milliseconds of CPU of the longest turn: what is left of a stall where nothing else wants the machine. */
-  readonly turn?: number;
 }
 
 export interface Counted {
@@ -78,10 +74,9 @@ function start(file: string, args: readonly string[]): RunningInformer {
   };
 }
 
-/** With `stalls` it looks how long its event loop stands still, which takes some CPU of its own. */
-export function startNodeInformer(peer: NodePeer, target: Target, stalls = false): RunningInformer {
+export function startNodeInformer(peer: NodePeer, target: Target): RunningInformer {
   const program = fileURLToPath(new URL('./informer-process.ts', import.meta.url));
-  return start(process.execPath, ['--expose-gc', program, JSON.stringify({ peer, stalls, ...target })]);
+  return start(process.execPath, ['--expose-gc', program, JSON.stringify({ peer, ...target })]);
 }
 
 /** `program` is the build of test/e2e/access/informer. */

@@ -11,16 +11,14 @@ import {
 } from '@kubernetes/client-node';
 import { systemClock } from '../../../src/fleet/clock.ts';
 import { Informer } from '../../../src/fleet/informer/informer.ts';
+import { reflectorContext } from '../../../src/fleet/reflect/reflector.ts';
 import { CredentialProviders } from '../../../src/index.ts';
 import { ApiServer } from '../../../src/rest/api/api-server.ts';
-import { Discovery } from '../../../src/rest/api/discovery.ts';
 import type { KubernetesObject } from '../../../src/rest/api/kubernetes-object.ts';
 import type { NodePeer } from './informer-peers.ts';
 
 /** What the bench tells this process. */
 interface Told {
-  /** Whether to look how long the event loop stands still, which takes some CPU of its own. */
-  readonly stalls: boolean;
   readonly peer: NodePeer;
   readonly server: string;
   readonly certificateAuthorityData: string;
@@ -52,17 +50,10 @@ function ours({ peer, server, certificateAuthorityData, command, namespace, clus
       await body.dump();
     },
     begin: async (event) => {
-      const context = {
-        server: api,
-        discovery: new Discovery(api, systemClock),
-        clock: systemClock,
-        logger: { warn: (_fields: object, message: string) => console.error(message) },
-        fields: {},
-        random: Math.random,
-      };
+      const logger = { warn: (_fields: object, message: string) => console.error(message) };
       informer = new Informer(
         { apiVersion: 'v1', kind: 'ConfigMap', namespace, metadataOnly: peer === 'ours, metadata' },
-        context,
+        reflectorContext(api, { clock: systemClock, logger, fields: {} }),
         new AbortController().signal,
       );
       informer.subscribe(event);
@@ -111,32 +102,11 @@ const collected = async () => {
 /** Not `resourceUsage().maxRSS`, which begins with the memory of the process that forked this one. */
 const peak = () => Number(/VmHWM:\s*(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1_024;
 
-/** Looks once in each turn of the event loop how long the last one was, and how much of it this thread has worked. */
-function watchTurns() {
-  const longest = { stall: 0, turn: 0 };
-  let at = performance.now();
-  let used = process.threadCpuUsage();
-  const look = () => {
-    const { user, system } = process.threadCpuUsage(used);
-    longest.stall = Math.max(longest.stall, performance.now() - at);
-    longest.turn = Math.max(longest.turn, (user + system) / 1e3);
-    at = performance.now();
-    used = process.threadCpuUsage();
-  };
-  const timer = setInterval(look, 1);
-  return () => {
-    clearInterval(timer);
-    look();
-    return longest;
-  };
-}
-
 let events = 0;
 await peer.prepare();
 const before = await collected();
 // The end of its preparation.
 await new Promise((resolve) => setTimeout(resolve, 100));
-const turns = told.stalls ? watchTurns() : undefined;
 const start = peak();
 const began = performance.now();
 let used = process.cpuUsage();
@@ -145,7 +115,6 @@ await peer.begin(() => {
 });
 const seconds = (performance.now() - began) / 1_000;
 const cpu = cpuSeconds(used);
-const longest = turns?.();
 const objects = peer.objects().length;
 say({
   seconds,
@@ -153,7 +122,6 @@ say({
   objects,
   start,
   peak: peak(),
-  ...longest,
   heap: ((await collected()) - before) / Math.max(objects, 1),
 });
 events = 0;

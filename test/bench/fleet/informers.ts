@@ -1,4 +1,4 @@
-// List, cache and watch ConfigMaps of a real API server: ours beside client-node's informer and client-go's, each in a process of its own.
+// npm run bench -- informers: list, cache and watch ConfigMaps of a real API server, ours beside client-node's informer and client-go's, each in a process of its own.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,8 @@ import { CredentialProviders } from '../../../src/index.ts';
 import { writePlugin } from '../../../src/testing/index.ts';
 import { startControlPlane } from '../../e2e/control-plane.ts';
 import { kubeconfigText, serviceAccount } from '../../e2e/fixture.ts';
-import { findPrograms, goBuild } from '../../e2e/go-programs.ts';
+import { CannotBuild, findPrograms, goBuild } from '../../e2e/go-programs.ts';
 import { heading, median, report } from '../report.ts';
-import { startCompressingServer } from './compressing-server.ts';
 import {
   type RunningInformer,
   type Synced,
@@ -26,10 +25,6 @@ const rounds = 3;
 const writers = 16;
 const namespace = 'bench';
 
-interface Compressed extends Synced {
-  readonly bytes: number;
-}
-
 /** 1,024 characters that gzip makes a quarter of. */
 function text(seed: string): string {
   const hash = createHash('sha512').update(seed).digest('hex');
@@ -39,8 +34,8 @@ function text(seed: string): string {
     .slice(0, 1_024);
 }
 
-/** Throws `CannotBuild` where Go is missing. */
-export async function benchInformers(): Promise<void> {
+/** @throws {CannotBuild} if Go is missing */
+async function benchInformers(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-fleet-'));
   const program = join(folder, 'informer');
   await goBuild(fileURLToPath(new URL('../../e2e/access/', import.meta.url)), './informer', program);
@@ -114,54 +109,6 @@ export async function benchInformers(): Promise<void> {
         report(`${name}: ${what}`, value, unit, { ratio: value / floor, peer });
       }
     }
-    const stalls = new Map<string, Synced[]>();
-    for (let round = 0; round < rounds; round++) {
-      for (const name of ['client-node', 'ours'] as const) {
-        const informer = startNodeInformer(name, target, true);
-        stalls.set(name, [...(stalls.get(name) ?? []), await informer.synced]);
-        await informer.close();
-      }
-    }
-    for (const [what, of] of [
-      ['longest stall', ({ stall }: Synced) => stall],
-      ['CPU of the longest turn of the event loop', ({ turn }: Synced) => turn],
-    ] as const) {
-      for (const [name, list] of stalls) {
-        const value = median(list.flatMap((synced) => of(synced) ?? []));
-        report(`${name}: ${what}`, value, 'ms');
-      }
-    }
-
-    heading(`the same list by way of a server that compresses it, as Kubernetes 1.37 does`);
-    const compressing = await startCompressingServer(
-      server,
-      Buffer.from(certificateAuthorityData, 'base64').toString(),
-    );
-    const compressed = new Map<string, Compressed[]>();
-    for (let round = 0; round < rounds; round++) {
-      for (const name of ['plain', 'gzip']) {
-        const { proxyUrl, ...there } = compressing;
-        const cluster = { 'proxy-url': proxyUrl, 'disable-compression': name === 'plain' };
-        compressing.sent();
-        const informer = startNodeInformer('ours', { ...target, ...there, cluster });
-        const synced = await informer.synced;
-        compressed.set(name, [...(compressed.get(name) ?? []), { ...synced, bytes: compressing.sent() }]);
-        await informer.close();
-      }
-    }
-    compressing.close();
-    for (const [what, unit, of] of [
-      ['bytes', 'MB', ({ bytes }) => bytes / 1e6],
-      ['time', 's', ({ seconds }) => seconds],
-      ['CPU', 's', ({ cpu }) => cpu],
-      ['peak memory', 'MB', ({ peak }) => peak],
-    ] as const satisfies readonly (readonly [string, string, (list: Compressed) => number])[]) {
-      const plain = median((compressed.get('plain') ?? []).map(of));
-      for (const [name, list] of compressed) {
-        const value = median(list.map(of));
-        report(`${name}: ${what}`, value, unit, { ratio: value / plain, peer: 'plain' });
-      }
-    }
 
     heading(`${updates} updates as fast as the server takes them`);
     const running = Object.entries(start).map(([name, begin]) => ({ name, informer: begin() }));
@@ -188,3 +135,8 @@ export async function benchInformers(): Promise<void> {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+await benchInformers().catch((error: unknown) => {
+  if (!(error instanceof CannotBuild)) throw error;
+  console.error(`nothing can be measured: ${error.message}`);
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { ListSize } from '../../../src/fleet/informer/list-size.ts';
+import { heapLimitOf, ListSize } from '../../../src/fleet/informer/list-size.ts';
 
 const full = () => 0.9;
 
@@ -47,4 +47,13 @@ test('a list with a limit of its own ends there, however much memory there is or
   assert.throws(() => bytes?.add(0, 1), /maxBytes is 1000: ask for fewer/);
   objects?.add(10, 1e12);
   assert.throws(() => objects?.add(1, 1), /maxObjects is 10: ask for fewer/);
+});
+
+test('lists may fill the heap of old objects, which is what V8 allows without its young generation', () => {
+  const MiB = 1024 * 1024;
+  // What V8 says with --max-old-space-size=256, alone and with these options.
+  assert.equal(heapLimitOf(448 * MiB, ''), 256 * MiB);
+  assert.equal(heapLimitOf(268 * MiB, '--max-semi-space-size=4'), 256 * MiB);
+  assert.equal(heapLimitOf(304 * MiB, '--max_semi_space_size 16 --no-warnings'), 256 * MiB);
+  assert.equal(heapLimitOf(200 * MiB, ''), 100 * MiB);
 });
