@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"sync"
@@ -96,6 +97,7 @@ func run(given string) {
 		if s.Apply {
 			desired := applycorev1.ConfigMap(r.Name, r.Namespace).WithLabels(map[string]string{"app": r.Name}).WithData(map[string]string{"seen": string(object.UID)})
 			if err := c.Apply(ctx, desired, client.ForceOwnership, client.FieldOwner("bench")); err != nil {
+				fmt.Fprintln(os.Stderr, err)
 				return reconcile.Result{}, err
 			}
 		}

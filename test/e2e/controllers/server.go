@@ -116,7 +116,7 @@ func (c *apiServer) set(name, at string) {
 
 func (c *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	asProtobuf := c.kind == "ConfigMap" && strings.HasPrefix(r.Header.Get("Accept"), protobufType)
+	asProtobuf := c.kind == "ConfigMap" && r.Method != http.MethodPatch && strings.HasPrefix(r.Header.Get("Accept"), protobufType)
 	w.Header().Set("Content-Type", "application/json")
 	if asProtobuf {
 		w.Header().Set("Content-Type", protobufType)
