@@ -40,7 +40,8 @@ async function runFleet() {
     for: kind,
     concurrency,
     async reconcile({ namespace }, { cluster, object }) {
-      if (apply) await cluster.resource({ ...kind, namespace }).apply(desired(object), { force: true });
+      if (apply)
+        await cluster.resource({ ...kind, namespace, fieldManager: 'bench' }).apply(desired(object), { force: true });
       noted(Number(cluster.name.replace('bench/c-', '')), object);
     },
   });

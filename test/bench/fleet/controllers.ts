@@ -25,11 +25,15 @@ class Program implements AsyncDisposable {
 
   /** The next line that has this field, of this value if one is given. */
   async said(field: string, value?: unknown): Promise<Readonly<Record<string, unknown>>> {
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), 180_000);
     for (;;) {
       const next = await this.#lines.next();
-      if (next.done) throw new Error('a program of the bench has ended');
+      if (next.done)
+        throw new Error(`a program of the bench has ended, or did not say ${field} ${value ?? ''} in 3 minutes`);
       const line = JSON.parse(String(next.value));
-      if (field in line && (value === undefined || line[field] === value)) return line;
+      if (!(field in line) || (value !== undefined && line[field] !== value)) continue;
+      clearTimeout(late);
+      return line;
     }
   }
 
