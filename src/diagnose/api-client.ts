@@ -3,14 +3,17 @@
  * loading it takes longer than everything else that most verbs do.
  */
 
+import { resolve } from 'node:path';
 import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
+import { type KubeconfigEntry, mergeKubeconfigs } from '../access/kubeconfig-files.ts';
+import { partOf } from '../access/kubeconfig-part.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { sendRequest } from '../rest/answer.ts';
 import type { ApiServerConfig } from '../rest/api/api-server.ts';
 import { readStatus } from '../rest/api/api-status.ts';
 import { readDefault } from '../rest/from-default.ts';
-import { type KubeconfigSource, readKubeconfig } from '../rest/from-kubeconfig.ts';
+import { type KubeconfigSource, readFiles, readKubeconfig } from '../rest/from-kubeconfig.ts';
 import { AuthenticatedDispatcher } from '../rest/request/dispatcher.ts';
 import { transientStatuses } from '../rest/request/retry.ts';
 import type { Destination } from '../rest/transport/connection.ts';
@@ -135,4 +138,44 @@ export function openKubeconfig(source: KubeconfigSource | undefined, context: st
       return new ApiClient(new AuthenticatedDispatcher(connections, to), to);
     },
   };
+}
+
+/**
+ * A kubeconfig with that context alone, and its credential: Go's secretreader takes one file, and its current context. Relative paths become
+ * absolute. `openKubeconfig` has read the context before.
+ */
+export function onlyContext(
+  source: { readonly paths: readonly string[] } | { readonly text: string },
+  name: string,
+): string {
+  const texts =
+    'text' in source ? [{ text: source.text, path: undefined, directory: resolve('.') }] : readFiles(source.paths);
+  const { lists } = mergeKubeconfigs(partOf(texts, name) ?? texts);
+  const context = lists.contexts.get(name);
+  const { cluster, user }: { cluster?: unknown; user?: unknown } = Object(context?.value);
+  const [clusterEntry, userEntry] = [lists.clusters.get(String(cluster)), lists.users.get(String(user))];
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    contexts: [{ name, context: context?.value }],
+    clusters: [{ name: cluster, cluster: withAbsolutePaths(clusterEntry) }],
+    users: userEntry ? [{ name: user, user: withAbsolutePaths(userEntry) }] : [],
+  });
+}
+
+/** The fields that hold paths, which start from the folder of their file. */
+const pathFields = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
+
+function withAbsolutePaths(entry: KubeconfigEntry | undefined): object {
+  const value: Record<string, unknown> = { ...Object(entry?.value) };
+  const absolute = (path: unknown) =>
+    typeof path === 'string' && path !== '' && entry ? entry.file.inFolder(path) : path;
+  for (const field of pathFields) if (field in value) value[field] = absolute(value[field]);
+  const command: unknown = Object(value.exec).command;
+  // A name without a slash is looked up in PATH.
+  if (typeof command === 'string' && command.includes('/')) {
+    value.exec = { ...Object(value.exec), command: absolute(command) };
+  }
+  return value;
 }

@@ -85,7 +85,14 @@ export { makeFolder } from '../util/make-folder.ts';
 export { printable, printableLines } from '../util/printable.ts';
 
 // This module's own.
-export { type Answer, type ApiClient, adviceOn, type OpenedKubeconfig, openKubeconfig } from './api-client.ts';
+export {
+  type Answer,
+  type ApiClient,
+  adviceOn,
+  type OpenedKubeconfig,
+  onlyContext,
+  openKubeconfig,
+} from './api-client.ts';
 export { formatDuration } from './certificate.ts';
 export { at, listAt, textAt } from './fields.ts';
 export { type Finding, lineOfFinding, type Severity, severities } from './lint/finding.ts';

@@ -1,4 +1,6 @@
 /** The hub: the API server that has the ClusterProfiles. */
+
+import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
@@ -11,6 +13,7 @@ import {
   listPath,
   longestMs,
   type OpenedKubeconfig,
+  onlyContext,
   openKubeconfig,
 } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
@@ -188,13 +191,16 @@ export class Hub {
 // Of the built program: dist/chunks/program-clusterprofile/x.js.
 const crdPath = fileURLToPath(new URL('../../../crds/multicluster.x-k8s.io_clusterprofiles.yaml', import.meta.url));
 
+/** Without a verb, plugins may run. */
+type HubCall = Pick<Call, 'options' | 'signal'> & Partial<Pick<Call, 'verb'>>;
+
 let opened: Promise<Hub> | undefined;
 
 /**
  * The hub of this process's call: by `--kubeconfig` and `--context`; else what kubectl would use. It stays open until the process
  * ends. Rejects with a `ConfigurationError`.
  */
-export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
+export function openHub(call: HubCall): Promise<Hub> {
   opened ??= open(call);
   return opened;
 }
@@ -203,7 +209,7 @@ export function openHub(call: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
  * The hub that plugins read if the ClusterProfiles come from files. Without `--kubeconfig` and `--context` there may be none, and a
  * kubeconfig that cannot be read is the matter of the plugins that need it.
  */
-export async function hubOfPlugins(call: Pick<Call, 'options' | 'signal'>): Promise<Hub | undefined> {
+export async function hubOfPlugins(call: HubCall): Promise<Hub | undefined> {
   const { options } = call;
   const isNamed = ['kubeconfig', 'context'].some((name) => options.text(name) !== undefined);
   try {
@@ -214,7 +220,7 @@ export async function hubOfPlugins(call: Pick<Call, 'options' | 'signal'>): Prom
   }
 }
 
-async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Promise<Hub> {
+async function open({ options, signal, verb }: HubCall): Promise<Hub> {
   const as = impersonated(options);
   const [path, context] = [options.text('kubeconfig'), options.text('context')];
   const answerMs = toAnswerMs(options.text('request-timeout'));
@@ -229,8 +235,16 @@ async function open({ options, signal }: Pick<Call, 'options' | 'signal'>): Prom
     found = openKubeconfig({ paths: files }, written.context);
   }
   const text = source !== undefined && 'text' in source && !written ? source.text : undefined;
-  files = leadPluginsTo({ files, context: found.context, text });
-  return new Hub(found.connect(as), found, files, signal, answerMs);
+  if ((verb === undefined || verb.runsPlugins) && (files.length > 0 || text !== undefined)) {
+    leadPluginsTo(onlyContext(text === undefined ? { paths: files } : { text }, found.context));
+  }
+  return new Hub(
+    found.connect(as),
+    found,
+    files.map((file) => resolve(file)),
+    signal,
+    answerMs,
+  );
 }
 
 /** A group without a user would be an impersonation that API servers ignore. */

@@ -4,36 +4,18 @@
  */
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
-
-export interface PluginHub {
-  /** The files that name it; none for the service account of a pod. */
-  readonly files: readonly string[];
-  readonly context: string;
-  /** What was read from a pipe, which cannot be read again. */
-  readonly text?: string | undefined;
-}
+import { join } from 'node:path';
 
 let folder: PrivateFolder | undefined;
 
 /**
- * Sets `KUBECONFIG` for the plugins, and returns the files of the hub that it names. The first of several files decides the current
- * context: one with nothing else in it holds no credential. It also keeps the hub of a long call if the current context changes.
+ * Sets `KUBECONFIG` for the plugins: to a kubeconfig with the hub's context alone, which holds its credential. Go's secretreader takes one
+ * file, and no context beside the current one. The copy also keeps the hub of a long call if the current context changes.
  */
-export function leadPluginsTo({ files, context, text }: PluginHub): readonly string[] {
-  if (files.length === 0 && text === undefined) return files;
+export function leadPluginsTo(kubeconfig: string): void {
   folder ??= new PrivateFolder();
-  const first = folder.write(
-    'context',
-    JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': context }),
-  );
-  const others = text === undefined ? files.map((file) => resolve(file)) : [folder.writeSecret('kubeconfig', text)];
-  process.env.KUBECONFIG = [first, ...others].join(delimiter);
-  return others;
+  process.env.KUBECONFIG = folder.writeSecret('kubeconfig', kubeconfig);
 }
-
-/** Whether a path of KUBECONFIG is the user's, and not the file that a call of this program has put in front. */
-export const isOfUser = (path: string): boolean => !/\/clusterprofile-[^/]+\/context$/.test(path);
 
 /** A folder for this process only. It is removed when the process ends, except after SIGKILL. */
 export class PrivateFolder {

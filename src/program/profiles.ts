@@ -46,13 +46,14 @@ export async function profileOf(call: Call): Promise<Profile> {
 }
 
 /** The namespace that names without one are in: `undefined` for all. */
-export async function homeOf({ options, signal }: Call): Promise<string | undefined> {
+export async function homeOf(call: Call): Promise<string | undefined> {
+  const { options } = call;
   if (options.has('all-namespaces')) return undefined;
   const namespace = options.text('namespace');
   // Files need no hub.
   if (namespace !== undefined || options.texts('filename').length > 0) return namespace;
   const { openHub } = await import('./hub.ts');
-  return (await openHub({ options, signal })).namespace ?? 'default';
+  return (await openHub(call)).namespace ?? 'default';
 }
 
 export function selectorsOf({ options }: Call): Selectors {

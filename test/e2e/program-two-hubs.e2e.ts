@@ -1,6 +1,6 @@
 // Two real hubs in one kubeconfig, with the same namespaces and names, and secretreader, ours and Go's: each is its own spoke.
 import assert from 'node:assert/strict';
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -43,7 +43,6 @@ describe('two hubs with the same names', () => {
       ),
     ]);
     const ownReader = fileURLToPath(new URL('../../dist/plugins/secretreader.js', import.meta.url));
-    await chmod(ownReader, 0o755);
     const hubs = { prod, staging };
     const kubeconfig = (of: readonly Name[]) =>
       JSON.stringify({
@@ -58,12 +57,13 @@ describe('two hubs with the same names', () => {
     await mkdir(join(home, '.kube'));
     await writeFile(join(home, '.kube/config'), kubeconfig(['prod']));
 
-    for (const [whose, command] of Object.entries({ ours: ownReader, "Go's": goReader })) {
+    const readers = { ours: { command: process.execPath, args: [ownReader] }, go: { command: goReader } };
+    for (const [whose, reader] of Object.entries(readers)) {
       await t.test(whose, async () => {
         const [config, own] = [join(folder, `${whose}-config`), join(folder, `${whose}-own`)];
         await writeFile(config, kubeconfig(names));
         await writeFile(own, kubeconfig(['staging']));
-        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true };
+        const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', ...reader, provideClusterInfo: true };
         const providers = await writeInput(t, 'providers.json', { providers: [{ name: 'secretreader', execConfig }] });
         const flags = ['--clusterprofile-provider-file', providers];
         const TMPDIR = await temporaryFolder(t);

@@ -1,5 +1,5 @@
 /** `credential NAMESPACE/NAME`: an exec plugin (KEP-541) for kubectl, helm, k9s and the like. It runs the cluster's own plugin. */
-import { delimiter, isAbsolute } from 'node:path';
+import { isAbsolute } from 'node:path';
 import {
   apiVersions,
   type Credential,
@@ -15,7 +15,7 @@ import {
 import { entryFile, forget, keep } from '../cache.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
-import { isOfUser } from '../plugin-hub.ts';
+import { hubOfPlugins, openHub } from '../hub.ts';
 import { profileOf, readName } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
@@ -59,7 +59,7 @@ async function answer(call: Call): Promise<void> {
   }
   const file = options.has('cache') ? entryFile(process.argv.slice(1)) : undefined;
   const asked = readExecInfo();
-  refuseToAskItself(call);
+  await refuseToAskItself(call);
   const { providers, options: flagged } = await requiredProvidersOf(call);
   const found = await profileOf(call);
   const access = resolve(found, providers);
@@ -92,10 +92,12 @@ function readExecInfo(): ExecCredential | undefined {
 /** Names of the clusters whose credentials are being got, outermost first: one may be the hub of another. */
 const chainVariable = 'CLUSTERPROFILE_CREDENTIAL_CHAIN';
 
-/** The hub's kubeconfig may run this program again, which would start processes without end. */
-function refuseToAskItself({ args: [name = ''], options }: Call): void {
-  const files = (options.text('kubeconfig') ?? process.env.KUBECONFIG ?? '').split(delimiter).filter(isOfUser);
-  const own = [name, files.join(delimiter), options.text('context') ?? ''].join(' ');
+/** The hub's kubeconfig may run this program again, which would start processes without end. Nothing has been asked of the hub yet. */
+async function refuseToAskItself(call: Call): Promise<void> {
+  const [name = ''] = call.args;
+  const readsFiles = call.options.texts('filename').length > 0;
+  const hub = readsFiles ? await hubOfPlugins(call) : await openHub(call);
+  const own = `${name} ${hub?.server ?? ''}`;
   const chain = (process.env[chainVariable] ?? '').split('\n').filter((link) => link !== '');
   if (chain.includes(own)) {
     const how = "name the hub's own context with --context, and its file with --kubeconfig";

@@ -55,7 +55,6 @@ describe('completion', () => {
         ['get', '--output', '=', 'w'],
         ['wide', ':4'],
       ],
-      [['get', '--output=cust']],
       [
         ['lint', '--verb'],
         ['--verbose', ':4'],
