@@ -21,7 +21,7 @@ fleet.controller({
   name: 'cleanup',
   for: { ...copied, labelSelector: 'example.dev/copied=true' },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
-  async reconcile({ name }, { cluster, object, hub, hubInformer, signal, wrote }) {
+  async reconcile({ name }, { cluster, object, hub, hubInformer, signal }) {
     const template = hubInformer(templates).get(name, 'templates');
     const { uid, deletionTimestamp, finalizers } = template?.metadata ?? {};
     const [key, copies] = [keyOf(cluster.name), cluster.resource({ ...copied, fieldManager: 'cleanup' })];
@@ -30,12 +30,12 @@ fleet.controller({
     const hold = (finalizers: readonly string[]) => held.apply({ metadata: { name, uid, finalizers } }, { signal });
     if (template && !deletionTimestamp) {
       // Before the copy: the template cannot go while there is one.
-      if (!finalizers?.includes(prefix + key)) wrote(await hold([prefix + key]), hub);
+      if (!finalizers?.includes(prefix + key)) await hold([prefix + key]);
       const metadata = { name, labels: { 'example.dev/copied': 'true' } };
-      wrote(await copies.apply({ metadata, data: template.data ?? {} }, { force: true, signal }));
+      await copies.apply({ metadata, data: template.data ?? {} }, { force: true, signal });
     } else if (object)
       await copies.delete(name, { signal }); // the copy goes, and then it is reconciled again
-    else if (finalizers?.includes(prefix + key)) wrote(await hold([]), hub);
+    else if (finalizers?.includes(prefix + key)) await hold([]);
   },
 });
 

@@ -34,11 +34,14 @@ export class Hub {
   readonly informers: Informers;
   readonly #signal: AbortSignal;
   readonly #fenced = new WeakMap<Fence, RestConfig>();
+  /** Of its configs. */
+  readonly #dispatchers = new WeakSet<object>();
 
   /** @internal Made by `Fleet`. */
   constructor({ config, clock, logger, observer, signal, changed }: HubParts) {
     const server = new ApiServer(config);
     this.config = config;
+    this.#dispatchers.add(config.dispatcher);
     this.#signal = signal;
     const fields = { hub: server.url };
     const context = reflectorContext(server, { clock, logger, fields, reports: { observer, cluster: undefined } });
@@ -70,7 +73,13 @@ export class Hub {
     const config = RestConfig.withFence(this.config, () => (fence.isOver ? lost() : undefined));
     fence.signal.addEventListener('abort', () => config.dispatcher.destroy(lost()), { once: true });
     this.#fenced.set(fence, config);
+    this.#dispatchers.add(config.dispatcher);
     return config;
+  }
+
+  /** @internal Whether this dispatcher sends to the hub. */
+  hasDispatcher(dispatcher: object): boolean {
+    return this.#dispatchers.has(dispatcher);
   }
 
   [inspect.custom](): string {

@@ -58,4 +58,4 @@ export type { ReflectorEvent } from './reflect/events.ts';
 export { type ReflectOptions, reflect } from './reflect/reflect.ts';
 export type { ReflectorRestart } from './reflect/reflector.ts';
 export type { FleetShardingOptions } from './sharding/options.ts';
-export type { ClusterState } from './telemetry.ts';
+export type { ClusterState, ReconcileTrigger } from './telemetry.ts';

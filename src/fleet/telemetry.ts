@@ -20,7 +20,27 @@ export interface ClusterChanged {
 /** How a reconcile ended; the first four are controller-runtime's words. */
 export type ReconcileOutcome = 'success' | 'error' | 'requeue_after' | 'timeout' | 'cancelled';
 
+/** Why a reconcile runs. */
+export interface ReconcileTrigger {
+  /**
+   * `event`: an object has changed. `start`: it was there when the controller began with its place, or became this replica's. `requeue`: the
+   * reconcile before has returned `requeueAfterMs`. `retry`: it has failed. `enqueue`: the controller's handle was called.
+   */
+  readonly reason: 'event' | 'start' | 'requeue' | 'retry' | 'enqueue';
+  /** The source that has the object. */
+  readonly source?: 'for' | 'owns' | 'watches';
+  /** `namespace/name` of the ClusterProfile; absent for objects of the hub. */
+  readonly cluster?: string;
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  /** `namespace/name`. */
+  readonly object?: string;
+  readonly event?: 'Added' | 'Modified' | 'Deleted';
+}
+
 export interface Reconciled {
+  readonly reconcileId: string;
+  readonly triggers: readonly ReconcileTrigger[];
   readonly controller: string;
   /** `undefined` for the hub. */
   readonly cluster: string | undefined;
@@ -100,6 +120,11 @@ const channels = {
   shard: channel('clusterprofile-credentials:fleet-shard'),
   'lease-failure': channel('clusterprofile-credentials:fleet-lease-failure'),
 } as const;
+
+/** Whether an event would reach anybody. */
+export function isObserved(observer: FleetObserver | undefined, name: keyof FleetEvents): boolean {
+  return observer?.[name] !== undefined || channels[name].hasSubscribers;
+}
 
 /** Reports an event to the observer and the subscribers. */
 export function emit<K extends keyof FleetEvents>(

@@ -80,6 +80,8 @@ export interface RequestStart {
   readonly method: string;
   /** Without the query, which may contain secrets. */
   readonly path: string;
+  /** Of the reconcile that sent it. */
+  readonly reconcileId?: string;
 }
 
 /** A request has ended, whether or not its response was read. */

@@ -1,6 +1,7 @@
 /** The work queue of one cluster, with the rules of client-go: an item is queued once, and again after its work if it was added meanwhile. */
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import type { Clock } from '../clock.ts';
+import type { ReconcileTrigger } from '../telemetry.ts';
 import { Fifo } from './fifo.ts';
 
 /** Changes go before the objects of an informer's initial list. */
@@ -24,9 +25,16 @@ export type Outcome = { readonly failed: true; readonly atLeastMs?: number } | {
 /** Every tenth turn serves initial items, so that endless changes do not starve them: in each queue, and among all of them. */
 export const turnsForInitial = 10;
 
+/** Of an item that is added again and again, the first ones are kept. */
+const maxTriggers = 10;
+const requeue: ReconcileTrigger = { reason: 'requeue' };
+const retry: ReconcileTrigger = { reason: 'retry' };
+
 interface Entry<T> {
   readonly key: string;
   readonly value: T;
+  /** Why it was added since it was worked on. */
+  triggers: ReconcileTrigger[];
   state: 'queued' | 'waiting' | 'working';
   rank: Rank;
   failures: number;
@@ -45,6 +53,8 @@ export interface Job<T> {
   readonly queue: ClusterQueue<T>;
   readonly value: T;
   readonly rank: Rank;
+  /** Why it was queued: some of the reasons, if they are many. */
+  readonly triggers: readonly ReconcileTrigger[];
   /** Failures in a row. */
   readonly failures: number;
   /** Milliseconds that it was queued. */
@@ -93,13 +103,17 @@ export class ClusterQueue<T> {
   }
 
   /** Queues an item once, however often it is added. An item that is worked on is queued again afterwards. */
-  add(key: string, value: T, rank: Rank): void {
+  add(key: string, value: T, rank: Rank, trigger?: ReconcileTrigger): void {
     if (this.#closed) return;
     const entry = this.#entries.get(key);
+    // One change may lead to an item twice: by the object before it and after it.
+    const isNew = entry && trigger && entry.triggers.length < maxTriggers && entry.triggers.at(-1) !== trigger;
+    if (isNew) entry.triggers.push(trigger);
     if (!entry) {
       const fresh: Entry<T> = {
         key,
         value,
+        triggers: trigger ? [trigger] : [],
         state: 'waiting',
         rank,
         failures: 0,
@@ -171,6 +185,8 @@ export class ClusterQueue<T> {
   #job(entry: Entry<T>): Job<T> {
     let holdsPlace = true;
     let ended = false;
+    const { triggers } = entry;
+    entry.triggers = [];
     const release = () => {
       if (!holdsPlace) return;
       holdsPlace = false;
@@ -182,6 +198,7 @@ export class ClusterQueue<T> {
       queue: this,
       value: entry.value,
       rank: entry.rank,
+      triggers,
       failures: entry.failures,
       waitedMs: this.#options.clock.uptime() - entry.since,
       release,
@@ -218,14 +235,14 @@ export class ClusterQueue<T> {
     entry.due?.cancel();
     const cancel = clock.after(ms, () => {
       entry.due = undefined;
-      this.add(entry.key, entry.value, entry.rank);
+      this.add(entry.key, entry.value, entry.rank, requeue);
     });
     entry.due = { at, cancel };
   }
 
   #wait(entry: Entry<T>, ms: number): void {
     entry.state = 'waiting';
-    entry.cancel = this.#options.clock.after(ms, () => this.#enqueue(entry, entry.rank));
+    entry.cancel = this.#options.clock.after(ms, () => this.add(entry.key, entry.value, entry.rank, retry));
   }
 
   #enqueue(entry: Entry<T>, rank: Rank): void {

@@ -1,5 +1,6 @@
 /** The log of one controller: its problems, each of them once. */
 import type { Logger } from '../../observability/logger.ts';
+import { reconcileField } from '../../observability/reconcile-scope.ts';
 import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../guard.ts';
@@ -19,7 +20,8 @@ export class ControllerLog {
   }
 
   fields({ fields }: Place, request?: ReconcileRequest): LogFields {
-    return { controller: this.#controller, ...fields, ...(request ? { object: keyOfRequest(request) } : {}) };
+    const ofRequest = request ? { object: keyOfRequest(request), ...reconcileField() } : {};
+    return { controller: this.#controller, ...fields, ...ofRequest };
   }
 
   warn(place: Place, kind: 'controller' | 'reconcile' | 'cache', warning: Warning, request?: ReconcileRequest): void {

@@ -44,6 +44,8 @@ export class Controller {
   readonly #byQueue = new Map<ClusterQueue<ReconcileRequest>, Attachment>();
   /** By the name of the cluster: its newest. */
   readonly #byName = new Map<string, Attachment>();
+  /** Clusters that lead to reconciles of objects of the hub. */
+  readonly #followed = new Set<Cluster>();
   readonly #log: ControllerLog;
   readonly #reconciler: Reconciler;
   #pumping = false;
@@ -96,7 +98,7 @@ export class Controller {
     const places = [...named].filter(
       (attachment) => attachment && !attachment.place.signal.aborted && attachment.place.owns(key),
     );
-    for (const attachment of places) attachment?.queue.add(key, value, 'change');
+    for (const attachment of places) attachment?.queue.add(key, value, 'change', { reason: 'enqueue' });
     return places.length > 0;
   }
 
@@ -135,24 +137,32 @@ export class Controller {
     place.signal.addEventListener('abort', () => queue.close(), { once: true });
   }
 
-  /** Those of one server, for a reconcile in a place: versions of two servers cannot be compared. */
-  #cachesOf(place: Place, server: Cluster | 'hub' = place.cluster ?? 'hub'): readonly Informer[] {
+  /** The caches that a reconcile in a place has of one server: versions of two servers cannot be compared. */
+  #cachesOf(place: Place, server: object | undefined): readonly Informer[] {
     const { for: main, owns, watches } = this.#settings;
-    const { informers, signal } = server === 'hub' ? this.#context.hubPlace : server;
-    if (signal.aborted) return [];
-    const isOwn = (place.cluster ?? 'hub') === server;
-    const others = server === 'hub' ? 'hub' : 'clusters';
+    const { hub, hubPlace } = this.#context;
+    const isHub = server ? hub.hasDispatcher(server) : !place.cluster;
+    const cluster = isHub ? undefined : server === undefined ? place.cluster : this.#clusterOf(place, server);
+    const at = isHub ? hubPlace : cluster;
+    if (!at || at.signal.aborted) return [];
+    const isOwn = cluster === place.cluster;
+    const others = isHub ? 'hub' : 'clusters';
     const sources = isOwn
       ? [main, ...owns, ...watches.filter(({ on }) => on === undefined || on === main.on)]
       : watches.filter(({ on }) => on === others);
-    return sources.map((source) => informerOf(informers, source));
+    return sources.map((source) => informerOf(at.informers, source));
+  }
+
+  #clusterOf({ cluster }: Place, dispatcher: object): Cluster | undefined {
+    return [cluster, ...this.#followed].find((one) => one?.config.dispatcher === dispatcher);
   }
 
   /** Queues objects of the hub for what happens on an engaged cluster. Its caches end with it. */
   #followCluster(cluster: Cluster): void {
     const attachment = this.#attachments.get(this.#context.hubPlace);
     if (!attachment) return;
-    const subscriptions: (() => void)[] = [];
+    const subscriptions = [() => void this.#followed.delete(cluster)];
+    this.#followed.add(cluster);
     const context = this.#followContext({ cluster: cluster.name }, subscriptions);
     for (const watch of this.#settings.watches) {
       if (watch.on === 'clusters')

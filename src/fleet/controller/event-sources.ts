@@ -7,6 +7,7 @@ import type { Hub } from '../hub.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
+import type { ReconcileTrigger } from '../telemetry.ts';
 import type { Attachment } from './attachment.ts';
 import {
   type AnyWatch,
@@ -24,6 +25,13 @@ export interface FollowContext {
   readonly fields: LogFields;
   /** Collects the functions that end the subscriptions. */
   readonly subscriptions: (() => void)[];
+}
+
+/** Whose changes they are. */
+interface Origin {
+  /** Absent for objects of the hub. */
+  readonly cluster: string | undefined;
+  readonly role: NonNullable<ReconcileTrigger['source']>;
 }
 
 /** Objects that are handled in one turn of the event loop. */
@@ -44,12 +52,15 @@ export async function follow(
       ? []
       : { watch, informer: informerOf((watch.on === 'hub' ? context.hub : place).informers, watch) },
   );
-  const queued = listen(attachment, own, main, context, (object) => [requestOf(object)]);
+  const ofPlace = { cluster: cluster?.name };
+  const queued = listen(attachment, own, main, { ...ofPlace, role: 'for' }, context, (object) => [requestOf(object)]);
   await Promise.all([queued, own.synced({ signal })]);
   const namespaced = owned.length > 0 && (await place.informers.isNamespaced(main));
   await Promise.all([
     ...owned.map(({ source, informer }) =>
-      listen(attachment, informer, source, context, (object) => ownersOf(object, main, namespaced)),
+      listen(attachment, informer, source, { ...ofPlace, role: 'owns' }, context, (object) =>
+        ownersOf(object, main, namespaced),
+      ),
     ),
     ...watched.map(({ watch, informer }) => followWatch(attachment, watch, informer, cluster, context)),
     ...[...owned, ...watched].map(({ informer }) => informer.synced({ signal })),
@@ -64,7 +75,9 @@ export function followWatch(
   cluster: Cluster | undefined,
   context: FollowContext,
 ): Promise<void> {
-  return listen(attachment, informer, watch, context, (object) => mapped(watch, object, cluster, context));
+  const isOnHub = watch.on === 'hub' || !cluster;
+  const origin = { cluster: isOnHub ? undefined : cluster.name, role: 'watches' } as const;
+  return listen(attachment, informer, watch, origin, context, (object) => mapped(watch, object, cluster, context));
 }
 
 /** The object before a change and after it, as far as there is one. */
@@ -72,10 +85,15 @@ function sidesOf({ before, after, gone }: Change<KubernetesObject>): readonly Ku
   return [before, after ?? gone].flatMap((object) => object ?? []);
 }
 
-function queueAll({ place, queue }: Attachment, requests: readonly ReconcileRequest[], initial: boolean): void {
+function queueAll(
+  { place, queue }: Attachment,
+  requests: readonly ReconcileRequest[],
+  initial: boolean,
+  trigger: ReconcileTrigger,
+): void {
   for (const request of requests) {
     const key = keyOfRequest(request);
-    if (place.owns(key)) queue.add(key, request, initial ? 'initial' : 'change');
+    if (place.owns(key)) queue.add(key, request, initial ? 'initial' : 'change', trigger);
   }
 }
 
@@ -95,23 +113,29 @@ function listen(
   attachment: Attachment,
   informer: Informer,
   source: ControllerSource<KubernetesObject>,
+  { cluster, role }: Origin,
   context: FollowContext,
   requestsOf: (object: KubernetesObject) => readonly ReconcileRequest[],
 ): Promise<void> {
   const { logger, fields, subscriptions } = context;
+  const { apiVersion, kind } = source;
+  const origin = { source: role, ...(cluster === undefined ? {} : { cluster }), apiVersion, kind } as const;
   const queueExisting = (affects: (key: string) => boolean) =>
     inPieces(informer, (object) => {
       const key = keyOf(object);
       // An error for one object does not keep the others from being queued.
       guard(logger, { ...fields, object: key }, `a listener for ${object.kind} ${key}`, () => {
         const affected = requestsOf(object).filter((request) => affects(keyOfRequest(request)));
-        queueAll(attachment, affected, true);
+        queueAll(attachment, affected, true, { reason: 'start', ...origin, object: key });
       });
     });
   attachment.queueExisting.add(queueExisting);
   const unsubscribe = informer.subscribe((change) => {
     if (!passes(source, change, context)) return;
-    for (const object of sidesOf(change)) queueAll(attachment, requestsOf(object), change.initial);
+    const { key, before, after, initial } = change;
+    const event = !before ? 'Added' : after ? 'Modified' : 'Deleted';
+    const trigger = { reason: initial ? 'start' : 'event', ...origin, object: key, event } as const;
+    for (const object of sidesOf(change)) queueAll(attachment, requestsOf(object), initial, trigger);
   });
   subscriptions.push(unsubscribe, () => attachment.queueExisting.delete(queueExisting));
   return queueExisting(() => true);

@@ -9,6 +9,7 @@ import type { Informer } from '../informer/informer.ts';
 import type { Informers } from '../informer/informers.ts';
 import { type InformerOptions, informerShape } from '../informer/options.ts';
 import { functionOf } from '../option-schemas.ts';
+import type { ReconcileTrigger } from '../telemetry.ts';
 
 /** An object to reconcile. */
 export interface ReconcileRequest {
@@ -22,13 +23,18 @@ export interface HubReconcileContext<T extends KubernetesObject = UntypedObject>
   /** The object as the cache has it; `undefined` after it was deleted. Shared: do not change it. */
   readonly object: T | undefined;
   /**
-   * Aborted when the cluster is disengaged, or the object of the hub is another replica's, after `reconcileTimeoutMs`, and when the fleet
-   * ends. Pass it to your requests.
+   * Aborted when the cluster is disengaged, or the object of the hub is another replica's, after `reconcileTimeoutMs`, when the fleet ends, and
+   * when the reconcile has ended. Pass it to your requests.
    */
   readonly signal: AbortSignal;
+  /** Of this reconcile: its requests, and the lines and events about it, have it too. */
+  readonly reconcileId: string;
+  /** Why it runs: up to ten reasons. */
+  readonly triggers: readonly ReconcileTrigger[];
   /**
-   * Takes what this reconcile has written: the object that the API server returned. The next reconcile of the same item waits until the
-   * caches of this controller have it: `for`, `owns` and `watches` of its kind. After ten seconds it goes on, with a warning.
+   * Takes what this reconcile has written with another client than `cluster.resource` and `hub.resource`, whose writes are known: the
+   * object that the API server returned. The next reconcile of the same item waits until the caches of this controller have it: `for`, `owns`
+   * and `watches` that select it. After ten seconds it goes on, with a warning.
    *
    * @param server where it was written: `hub`, or a cluster. @default the cluster of this reconcile; in a controller of the hub, the hub
    * @throws TypeError if `object` has no `apiVersion`, `kind` or `metadata.resourceVersion`, such as the `Status` that a delete may return
@@ -54,7 +60,12 @@ export interface ReconcileContext<T extends KubernetesObject = UntypedObject> ex
 export interface WrittenObject {
   readonly apiVersion?: string;
   readonly kind?: string;
-  readonly metadata?: { readonly namespace?: string; readonly resourceVersion?: string };
+  readonly metadata?: {
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly resourceVersion?: string;
+  };
 }
 
 /** The result of a reconcile. */

@@ -1,17 +1,26 @@
 /** Calls the reconcile function for one object, with a timeout, and returns the slot. */
+import { randomUUID } from 'node:crypto';
+import { tracingChannel } from 'node:diagnostics_channel';
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { type ObservedWrite, reconcileScope } from '../../observability/reconcile-scope.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Hub } from '../hub.ts';
-import { emit, type FleetObserver, type ReconcileOutcome } from '../telemetry.ts';
+import { emit, type FleetObserver, isObserved, type ReconcileOutcome } from '../telemetry.ts';
 import type { Attachment } from './attachment.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
 import type { ControllerLog } from './controller-log.ts';
-import type { ControllerSettings, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
+import type {
+  ControllerSettings,
+  HubReconcileContext,
+  ReconcileRequest,
+  ReconcileResult,
+  WrittenObject,
+} from './options.ts';
 import type { Place, Tenure } from './place.ts';
 import { keyOfRequest } from './requests.ts';
 import type { Written } from './written.ts';
@@ -25,29 +34,72 @@ export interface ReconcilerContext {
   readonly drainTimeoutMs: number;
 }
 
+/** For spans: the context of a message is that of the event `fleet-reconcile`, without its result. */
+const tracing = tracingChannel('clusterprofile-credentials:reconcile');
+
+/** The reason of a signal whose reconcile has ended: one for all, since most of them are never read. */
+const hasEnded = new DOMException('the reconcile has ended', 'AbortError');
+
 /** Milliseconds until a reconcile that has timed out loses its slot. */
 const graceMs = 5_000;
+
+/** A signal that is made when a reconcile reads it: many never do. */
+class LazyAbort {
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  #isAborted = false;
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#isAborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}
 
 export class Reconciler {
   readonly #settings: ControllerSettings;
   readonly #context: ReconcilerContext;
   readonly #log: ControllerLog;
+  readonly #hubInformer: HubReconcileContext['hubInformer'];
 
   constructor(settings: ControllerSettings, context: ReconcilerContext, log: ControllerLog) {
     this.#settings = settings;
     this.#context = context;
     this.#log = log;
+    this.#hubInformer = context.hub.informer.bind(context.hub);
   }
 
   /** Runs one reconcile and returns its slot. Never rejects. */
-  async run(job: Job<ReconcileRequest>, attachment: Attachment, { signal: ends, fence }: Tenure): Promise<void> {
-    const { clock, hub, logger, drainTimeoutMs } = this.#context;
-    const { reconcileTimeoutMs } = this.#settings;
+  run(job: Job<ReconcileRequest>, attachment: Attachment, tenure: Tenure): Promise<void> {
+    const key = keyOfRequest(job.value);
+    const scope = {
+      reconcileId: randomUUID(),
+      wrote: (write: ObservedWrite) => attachment.written.observe(key, write),
+    };
+    return reconcileScope.run(scope, () => this.#run(scope.reconcileId, job, attachment, tenure));
+  }
+
+  async #run(
+    reconcileId: string,
+    job: Job<ReconcileRequest>,
+    attachment: Attachment,
+    { signal: ends, fence }: Tenure,
+  ): Promise<void> {
+    const { clock, hub, logger, observer, drainTimeoutMs } = this.#context;
+    const { name: controller, reconcileTimeoutMs } = this.#settings;
     const { place, queue } = attachment;
     const { name, cluster } = place;
-    const about = cluster ? { cluster: name } : {};
     const began = clock.uptime();
-    const abort = new AbortController();
+    const abort = new LazyAbort();
     const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
     let cancelDrain = () => {};
     const end = () => {
@@ -59,25 +111,28 @@ export class Reconciler {
       });
     };
     ends.addEventListener('abort', end, { once: true });
-    let timedOut = false;
+    let late: FleetError | undefined;
     let outcome: Outcome = { failed: true };
     let result: ReconcileOutcome = 'error';
     let cancel = clock.after(reconcileTimeoutMs, () => {
-      timedOut = true;
+      const message = `reconcile of ${keyOfRequest(job.value)} did not end within ${reconcileTimeoutMs} ms`;
+      late = new FleetError('TIMEOUT', message, cluster ? { cluster: name } : {});
       // A cluster that hangs. Objects of the hub have nothing in common.
       if (cluster) queue.slow(true);
-      const message = `reconcile of ${keyOfRequest(job.value)} did not end within ${reconcileTimeoutMs} ms`;
-      abort.abort(new FleetError('TIMEOUT', message, about));
+      abort.abort(late);
       cancel = clock.after(graceMs, () => {
         const fields = this.#log.fields(place, job.value);
         logger.warn(fields, `${message}, nor when its signal aborted: it goes on without its place`);
         job.release();
       });
     });
-    const reconciled = this.#reconcile(job.value, attachment, abort.signal, hub.configFor(fence));
+    const { triggers } = job;
+    const call = () => this.#reconcile(reconcileId, job, attachment, abort, hub.configFor(fence));
+    const about = () => ({ reconcileId, triggers, controller, cluster: cluster?.name, ...job.value });
+    const reconciled = tracing.hasSubscribers ? tracing.tracePromise(call, about()) : call();
     try {
       const wanted = await Promise.race([reconciled, abandoned]);
-      if (timedOut) throw abort.signal.reason;
+      if (late) throw late;
       outcome = wanted;
       result = outcome.requeueAfterMs === undefined ? 'success' : 'requeue_after';
       this.#log.succeeded(place, job.value);
@@ -85,40 +140,44 @@ export class Reconciler {
       const error = withoutTraps(thrown);
       const atLeastMs = error instanceof CredentialsError ? error.retryAfterMs : undefined;
       outcome = { failed: true, ...(atLeastMs === undefined ? {} : { atLeastMs }) };
-      result = ends.aborted ? 'cancelled' : timedOut ? 'timeout' : 'error';
-      this.#reportFailure(place, job, result, timedOut ? abort.signal.reason : error);
+      result = ends.aborted ? 'cancelled' : late ? 'timeout' : 'error';
+      this.#reportFailure(place, job, result, late ?? error);
     } finally {
       cancel();
       cancelDrain();
       ends.removeEventListener('abort', end);
       // Whatever came of it: the cluster answers.
-      if (!timedOut && !ends.aborted) queue.slow(false);
+      if (!late && !ends.aborted) queue.slow(false);
+      // What it has left running stops.
+      abort.abort(hasEnded);
       job.done(outcome);
-      emit(this.#context.observer, 'reconcile', {
-        controller: this.#settings.name,
-        cluster: cluster?.name,
-        ...job.value,
-        result,
-        durationMs: clock.uptime() - began,
-        waitedMs: job.waitedMs,
-      });
+      if (isObserved(observer, 'reconcile')) {
+        const durationMs = clock.uptime() - began;
+        emit(observer, 'reconcile', { ...about(), result, durationMs, waitedMs: job.waitedMs });
+      }
     }
   }
 
   async #reconcile(
-    request: ReconcileRequest,
+    reconcileId: string,
+    { value: request, triggers }: Job<ReconcileRequest>,
     { place, own, written }: Attachment,
-    signal: AbortSignal,
+    abort: LazyAbort,
     hub: RestConfig,
   ): Promise<ReconcileResult> {
     const key = keyOfRequest(request);
-    if (written.has(key)) await this.#seen(request, place, written, signal);
+    if (written.has(key)) await this.#seen(request, place, written, abort.signal);
     const object = own.get(request.name, request.namespace);
-    const hubInformer = this.#context.hub.informer.bind(this.#context.hub);
     const wrote = (result: WrittenObject, server?: RestConfig | Cluster) =>
-      written.add(key, result, server instanceof RestConfig ? 'hub' : server);
+      written.add(key, result, server && (server instanceof RestConfig ? server : server.config).dispatcher);
     const { cluster } = place;
-    const context = { cluster, object, signal, wrote, hub, hubInformer };
+    const hubInformer = this.#hubInformer;
+    const context = {
+      ...{ cluster, object, reconcileId, triggers, wrote, hub, hubInformer },
+      get signal() {
+        return abort.signal;
+      },
+    };
     const returned = (await this.#settings.reconcile(request, context)) ?? {};
     const { requeueAfterMs } = Object(returned) as ReconcileResult; // checked here: it may come from JavaScript
     if (requeueAfterMs === undefined) return {};

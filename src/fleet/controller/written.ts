@@ -1,23 +1,35 @@
 /** What the reconciles of a controller have written in one place, until the next reconcile of the same item: it waits for the caches. */
+import type { ObservedWrite } from '../../observability/reconcile-scope.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
 import { isVersion } from '../informer/store.ts';
 import type { WrittenObject } from './options.ts';
 import { groupOf } from './requests.ts';
+import { isSelected } from './selectors.ts';
 
 /** Milliseconds that a reconcile waits for its caches. */
 const longestWaitMs = 10_000;
 
-export class Written {
-  readonly #cachesOf: (server: Cluster | 'hub' | undefined) => readonly Informer[];
-  readonly #clock: Clock;
-  /** By the key of the item: the newest version of each cache that it has to see. */
-  readonly #items = new Map<string, Map<Informer, string>>();
+/** What one item waits for. */
+interface Awaited {
+  /** The newest version of each cache that it has to see. */
+  readonly versions: Map<Informer, string>;
+  /** Objects that were deleted. */
+  readonly gone: { readonly informer: Informer; readonly key: string; readonly uid: string }[];
+}
 
-  /** `cachesOf` gives those that the controller has of a server, or of its own place. */
-  constructor(cachesOf: (server: Cluster | 'hub' | undefined) => readonly Informer[], clock: Clock) {
+type Named = WrittenObject & { readonly metadata?: { readonly name?: string; readonly uid?: string } };
+
+export class Written {
+  /** The caches that the controller has of a server, by the dispatcher of its config; of its own place by default. */
+  readonly #cachesOf: (server: object | undefined) => readonly Informer[];
+  readonly #clock: Clock;
+  readonly #items = new Map<string, Awaited>();
+  /** Answers that were observed: `wrote` need not be called for them. */
+  readonly #observed = new WeakSet<object>();
+
+  constructor(cachesOf: (server: object | undefined) => readonly Informer[], clock: Clock) {
     this.#cachesOf = cachesOf;
     this.#clock = clock;
   }
@@ -26,51 +38,112 @@ export class Written {
     return this.#items.has(key);
   }
 
+  /** A request of the item has written, or deleted. */
+  observe(item: string, { dispatcher, answer, ...write }: ObservedWrite): void {
+    const object = Object(answer) as Named & { readonly details?: { readonly uid?: string } }; // an API server's own
+    this.#observed.add(object);
+    const { metadata, details } = object;
+    if (!write.isDelete || staysFor(object)) {
+      this.#expect(item, { ...object, apiVersion: write.apiVersion, kind: write.kind }, dispatcher);
+      return;
+    }
+    const uid = metadata?.uid ?? details?.uid;
+    const key = keyOf(metadata?.namespace ?? write.namespace, write.name);
+    for (const informer of this.#cachesOf(dispatcher)) {
+      if (uid !== undefined && isOfKind(informer, write)) this.#awaitedOf(item).gone.push({ informer, key, uid });
+    }
+  }
+
   /**
    * The item has written this object, on a server or in its own place.
    * @throws {TypeError} if it is not one, such as the Status that a delete may return
    */
-  add(key: string, object: WrittenObject, server?: Cluster | 'hub'): void {
+  add(item: string, object: WrittenObject, server?: object): void {
     const { apiVersion, kind, metadata } = Object(object) as WrittenObject; // looked at here: it may come from JavaScript
-    const { resourceVersion, namespace } = Object(metadata) as NonNullable<WrittenObject['metadata']>; // the same
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof resourceVersion !== 'string') {
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof metadata?.resourceVersion !== 'string') {
       throw new TypeError(
         'wrote takes the object that a write returned, with apiVersion, kind and metadata.resourceVersion: do not pass what a delete returns',
       );
     }
+    if (!this.#observed.has(object)) this.#expect(item, object, server);
+  }
+
+  /** Caches that select the object, or hold it and may have to let it go, have to see its version. */
+  #expect(item: string, object: Named, server: object | undefined): void {
+    const { namespace, name, resourceVersion = '' } = object.metadata ?? {};
     // Versions that are no numbers cannot be compared.
     if (!isVersion(resourceVersion)) return;
-    const awaited = this.#items.get(key) ?? new Map<Informer, string>();
     for (const informer of this.#cachesOf(server)) {
-      const { options } = informer;
-      if (options.kind !== kind || groupOf(options.apiVersion) !== groupOf(apiVersion)) continue;
-      if (options.namespace !== undefined && options.namespace !== namespace) continue;
-      if (BigInt(resourceVersion) > BigInt(awaited.get(informer) ?? 0)) awaited.set(informer, resourceVersion);
+      if (!isOfKind(informer, object)) continue;
+      if (!isSelected(informer.options, object) && !informer.getByKey(keyOf(namespace, name))) continue;
+      const { versions } = this.#awaitedOf(item);
+      if (BigInt(resourceVersion) > BigInt(versions.get(informer) ?? 0)) versions.set(informer, resourceVersion);
     }
-    if (awaited.size > 0) this.#items.set(key, awaited);
+  }
+
+  #awaitedOf(item: string): Awaited {
+    const awaited = this.#items.get(item) ?? { versions: new Map(), gone: [] };
+    this.#items.set(item, awaited);
+    return awaited;
   }
 
   /**
    * Resolves when the caches have what the item has written. Returns what is missing where that takes too long. Rejects with the reason of
    * `signal`, or of caches that end.
    */
-  async seen(key: string, signal: AbortSignal): Promise<string | undefined> {
-    const awaited = [...(this.#items.get(key) ?? [])];
-    this.#items.delete(key);
+  async seen(item: string, signal: AbortSignal): Promise<string | undefined> {
+    const { versions, gone } = this.#awaitedOf(item);
+    this.#items.delete(item);
     const late = new AbortController();
     const cancel = this.#clock.after(longestWaitMs, () => late.abort());
+    const all = async () => {
+      await Promise.all([...versions].map(([informer, version]) => informer.reached(version, { signal: late.signal })));
+      // Then what was made and deleted is there no more.
+      await Promise.all(gone.map(({ informer, key, uid }) => left(informer, key, uid, late.signal)));
+    };
     try {
-      const all = () =>
-        Promise.all(awaited.map(([informer, version]) => informer.reached(version, { signal: late.signal })));
       await abortable(all, signal);
       return undefined;
     } catch (error) {
       if (!late.signal.aborted || signal.aborted) throw error;
-      const versions = awaited.map(([{ options }, version]) => `${options.kind} (${version})`);
-      return `the cache of ${versions.join(', ')} has not seen in ${longestWaitMs / 1_000} s what was written: if that is on another server, pass it to wrote as well (wrote(object, hub))`;
+      const missing = [
+        ...[...versions].map(([{ options }, version]) => `${options.kind} (${version})`),
+        ...gone.map(({ informer, key }) => `${informer.options.kind} (${key} deleted)`),
+      ];
+      return `the cache of ${missing.join(', ')} has not seen in ${longestWaitMs / 1_000} s what was written: check its watch, and that wrote is given the server of what is on another one (wrote(object, hub))`;
     } finally {
       cancel();
       late.abort();
     }
   }
+}
+
+/** Resolves when the cache has no object with this key and UID. */
+async function left(informer: Informer, key: string, uid: string, signal: AbortSignal): Promise<void> {
+  const isGone = () => informer.getByKey(key)?.metadata.uid !== uid;
+  if (isGone()) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = informer.subscribe(() => isGone() && resolve());
+  await abortable(() => promise, signal).finally(unsubscribe);
+}
+
+function isOfKind(
+  { options }: Informer,
+  { apiVersion = '', kind }: Pick<WrittenObject, 'apiVersion' | 'kind'>,
+): boolean {
+  return options.kind === kind && groupOf(options.apiVersion) === groupOf(apiVersion);
+}
+
+/** What a delete returns of an object that stays for a while: for its finalizers, or to end in order. */
+function staysFor(object: Named): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = Object(object.metadata);
+  if (!deletionTimestamp) return false;
+  const { finalizers: ofNamespace } = Object(Object(object).spec);
+  return (
+    [finalizers, ofNamespace].some((list) => Array.isArray(list) && list.length > 0) || deletionGracePeriodSeconds > 0
+  );
+}
+
+function keyOf(namespace: string | undefined, name: string | undefined): string {
+  return namespace ? `${namespace}/${name}` : (name ?? '');
 }

@@ -1,6 +1,7 @@
 /** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
 import { checkArgument, isObject } from '../../errors/check-argument.ts';
 import { ApiError, ConfigurationError, RequestError } from '../../errors/index.ts';
+import { reconcileScope } from '../../observability/reconcile-scope.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
 import { type Answer, sendRequest } from '../answer.ts';
@@ -114,7 +115,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const { signal, ...given } = parseOptionsWith(callSchemas.create, options);
     const query = this.#writeQuery(given);
     const contentType = 'application/json';
-    return this.#object(await this.#send({ method: 'POST', namespace, query, contentType, body, signal }));
+    return this.#object(await this.#write({ method: 'POST', namespace, query, contentType, body, signal }));
   }
 
   /**
@@ -146,7 +147,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     checkArgument('patch', 'patch', body, (value) => typeof value === 'object' && value !== null, 'a patch');
     const { signal, type = 'merge', subresource, ...given } = parseOptionsWith(callSchemas.patch, options);
     const call = { method: 'PATCH', name, subresource, signal, body, contentType: patchTypes[type] } as const;
-    return this.#object(await this.#send({ ...call, query: this.#writeQuery(given) }));
+    return this.#object(await this.#write({ ...call, query: this.#writeQuery(given) }));
   }
 
   /** Deletes an object. One with finalizers goes when these have gone. */
@@ -155,7 +156,8 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const { signal, dryRun, ...given } = parseOptionsWith(callSchemas.delete, options);
     const kind = { apiVersion: 'v1', kind: 'DeleteOptions' };
     const body = { ...kind, ...given, ...(dryRun ? { dryRun: ['All'] } : {}) };
-    await this.#send({ method: 'DELETE', name, signal, body, contentType: 'application/json' });
+    const call = { method: 'DELETE', name, signal, body, contentType: 'application/json' } as const;
+    await (dryRun ? this.#send(call) : this.#write(call));
   }
 
   async #apply(
@@ -174,7 +176,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     }
     const contentType = 'application/apply-patch+yaml';
     const call = { method: 'PATCH', namespace, name, subresource, signal } as const;
-    return this.#object(await this.#send({ ...call, query, contentType, body }));
+    return this.#object(await this.#write({ ...call, query, contentType, body }));
   }
 
   #writeQuery({
@@ -198,6 +200,25 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     const body = { apiVersion, kind, ...object };
     const { name, namespace } = Object(Reflect.get(object, 'metadata'));
     return { body, name, namespace };
+  }
+
+  /** Sends a write, and tells the reconcile that it belongs to. */
+  async #write(call: Call): Promise<unknown> {
+    const answer = await this.#send(call);
+    const scope = reconcileScope.getStore();
+    if (!scope || call.query?.dryRun) return answer;
+    const { apiVersion, kind, namespace = call.namespace } = this.#options;
+    const { dispatcher } = this.#server;
+    scope.wrote({
+      dispatcher,
+      apiVersion,
+      kind,
+      name: call.name,
+      namespace,
+      isDelete: call.method === 'DELETE',
+      answer,
+    });
+    return answer;
   }
 
   /** Sends the request, and returns the body of the answer. */

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectionError } from '../../errors/index.ts';
+import { reconcileField, reconcileScope } from '../../observability/reconcile-scope.ts';
 import { emit, isObserved, type Observer, type RequestStart } from '../../observability/telemetry.ts';
 import { hideWholeSecrets } from '../../redaction/known-secrets.ts';
 import { toOwnError } from '../transport/connection-errors.ts';
@@ -24,6 +25,8 @@ class ReportedRequest extends Relay {
   readonly #request: OutgoingRequest;
   readonly #events: RequestEvents | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
+  /** Events of a socket do not know it. */
+  readonly #scope = reconcileScope.getStore();
 
   constructor(handler: Dispatcher.DispatchHandler, owner: RequestOwner, request: OutgoingRequest) {
     super(handler);
@@ -57,7 +60,7 @@ class ReportedRequest extends Relay {
     const request = requestName(this.#request.options);
     for (const [, quoted = ''] of header.matchAll(/(?:^|,\s*)299 \S+ ("(?:[^"\\]|\\.)*")/g)) {
       const text = quoted.slice(1, -1).replace(/\\(.)/g, '$1');
-      this.#owner.log.serverWarned(this.#owner.shown(text, longestWarning), request);
+      this.#owner.log.serverWarned(this.#owner.shown(text, longestWarning), request, reconcileField(this.#scope));
     }
   }
 
@@ -71,7 +74,7 @@ class ReportedRequest extends Relay {
     // What the caller aborts with stays as it is.
     const own = error === this.reason ? error : toOwnError(error, this.#owner.cluster);
     // Dropped watches are routine: no warning.
-    if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own);
+    if (!this.answered || !this.#request.longRunning) this.#owner.log.failed(own, reconcileField(this.#scope));
     this.#ended(own);
     super.fail(own);
   }
@@ -105,7 +108,7 @@ class RequestEvents {
     const { provider, origin, source } = connection;
     // A redirect may have brought what the server was sent.
     const path = hideWholeSecrets(String(options.path).replace(/[?#].*/s, ''), source.secrets);
-    this.#start = { requestId: lastId, provider, origin, method: String(options.method), path };
+    this.#start = { requestId: lastId, provider, origin, method: String(options.method), path, ...reconcileField() };
     emit(observer, 'request-start', this.#start);
   }
 

@@ -54,15 +54,16 @@ export class ClusterLog implements Asker {
     logger.debug?.({ ...this.#subject.fields, ...more }, hideWholeSecrets(this.#line(message), this.#secrets()));
   }
 
-  /** An error that a caller is given. */
-  failed(error: Error): void {
+  /** An error that a caller is given. `more` are fields of the request. */
+  failed(error: Error, more: object = {}): void {
     const { warnings } = this.#options;
+    const subject = { ...this.#subject, fields: { ...this.#subject.fields, ...more } };
     if (error instanceof PluginError) {
-      if (error.code !== 'PLUGIN_STOPPED') warnings.add(this.#subject, 'credential', error);
+      if (error.code !== 'PLUGIN_STOPPED') warnings.add(subject, 'credential', error);
     } else if (error instanceof ConfigurationError) {
-      warnings.add(this.#subject, 'credential', { code: error.code, message: this.#line(error.message) });
+      warnings.add(subject, 'credential', { code: error.code, message: this.#line(error.message) });
     } else if (error instanceof ConnectionError || (error instanceof RequestError && error.code.startsWith('PROXY_'))) {
-      warnings.add(this.#subject, 'connection', error);
+      warnings.add(subject, 'connection', error);
     }
   }
 
@@ -134,9 +135,10 @@ export class ClusterLog implements Asker {
   }
 
   /** The server warned about a request: a deprecated API, a field that it dropped. */
-  serverWarned(text: string, request: string): void {
+  serverWarned(text: string, request: string, more: object): void {
     const message = this.#line(`the server warns about ${request}: ${text}`);
-    this.#options.warnings.add(this.#subject, 'server', { key: text, message });
+    const subject = { ...this.#subject, fields: { ...this.#subject.fields, ...more } };
+    this.#options.warnings.add(subject, 'server', { key: text, message });
   }
 
   watchBegan(): void {

@@ -130,7 +130,10 @@ describe('a controller of the hub', () => {
     const clock = new ManualClock();
     const fleet = run({ clock });
     const results: unknown[] = [];
-    const told = (event: unknown) => results.push({ ...Object(event), durationMs: 0, waitedMs: 0 });
+    const told = (event: unknown) => {
+      const { reconcileId: _, triggers: __, ...result } = Object(event);
+      results.push({ ...result, durationMs: 0, waitedMs: 0 });
+    };
     subscribe('clusterprofile-credentials:fleet-reconcile', told);
     t.after(() => unsubscribe('clusterprofile-credentials:fleet-reconcile', told));
     const { seen, options } = noting({
