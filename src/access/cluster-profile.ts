@@ -1,3 +1,4 @@
+/** The fields of a ClusterProfile that are read, and how it is said that one cannot be used. */
 import { z } from 'zod';
 import type { ProfileErrorCode } from '../errors/index.ts';
 import type { Json } from './json.ts';

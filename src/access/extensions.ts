@@ -1,4 +1,5 @@
-import { isObject } from '../errors/check-argument.ts';
+/** What the extensions of a profile add to a plugin: arguments, variables and a config, if the provider's rules allow them. */
+import { isObject } from '../util/guards.ts';
 import type { Ignored, Refuse } from './cluster-profile.ts';
 import { createGlob } from './glob.ts';
 import { copyJson, type Json } from './json.ts';

@@ -1,5 +1,5 @@
 /** Finds the operator's provider for a profile, and checks that the profile may use it. */
-import { isObject } from '../errors/check-argument.ts';
+import { isObject } from '../util/guards.ts';
 import type { AccessProvider, ClusterProfile, Refuse } from './cluster-profile.ts';
 import { createGlob } from './glob.ts';
 import { nearest } from './nearest.ts';

@@ -1,5 +1,5 @@
 /** Reads where a profile's cluster is, and checks that a credential may go there. */
-import { isLoopback } from '../util/loopback.ts';
+import { isLoopback } from '../util/hosts.ts';
 import { checkCluster, hasLogin, type ResolvedCluster } from './cluster.ts';
 import type { ParsedCluster, Refuse } from './cluster-profile.ts';
 import { notPublished } from './match-provider.ts';

@@ -2,8 +2,9 @@
  * Resolves a ClusterProfile with the operator's providers into a ResolvedAccess: everything needed to connect. Pure: it must not run
  * plugins, read files, or use the network.
  */
-import { isObject } from '../errors/check-argument.ts';
+
 import { ProfileError } from '../errors/index.ts';
+import { isObject } from '../util/guards.ts';
 import { printable } from '../util/printable.ts';
 import type { ApiVersion } from './api-versions.ts';
 import type { ResolvedCluster } from './cluster.ts';

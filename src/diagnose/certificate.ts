@@ -1,7 +1,7 @@
 /** Describes certificates, and how long they are valid. */
 import type { X509Certificate } from 'node:crypto';
 import type { ResolvedCluster } from '../access/cluster.ts';
-import { unbracket } from '../util/brackets.ts';
+import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 
 const dayMs = 86_400_000;

@@ -13,7 +13,7 @@ import { parseProxy, proxyUrlFor } from '../rest/transport/proxy.ts';
 import { proxyContext } from '../rest/transport/trust.ts';
 import { openTunnel } from '../rest/transport/tunnel.ts';
 import { abortable } from '../util/abortable.ts';
-import { unbracket } from '../util/brackets.ts';
+import { unbracket } from '../util/hosts.ts';
 import { printable } from '../util/printable.ts';
 import { type Answer, ApiClient, adviceOn } from './api-client.ts';
 import { describeCertificate } from './certificate.ts';

@@ -39,7 +39,6 @@ export {
 } from '../access/resolve.ts';
 export { fieldPath } from '../access/schema-problems.ts';
 export { kubernetesTags, kubernetesYaml, readYaml } from '../access/yaml-text.ts';
-export { isObject } from '../errors/check-argument.ts';
 export {
   ApiError,
   ConfigurationError,
@@ -51,12 +50,11 @@ export {
 } from '../errors/index.ts';
 // Plugins, and what may be shown of them.
 export type { Credential } from '../exec/credential.ts';
+export { toRfc3339 } from '../exec/credential.ts';
 export { type ExecCluster, toExecCluster } from '../exec/exec-credential.ts';
 export { findExecutable } from '../exec/executable.ts';
-export { claimsOfJwt, timeOfClaim } from '../exec/jwt.ts';
-export { killAtExit } from '../exec/kill-at-exit.ts';
 export type { PluginCall } from '../exec/plugin-call.ts';
-export { toRfc3339 } from '../exec/rfc3339.ts';
+export { killAtExit } from '../exec/process.ts';
 export { clusterProfileKind, type FleetProfile } from '../fleet/profile.ts';
 export { anyLeaseSelector } from '../fleet/sharding/names.ts';
 export type { Events } from '../observability/telemetry.ts';
@@ -71,17 +69,16 @@ export {
 export { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 export { redact } from '../redaction/redact.ts';
 export { hideShapes } from '../redaction/secret-shapes.ts';
-
 // Servers.
 export { listPath } from '../rest/api/discovery.ts';
 export type { KubeconfigSource } from '../rest/from-kubeconfig.ts';
-
 export { abortable } from '../util/abortable.ts';
 export { backoffMs } from '../util/backoff.ts';
 export { codeFieldOf, errnoOf } from '../util/errno.ts';
-export { homeKubeconfig } from '../util/home.ts';
+export { homeKubeconfig, makeFolder } from '../util/folders.ts';
+export { isObject } from '../util/guards.ts';
+export { claimsOfJwt, timeOfClaim } from '../util/jwt.ts';
 export { isLabel } from '../util/kubernetes-names.ts';
-export { makeFolder } from '../util/make-folder.ts';
 export { printable, printableLines } from '../util/printable.ts';
 
 // This module's own.

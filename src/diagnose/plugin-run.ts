@@ -4,18 +4,17 @@ import type { FlaggedOptions } from '../access/flags.ts';
 import type { ConfiguredProvider } from '../access/provider.ts';
 import type { ResolvedAccess } from '../access/resolve.ts';
 import { PluginError } from '../errors/index.ts';
-import type { Credential } from '../exec/credential.ts';
+import { type Credential, toRfc3339 } from '../exec/credential.ts';
 import { findExecutable, pluginFileProblem } from '../exec/executable.ts';
-import { expiryOfJwt } from '../exec/jwt.ts';
 import { runPlugin } from '../exec/plugin.ts';
 import type { PluginCall, PluginOptions } from '../exec/plugin-call.ts';
 import { shownStderr } from '../exec/plugin-outcome.ts';
 import type { Ended } from '../exec/process.ts';
-import { toRfc3339 } from '../exec/rfc3339.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptions } from '../options/options.ts';
 import { toDestination } from '../providers/profile-destination.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
+import { expiryOfJwt } from '../util/jwt.ts';
 
 /**
  * The credential that the plugin of a cluster gives. Rejects with a `PluginError`, and with a `ConfigurationError` for options that cannot

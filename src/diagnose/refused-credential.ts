@@ -1,11 +1,10 @@
 /** What a credential says of itself, given or refused, and which of it looks wrong. Never the token or the key. */
 import { X509Certificate } from 'node:crypto';
 import type { ResolvedExec } from '../access/resolve.ts';
-import type { Credential, KeyPair } from '../exec/credential.ts';
-import { claimsOfJwt, expiryOfJwt, timeOfClaim } from '../exec/jwt.ts';
-import { toRfc3339 } from '../exec/rfc3339.ts';
+import { type Credential, type KeyPair, toRfc3339 } from '../exec/credential.ts';
 import { hideSecrets, secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { hideShapes } from '../redaction/secret-shapes.ts';
+import { claimsOfJwt, expiryOfJwt, timeOfClaim } from '../util/jwt.ts';
 import { printable } from '../util/printable.ts';
 import { formatDuration, nameOf } from './certificate.ts';
 import type { Found } from './stages.ts';

@@ -1,7 +1,11 @@
 import { printable } from '../util/printable.ts';
-import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
-import type { ApiErrorCode } from './codes.ts';
-import { CredentialsError, maxFieldBytes } from './credentials-error.ts';
+import {
+  type ApiErrorCode,
+  type ClusterOfError,
+  CredentialsError,
+  maxFieldBytes,
+  openingOf,
+} from './credentials-error.ts';
 
 /** One of the things that an API server found wrong: a field of the object, or one that another manager owns. */
 export interface StatusCause {

@@ -1,5 +1,13 @@
-import type { ConfigurationErrorCode } from './codes.ts';
-import { CredentialsError } from './credentials-error.ts';
+/** What is wrong with what this package was given: the configuration, a ClusterProfile, the name of an image. */
+
+import { printable } from '../util/printable.ts';
+import {
+  type ConfigurationErrorCode,
+  CredentialsError,
+  type ImageErrorCode,
+  maxFieldBytes,
+  type ProfileErrorCode,
+} from './credentials-error.ts';
 
 /** One problem in the operator's configuration. */
 export interface Problem {
@@ -33,4 +41,47 @@ export class ConfigurationError extends CredentialsError {
     });
     this.problems = problems;
   }
+}
+
+/** A ClusterProfile cannot be served with the configured providers. */
+export class ProfileError extends CredentialsError {
+  declare readonly name: 'ProfileError';
+  declare readonly code: ProfileErrorCode;
+  declare readonly profile: string;
+  /** The field of the ClusterProfile, for example `status.accessProviders[0].cluster.server`. */
+  readonly path: string;
+  /** The access type, if one was chosen. */
+  readonly provider: string | undefined;
+
+  constructor(code: ProfileErrorCode, profile: string, path: string, message: string, provider?: string) {
+    super('ProfileError', code, `ClusterProfile ${profile}: ${path === '' ? '' : `${path}: `}${message}`, {
+      cluster: { profile: printable(profile, maxFieldBytes) },
+    });
+    this.path = printable(path, maxFieldBytes);
+    this.provider = provider;
+  }
+}
+
+/** The most of an image's name that a message shows, in bytes: the longest name has 255, with a tag and a digest some 450. */
+const longestShownImage = 512;
+
+/** The name of an image cannot be used. */
+export class ImageError extends CredentialsError {
+  declare readonly name: 'ImageError';
+  declare readonly code: ImageErrorCode;
+  /** The name as given, without the user and password of a URL. */
+  readonly image: string;
+
+  constructor(image: string, message: string) {
+    const shown = withoutUser(String(image));
+    super('ImageError', 'IMAGE_INVALID', `image "${printable(shown, longestShownImage)}": ${message}`);
+    this.image = shown;
+  }
+}
+
+/** `https://user:password@host` and `user:password@host`; `app:1@sha256:...` has a tag and a digest. */
+function withoutUser(image: string): string {
+  return image
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/).*@/is, '$1[redacted]@')
+    .replace(/^(?!\w+:\/\/)[^/]*:[^/]*@(?![a-z0-9+._-]+:[0-9a-f]+$)/is, '[redacted]@');
 }

@@ -1,6 +1,5 @@
 import { printable } from '../util/printable.ts';
-import type { FleetErrorCode } from './codes.ts';
-import { CredentialsError, maxFieldBytes } from './credentials-error.ts';
+import { CredentialsError, type FleetErrorCode, maxFieldBytes } from './credentials-error.ts';
 
 /** The known facts of a failure in a fleet, without secrets. */
 export interface FleetFailure extends ErrorOptions {

@@ -3,9 +3,10 @@
  * translated where it is caught, and never chained if it could contain one.
  */
 export { ApiError, type ApiFailure, type StatusCause } from './api-error.ts';
-export type { ClusterOfError } from './cluster-of-error.ts';
+export { ConfigurationError, ImageError, type Problem, ProfileError } from './configuration-error.ts';
 export type {
   ApiErrorCode,
+  ClusterOfError,
   ConfigurationErrorCode,
   ConnectionErrorCode,
   ErrorCode,
@@ -15,13 +16,8 @@ export type {
   PluginErrorCode,
   ProfileErrorCode,
   RequestErrorCode,
-} from './codes.ts';
-export { ConfigurationError, type Problem } from './configuration-error.ts';
-export { ConnectionError } from './connection-error.ts';
+} from './credentials-error.ts';
 export { CredentialsError } from './credentials-error.ts';
-export { ExecInfoError } from './exec-info-error.ts';
 export { FleetError, type FleetFailure } from './fleet-error.ts';
-export { ImageError } from './image-error.ts';
-export { PluginError, type PluginFailure } from './plugin-error.ts';
-export { ProfileError } from './profile-error.ts';
-export { RequestError } from './request-error.ts';
+export { ExecInfoError, PluginError, type PluginFailure } from './plugin-error.ts';
+export { ConnectionError, RequestError } from './request-error.ts';

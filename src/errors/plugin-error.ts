@@ -1,6 +1,11 @@
-import { type ClusterOfError, openingOf } from './cluster-of-error.ts';
-import type { PluginErrorCode } from './codes.ts';
-import { CredentialsError } from './credentials-error.ts';
+/** What went wrong in a run of a plugin: seen by its client, and by the plugin itself. */
+import {
+  type ClusterOfError,
+  CredentialsError,
+  type ExecInfoErrorCode,
+  openingOf,
+  type PluginErrorCode,
+} from './credentials-error.ts';
 
 /** The known facts of a failed run, without secrets. */
 export interface PluginFailure {
@@ -79,5 +84,15 @@ export class PluginError extends CredentialsError {
   /** @internal The same failure for one of the clusters that wanted the credential. */
   of(cluster: ClusterOfError): PluginError {
     return new PluginError(this.code, this.reason, this.#failure, this.retryAfterMs, cluster);
+  }
+}
+
+/** The environment of a plugin has no usable `KUBERNETES_EXEC_INFO`. */
+export class ExecInfoError extends CredentialsError {
+  declare readonly name: 'ExecInfoError';
+  declare readonly code: ExecInfoErrorCode;
+
+  constructor(code: ExecInfoErrorCode, message: string) {
+    super('ExecInfoError', code, message);
   }
 }

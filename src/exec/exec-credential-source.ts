@@ -6,14 +6,18 @@
 import { PluginError } from '../errors/index.ts';
 import type { CachedCredential } from '../observability/metrics.ts';
 import { emit, type RunReason } from '../observability/telemetry.ts';
-import { backoffMs } from '../util/backoff.ts';
-import { Cooldown, LeakyBucket } from '../util/cooldown.ts';
+import { backoffMs, Cooldown, LeakyBucket } from '../util/backoff.ts';
 import type { Credential } from './credential.ts';
-import { type Asker, type CredentialSource, noWarnings, type SourceWarning } from './credential-source.ts';
+import {
+  type Asker,
+  type CredentialSource,
+  noWarnings,
+  type Rejections,
+  type SourceWarning,
+} from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
 import { describeCredential, runPlugin } from './plugin.ts';
 import type { PluginCall, PluginOptions } from './plugin-call.ts';
-import type { Rejections } from './rejections.ts';
 import type { RunHistory } from './run-limit.ts';
 
 export interface SourceOptions extends PluginOptions {

@@ -2,7 +2,7 @@
 import type { ApiVersion } from '../access/api-versions.ts';
 import type { PluginPolicy } from '../access/plugin-policy.ts';
 import type { ResolvedExec } from '../access/resolve.ts';
-import { openingOf } from '../errors/cluster-of-error.ts';
+import { openingOf } from '../errors/credentials-error.ts';
 import type { ClusterOfError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Observer } from '../observability/telemetry.ts';

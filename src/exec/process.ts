@@ -1,9 +1,8 @@
-/** Runs one process to its end, and kills it when its time is over. */
+/** Runs one process to its end, and kills it when its time is over, or when this process exits. */
 import { open } from 'node:fs/promises';
-import { devNull } from 'node:os';
+import { constants, devNull } from 'node:os';
 import { finished } from 'node:stream';
 import type { Options } from 'execa';
-import { killAtExit } from './kill-at-exit.ts';
 
 /** Milliseconds between SIGTERM and SIGKILL; also how long stderr may stay open after the process and its stdout have ended. */
 const graceMs = 500;
@@ -139,5 +138,35 @@ export async function runProcess(path: string, options: ProcessOptions): Promise
     unregister();
     for (const timer of timers) clearTimeout(timer);
     stop.removeEventListener('abort', kill);
+  }
+}
+
+interface Killable {
+  kill(signal: NodeJS.Signals): unknown;
+}
+
+const running = new Set<Killable>();
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/**
+ * Kills a child if this process exits first. Returns the function to call when the child has ended. A library listens for no signals:
+ * what a signal does to the process is up to the program.
+ */
+export function killAtExit(child: Killable): () => void {
+  if (running.size === 0) process.once('exit', killAll);
+  running.add(child);
+  return () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', killAll);
+  };
+}
+
+/** For programs without signal handlers of their own: a signal ends them by `process.exit`, and so their children. */
+export function exitOnSignals(): void {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(name, () => process.exit(128 + constants.signals[name]));
   }
 }

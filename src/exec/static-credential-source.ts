@@ -6,12 +6,17 @@ import { readFile } from 'node:fs/promises';
 import { headerValue } from '../access/header-value.ts';
 import type { PemSource, StaticUser } from '../access/kubeconfig-user.ts';
 import { ConfigurationError } from '../errors/index.ts';
-import { Cooldown } from '../util/cooldown.ts';
+import { Cooldown } from '../util/backoff.ts';
 import { errnoOf } from '../util/errno.ts';
 import { AnswerFault, Credential, readKeyPair } from './credential.ts';
-import { type Asker, type CredentialSource, noWarnings, type SourceWarning } from './credential-source.ts';
+import {
+  type Asker,
+  type CredentialSource,
+  noWarnings,
+  type Rejections,
+  type SourceWarning,
+} from './credential-source.ts';
 import type { ExecResponse } from './exec-credential.ts';
-import type { Rejections } from './rejections.ts';
 
 export interface StaticOptions {
   readonly clock: () => number;

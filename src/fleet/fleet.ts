@@ -1,12 +1,13 @@
 /** The fleet connects the hub, the lifecycle of each cluster, and the controllers. */
 
-import { checkArgument, isFunction, isText, signalOf } from '../errors/check-argument.ts';
+import { checkArgument, signalOf } from '../errors/check-argument.ts';
 import { FleetError } from '../errors/index.ts';
 import { askSafely } from '../observability/callbacks.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import type { KindOf, TypeOf } from '../rest/api/kinds.ts';
 import type { KubernetesObject } from '../rest/api/kubernetes-object.ts';
 import { abortable } from '../util/abortable.ts';
+import { isFunction, isText } from '../util/guards.ts';
 import type { Cluster, ClusterListing } from './cluster.ts';
 import { Controllers } from './controller/controllers.ts';
 import type {

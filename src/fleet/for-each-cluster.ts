@@ -1,12 +1,13 @@
 /** The public function `forEachCluster`: something on all clusters, once, without a fleet. */
 import { z } from 'zod';
-import { checkArgument, isFunction } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { FleetError } from '../errors/index.ts';
 import { milliseconds, parseOptionsWith, signal, wholeNumber } from '../options/option-schemas.ts';
 import { CredentialProviders } from '../providers/credential-providers.ts';
 import { keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import { abortable } from '../util/abortable.ts';
+import { isFunction } from '../util/guards.ts';
 import type { Clock } from './clock.ts';
 import { clock, fleetShape, profilesShape } from './option-schemas.ts';
 import type { FleetProfile } from './profile.ts';

@@ -1,8 +1,8 @@
 /** What is looked at of options, wherever they come in. */
 import { z } from 'zod';
-import { isFunction } from '../errors/check-argument.ts';
 import { kindShape, nameOf, namespace, sharedOptions } from '../options/option-schemas.ts';
 import { RestConfig } from '../rest/rest-config.ts';
+import { isFunction } from '../util/guards.ts';
 import { isSubdomain } from '../util/kubernetes-names.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FleetMetrics } from './metrics.ts';

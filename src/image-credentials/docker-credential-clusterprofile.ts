@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
-import { exitOnSignals } from '../exec/kill-at-exit.ts';
+import { exitOnSignals } from '../exec/process.ts';
 import { registriesOfServer, serverUrlOf } from './docker-server-url.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';

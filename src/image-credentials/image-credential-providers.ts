@@ -1,12 +1,13 @@
 /** The main class of this module: it takes a kubelet's configuration once, and returns the credentials for each image. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { checkArgument, isFunction, isObject, isText } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, PluginError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptionsWith, sharedOptions } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
+import { isFunction, isObject, isText } from '../util/guards.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';

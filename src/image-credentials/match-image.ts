@@ -1,5 +1,6 @@
 import { createGlob } from '../access/glob.ts';
-import { checkArgument, isString } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
+import { isString } from '../util/guards.ts';
 import { type ImageUrl, parseImageUrl } from './image-url.ts';
 
 /**

@@ -1,7 +1,8 @@
 import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { checkArgument, isFunction, isObject } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { parseOptionsWith } from '../options/option-schemas.ts';
+import { isFunction, isObject } from '../util/guards.ts';
 import type { MintToken } from './service-account-tokens.ts';
 
 /** The shortest life that an API server accepts, in seconds. */

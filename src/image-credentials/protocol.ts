@@ -1,8 +1,8 @@
 /** The wire types of KEP-2133: what a plugin is asked on stdin, and what it answers on stdout. Pure. */
 import { z } from 'zod';
 import { parseDuration } from '../access/duration.ts';
-import { isObject } from '../errors/check-argument.ts';
 import { AnswerFault, logsElsewhere } from '../exec/credential.ts';
+import { isObject } from '../util/guards.ts';
 
 /** The versions of the request and the response. */
 export const providerVersions = [

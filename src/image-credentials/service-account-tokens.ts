@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
-import { parseRfc3339 } from '../exec/rfc3339.ts';
+import { parseRfc3339 } from '../exec/credential.ts';
 import { abortable } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
 import { ExpiringMap } from '../util/expiring-map.ts';

@@ -1,5 +1,4 @@
-import { backoffMs } from '../util/backoff.ts';
-import { Cooldown } from '../util/cooldown.ts';
+import { backoffMs, Cooldown } from '../util/backoff.ts';
 import { ExpiringMap } from '../util/expiring-map.ts';
 
 /** Milliseconds after the end of its cooldown until a failure is forgotten. */

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { checkArgument, isFunction, isObject } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
+import { isFunction, isObject } from '../util/guards.ts';
 
 /** The caller's registry, of prom-client 14 or 15. */
 export interface MetricsRegistry {

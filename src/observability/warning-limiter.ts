@@ -2,7 +2,7 @@
  * The one place that decides whether a problem is warned about: each kind of problem of each cluster once, and again when it has
  * cleared and come back. Problems come in, a line of the log goes out, or none.
  */
-import { LeakyBucket } from '../util/cooldown.ts';
+import { LeakyBucket } from '../util/backoff.ts';
 import type { Logger } from './logger.ts';
 
 /** Problems of one kind are cleared by the same event. */

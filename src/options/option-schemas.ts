@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { longestMs } from '../access/duration.ts';
 import { schemaProblems } from '../access/schema-problems.ts';
-import { isFunction, isSignal } from '../errors/check-argument.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import { defaultMaxConcurrentRuns } from '../exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger } from '../observability/logger.ts';
+import { isFunction, isSignal } from '../util/guards.ts';
 import { isLabel } from '../util/kubernetes-names.ts';
 
 export const milliseconds = (least: number) => {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type PluginPolicy, pluginPolicySchema } from '../access/plugin-policy.ts';
-import { isObject } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { CredentialMetrics } from '../observability/metrics.ts';
+import { isObject } from '../util/guards.ts';
 import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
 
 /** Options of `CredentialProviders`, however it is created. All are validated at construction. */

@@ -1,8 +1,7 @@
 import { isDate } from 'node:util/types';
 import type { ApiVersion } from '../access/api-versions.ts';
 import { nearest } from '../access/nearest.ts';
-import { AnswerFault, type AnswerStatus, readStatus } from '../exec/credential.ts';
-import { toRfc3339 } from '../exec/rfc3339.ts';
+import { AnswerFault, type AnswerStatus, readStatus, toRfc3339 } from '../exec/credential.ts';
 import { checkExecCredential, type ExecCredential, execInfoText } from './exec-info.ts';
 import { answerWith, say } from './plugin-process.ts';
 

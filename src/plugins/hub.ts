@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { codeFieldOf } from '../util/errno.ts';
-import { homeKubeconfig } from '../util/home.ts';
+import { homeKubeconfig } from '../util/folders.ts';
 import { readBeginning } from '../util/read-beginning.ts';
 
 const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -7,7 +7,7 @@ import type { ClusterProfile, Ignored } from '../access/cluster-profile.ts';
 import { type FlagValues, type ParsedFlags, parseFlags, pickFlags, switches } from '../access/flags.ts';
 import type { ConfiguredProvider, Provider } from '../access/provider.ts';
 import { printedWithoutValues, profileName, type ResolvedAccess, resolve } from '../access/resolve.ts';
-import { checkArgument, isFunction, isObject, isText, isTexts } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, ProfileError, RequestError } from '../errors/index.ts';
 import { callSafely } from '../observability/callbacks.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -16,6 +16,7 @@ import { type CredentialProvidersOptions, parseOptions } from '../options/option
 import { RestConfig } from '../rest/rest-config.ts';
 import { Connections, providersClosed } from '../rest/transport/connections.ts';
 import { codeFieldOf } from '../util/errno.ts';
+import { isFunction, isObject, isText, isTexts } from '../util/guards.ts';
 import { watchFile } from '../util/watch-file.ts';
 import {
   Configured,

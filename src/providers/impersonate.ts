@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type ImpersonationConfig, type ImpersonationHeaders, impersonationHeaders } from '../access/impersonation.ts';
-import { checkArgument, isObject } from '../errors/check-argument.ts';
+import { checkArgument } from '../errors/check-argument.ts';
 import { ConfigurationError, type Problem } from '../errors/index.ts';
 import { parseOptionsWith, text } from '../options/option-schemas.ts';
+import { isObject } from '../util/guards.ts';
 
 /** Options of `getConfig`. */
 export interface GetConfigOptions {

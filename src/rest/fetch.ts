@@ -1,7 +1,7 @@
 /** `fetch` for one config: what a caller gives is read here, and a request that fails rejects with an error of this package. */
 import { fetch, FormData as OwnFormData, type RequestInit as OwnRequestInit } from 'undici';
-import { isSignal, kindOf } from '../errors/check-argument.ts';
 import { CredentialsError, RequestError } from '../errors/index.ts';
+import { isSignal, kindOf } from '../util/guards.ts';
 import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 

@@ -8,7 +8,7 @@ import { type KubeconfigAccess, readContext } from '../access/kubeconfig.ts';
 import { mergeKubeconfigs } from '../access/kubeconfig-files.ts';
 import { ConfigurationError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
-import { homeKubeconfig } from '../util/home.ts';
+import { homeKubeconfig } from '../util/folders.ts';
 import {
   type KubeconfigOptions,
   parseKubeconfigOptions,

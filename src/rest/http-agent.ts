@@ -6,7 +6,7 @@ import type { Agent, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, 
 import { type Duplex, PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Dispatcher } from 'undici';
-import { bracket } from '../util/brackets.ts';
+import { bracket } from '../util/hosts.ts';
 import { originRefusal } from './request/bounds.ts';
 import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
 import { PairedSocket } from './socket-pair.ts';

@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { RequestError } from '../errors/index.ts';
-import { bracket } from '../util/brackets.ts';
+import { bracket } from '../util/hosts.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/bounds.ts';
 import { type Handshake, type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
 

@@ -12,7 +12,9 @@ import { read } from '../fixtures/docs.ts';
 
 describe('docs/errors.md', () => {
   const page = 'docs/errors.md';
-  const inCode = [...read('src/errors/codes.ts').matchAll(/(?<=\| |= )'([A-Z_]+)'/g)].map(([, code = '']) => code);
+  const inCode = [...read('src/errors/credentials-error.ts').matchAll(/(?<=\| |= )'([A-Z_]+)'/g)].map(
+    ([, code = '']) => code,
+  );
   const sections = read(page)
     .split(/^(?=#+ )/m)
     .filter((section) => /^### [A-Z_]+\n/.test(section));
@@ -39,7 +41,7 @@ describe('docs/errors.md', () => {
       FleetErrorCode: (code) => new FleetError(code, ''),
       ApiErrorCode: (code, statusCode) => new ApiError(code, '', { statusCode }),
     };
-    const unions = read('src/errors/codes.ts').split(/^export type /m);
+    const unions = read('src/errors/credentials-error.ts').split(/^export type /m);
     const isRetryable = (code: string, statusCode?: number) =>
       Object.entries(makers).some(([name, make]) => {
         const isOfClass = unions.some((union) => union.startsWith(`${name} `) && union.includes(`'${code}'`));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Rejections } from '../../src/exec/rejections.ts';
+import { Rejections } from '../../src/exec/credential-source.ts';
 import { minutes, startSource } from '../fixtures/exec-credential-source.ts';
 
 describe('after a 401', () => {

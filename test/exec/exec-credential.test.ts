@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { PluginErrorCode } from '../../src/errors/index.ts';
-import { AnswerFault, type Credential } from '../../src/exec/credential.ts';
+import { AnswerFault, type Credential, parseRfc3339 } from '../../src/exec/credential.ts';
 import { decodeExecCredential, encodeExecCredential, toExecCluster } from '../../src/exec/exec-credential.ts';
-import { parseRfc3339 } from '../../src/exec/rfc3339.ts';
 import { createCertificateAuthority } from '../../src/testing/index.ts';
 
 const v1 = 'client.authentication.k8s.io/v1';

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { ConfigurationError, type KubeconfigOptions, RestConfig } from '../../src/index.ts';
 import type { FakeCluster } from '../../src/testing/index.ts';
-import { homeKubeconfig } from '../../src/util/home.ts';
+import { homeKubeconfig } from '../../src/util/folders.ts';
 import { startCluster } from '../fixtures/fleet.ts';
 import { kubeconfig, namespaces } from '../fixtures/kubeconfigs.ts';
 import { temporaryFolder } from '../fixtures/script.ts';

@@ -1,7 +1,8 @@
 /** Turns objects into requests. Pure. */
-import { checkArgument, isObject, isString, isText } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/check-argument.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
+import { isObject, isString, isText } from '../../util/guards.ts';
 import type { EnqueueRequest, ReconcileRequest } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {

@@ -1,8 +1,8 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
 import * as z from 'zod/mini';
-import { timeOf } from '../../exec/jwt.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { timeOf } from '../../util/jwt.ts';
 import { readText } from '../program.ts';
 import {
   type Answer,

@@ -2,10 +2,10 @@
 import { sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
-import { timeOf } from '../../exec/jwt.ts';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
+import { timeOf } from '../../util/jwt.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {
   type Answer,

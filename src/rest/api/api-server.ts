@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { constants, gunzipSync } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { ApiError } from '../../errors/index.ts';
-import { isLoopback } from '../../util/loopback.ts';
+import { isLoopback } from '../../util/hosts.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import { contentEncodingOf } from '../content-encoding.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';

@@ -1,9 +1,10 @@
 /** Reads and writes the objects of one kind on one API server, as the wire has them: a response is parsed, and not converted. */
-import { checkArgument, isObject } from '../../errors/check-argument.ts';
+import { checkArgument } from '../../errors/check-argument.ts';
 import { ApiError, ConfigurationError, RequestError } from '../../errors/index.ts';
 import { reconcileScope } from '../../observability/reconcile-scope.ts';
 import { parseOptionsWith } from '../../options/option-schemas.ts';
 import { abortable } from '../../util/abortable.ts';
+import { isObject } from '../../util/guards.ts';
 import { type Answer, sendRequest } from '../answer.ts';
 import type { AuthenticatedDispatcher } from '../request/dispatcher.ts';
 import { readStatus, refusalError } from './api-status.ts';

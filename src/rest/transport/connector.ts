@@ -3,7 +3,7 @@ import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { ResolvedCluster } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
-import { bracket, unbracket } from '../../util/brackets.ts';
+import { bracket, unbracket } from '../../util/hosts.ts';
 import { markConnecting } from './connection-errors.ts';
 import type { ProxyServer } from './proxy.ts';
 import { clusterContext, proxyContext } from './trust.ts';

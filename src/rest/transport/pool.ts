@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { unbracket } from '../../util/brackets.ts';
+import { unbracket } from '../../util/hosts.ts';
 import type { PooledRequest, PoolOptions, WireRequest } from './pooled-request.ts';
 import { PooledSocket } from './pooled-socket.ts';
 

@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 import { inspect } from 'node:util';
 import { withoutSocks5h } from '../../access/cluster.ts';
 import { RequestError } from '../../errors/index.ts';
-import { bracket, unbracket } from '../../util/brackets.ts';
+import { bracket, unbracket } from '../../util/hosts.ts';
 
 /** A proxy, with what it takes to log in. Prints without the password. */
 export class ProxyServer {

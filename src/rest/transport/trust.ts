@@ -4,7 +4,7 @@ import tls, { createSecureContext, type SecureContext } from 'node:tls';
 import { authorityProblem } from '../../access/cluster.ts';
 import type { KeyPair } from '../../exec/credential.ts';
 import { rereadMs } from '../../exec/static-credential-source.ts';
-import { Cooldown } from '../../util/cooldown.ts';
+import { Cooldown } from '../../util/backoff.ts';
 import { errnoOf } from '../../util/errno.ts';
 import type { ClusterLog } from './cluster-log.ts';
 

@@ -1,6 +1,17 @@
+/** Folders of this user. */
 import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { errnoOf } from './errno.ts';
+
+/** `~/.kube/config`; `undefined` if this user has no home: neither `HOME` nor an entry in the user database. */
+export function homeKubeconfig(homeOf = homedir): string | undefined {
+  try {
+    return join(homeOf(), '.kube', 'config');
+  } catch {
+    return undefined;
+  }
+}
 
 /** Makes a folder for its owner alone, and those above it. Node's `recursive` never returns for a folder below /proc. */
 export function makeFolder(path: string): void {
