@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { CredentialsError } from '../errors/index.ts';
 import { exitOnSignals } from '../exec/process.ts';
-import { registriesOfServer, serverUrlOf } from './docker-server-url.ts';
+import { registriesOfServer, serverUrlOf } from './docker-config.ts';
 import { ImageCredentialProviders } from './image-credential-providers.ts';
 import type { ImageCredential } from './keyring.ts';
 

@@ -11,13 +11,16 @@ import { isFunction, isObject, isText } from '../util/guards.ts';
 import type { ImageProvider } from './config.ts';
 import { readConfig } from './config-files.ts';
 import { type DockerConfig, toAuths } from './docker-config.ts';
-import { registryPath, repositoryOf } from './image-name.ts';
-import { parseImageUrl } from './image-url.ts';
+import { parseImageUrl, registryPath, repositoryOf } from './image-name.ts';
+import type { ImageCredentialMetrics } from './image-plugin.ts';
 import { combine, type ImageCredential, Keyring } from './keyring.ts';
-import type { ImageCredentialMetrics } from './metrics.ts';
 import { ProviderSource } from './provider-source.ts';
-import { parseServiceAccount, type ServiceAccount } from './service-account.ts';
-import { type MintToken, ServiceAccountTokens } from './service-account-tokens.ts';
+import {
+  type MintToken,
+  parseServiceAccount,
+  type ServiceAccount,
+  ServiceAccountTokens,
+} from './service-account-tokens.ts';
 
 /** Options of `ImageCredentialProviders`, however it is created. */
 export interface ImageCredentialOptions {

@@ -3,6 +3,7 @@
  * PluginError. This module must not know of caches.
  */
 
+import type { Counter, Histogram } from 'prom-client';
 import { maxAnswerBytes } from '../exec/credential.ts';
 import { environmentOf, type Plugin, type PluginOptions } from '../exec/plugin-call.ts';
 import { runExecutable } from '../exec/plugin-executable.ts';
@@ -11,9 +12,9 @@ import type { Ended } from '../exec/process.ts';
 import { withinRunLimit } from '../exec/run-limit.ts';
 import { callSafely } from '../observability/callbacks.ts';
 import { warnOnStderr } from '../observability/logger.ts';
+import { MetricFactory, type MetricsRegistry } from '../observability/metrics-registry.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import type { ImageProvider } from './config.ts';
-import type { ImageCredentialMetrics } from './metrics.ts';
 import { decodeResponse, encodeRequest, type ImageRequest, type ImageResponse } from './protocol.ts';
 
 export interface ImagePluginOptions
@@ -65,4 +66,37 @@ async function run(
   const secrets = [...(token ? [token] : []), ...secretsOfEnvironment(env, process.env), ...secretsOfArguments(args)];
   const decode = (stdout: string) => decodeResponse(stdout, apiVersion);
   return readAnswer(plugin, ended, { decode, timeoutMs, stderr: shownStderr(ended, secrets, 8) });
+}
+
+/**
+ * The kubelet's metrics of image credential providers, with its names and labels, in the caller's registry.
+ *
+ * @example
+ * ImageCredentialProviders.fromConfigFile(path, { binDir, metrics: new ImageCredentialMetrics({ registry }) });
+ */
+export class ImageCredentialMetrics {
+  readonly #errors: Counter<'plugin_name'>;
+  readonly #duration: Histogram<'plugin_name'>;
+
+  /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
+  constructor(options: { readonly registry: MetricsRegistry }) {
+    const metrics = new MetricFactory('ImageCredentialMetrics', options);
+    this.#errors = metrics.counter(
+      'kubelet_credential_provider_plugin_errors_total',
+      'Plugin executions that failed.',
+      ['plugin_name'],
+    );
+    this.#duration = metrics.histogram(
+      'kubelet_credential_provider_plugin_duration',
+      'Seconds that plugin executions took.',
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      ['plugin_name'],
+    );
+  }
+
+  /** @internal A plugin was executed. Whether its answer could be used does not count. */
+  executed(plugin: string, seconds: number, succeeded: boolean): void {
+    this.#duration.observe({ plugin_name: plugin }, seconds);
+    if (!succeeded) this.#errors.inc({ plugin_name: plugin });
+  }
 }

@@ -1,8 +1,6 @@
 /** Puts the answers of several providers together, as the kubelet does it. Pure. */
 
-import { isDockerHub } from './image-name.ts';
-import { type ImageUrl, parseImageUrl } from './image-url.ts';
-import { matcherOf } from './match-image.ts';
+import { type ImageUrl, isDockerHub, matcherOf, parseImageUrl } from './image-name.ts';
 import type { ImageResponse } from './protocol.ts';
 
 /** A user name and password for an image. Prints without the password. */

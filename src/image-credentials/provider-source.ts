@@ -6,24 +6,26 @@ import { createHash } from 'node:crypto';
 import { PluginError } from '../errors/index.ts';
 import type { Plugin } from '../exec/plugin-call.ts';
 import { failure, stoppedReason } from '../exec/plugin-outcome.ts';
-import { ImageCache } from './cache.ts';
+import { ImageCache, SingleFlight } from './cache.ts';
 import type { ImageProvider, TokenAttributes } from './config.ts';
+import { createMatcher, type ImageUrl } from './image-name.ts';
 import { type ImagePluginOptions, runImagePlugin } from './image-plugin.ts';
-import type { ImageUrl } from './image-url.ts';
 import { Keyring } from './keyring.ts';
-import { createMatcher } from './match-image.ts';
 import type { ImageRequest } from './protocol.ts';
-import { chosenAnnotations, type ServiceAccount } from './service-account.ts';
-import { type ServiceAccountTokens, TokenFault } from './service-account-tokens.ts';
-import { SingleFlight } from './single-flight.ts';
+import {
+  chosenAnnotations,
+  type ServiceAccount,
+  type ServiceAccountTokens,
+  TokenFault,
+} from './service-account-tokens.ts';
 
-export interface ProviderSourceOptions extends ImagePluginOptions {
+interface ProviderSourceOptions extends ImagePluginOptions {
   readonly tokens: ServiceAccountTokens;
   readonly clock: () => number;
 }
 
 /** Why a provider that matches an image was not asked. */
-export interface Skipped {
+interface Skipped {
   readonly skipped: string;
 }
 

@@ -1,15 +1,17 @@
-/**
- * Tokens of service accounts. One is minted when it is needed, shared by callers that ask at the same time, and kept until a fifth
- * of its life is left. This module must not know what the tokens are for.
- */
+/** Service accounts whose images are pulled (KEP-4412), and the tokens that providers get for them. */
+
+import type { KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { z } from 'zod';
-import { CredentialsError } from '../errors/index.ts';
+import { schemaProblems } from '../access/schema-problems.ts';
+import { checkArgument } from '../errors/check-argument.ts';
+import { ConfigurationError, CredentialsError } from '../errors/index.ts';
 import { parseRfc3339 } from '../exec/credential.ts';
+import { parseOptionsWith } from '../options/option-schemas.ts';
 import { abortable } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
-import { ExpiringMap } from '../util/expiring-map.ts';
-import type { ServiceAccount } from './service-account.ts';
-import { SingleFlight } from './single-flight.ts';
+import { isFunction, isObject } from '../util/guards.ts';
+import { ExpiringMap, SingleFlight } from './cache.ts';
+import type { TokenAttributes } from './config.ts';
 
 /** What a token has to be good for. */
 export interface TokenRequest {
@@ -42,7 +44,7 @@ export class TokenFault {
   }
 }
 
-export interface TokenOptions {
+interface TokenOptions {
   readonly mintToken: MintToken | undefined;
   readonly timeoutMs: number;
   readonly clock: () => number;
@@ -144,4 +146,92 @@ function reasonOf(error: unknown): string {
   if (typeof status === 'number' && status >= 400 && status < 600) return `: the API server answered ${status}`;
   const { code } = codeFieldOf(error);
   return code === undefined ? '' : ` (${code})`;
+}
+
+/** The service account whose images are pulled, for providers with `tokenAttributes` (KEP-4412). */
+export interface ServiceAccount {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+const text = z.string({ error: 'must be text' }).min(1, { error: 'must not be empty' });
+const schema = z.object(
+  {
+    namespace: text,
+    name: text,
+    uid: text,
+    annotations: z.record(z.string(), z.string({ error: 'must be text' }), { error: 'must be an object' }).optional(),
+  },
+  { error: 'must be an object with namespace, name and uid' },
+);
+
+/** Checks a caller's argument, whatever its type says: with a field missing, accounts would share credentials. */
+export function parseServiceAccount(value: unknown): ServiceAccount {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const hint =
+    typeof value === 'object' && value !== null && 'metadata' in value
+      ? ': of a V1ServiceAccount give { namespace, name, uid, annotations } of its metadata'
+      : '';
+  const problems = schemaProblems(parsed.error).map(({ path, message }) => ({
+    path: path === '' ? 'serviceAccount' : `serviceAccount.${path}`,
+    message: `${message}${hint}`,
+  }));
+  throw new ConfigurationError('OPTION_INVALID', 'options', problems);
+}
+
+/** The annotations that a provider asks for, sorted, or the required one that is missing. */
+export function chosenAnnotations(
+  { annotations = {} }: ServiceAccount,
+  attributes: TokenAttributes,
+): readonly (readonly [string, string])[] | { readonly missing: string } {
+  const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: others } = attributes;
+  const missing = required.find((key) => !Object.hasOwn(annotations, key));
+  if (missing !== undefined) return { missing };
+  return [...required, ...others]
+    .filter((key) => Object.hasOwn(annotations, key))
+    .toSorted()
+    .map((key) => [key, annotations[key] ?? '']);
+}
+
+/** The shortest life that an API server accepts, in seconds. */
+const leastSeconds = 600;
+const seconds = { error: `must be a whole number of ${leastSeconds} or more` };
+const optionsSchema = z.strictObject({ expirationSeconds: z.int(seconds).min(leastSeconds, seconds).optional() });
+
+/**
+ * A value for the option `mintToken`: asks a cluster's API server for a token of the service account (TokenRequest), as the kubelet
+ * does. Refuses a token of another account that has the same name. Takes any client-node `KubeConfig`, a `RestConfig` too; its user
+ * needs the verb "create" on serviceaccounts/token. `expirationSeconds` is how long tokens should live: 600 or more; the
+ * server has its own default, and may give less.
+ *
+ * @example
+ * const config = new KubeConfig();
+ * config.loadFromCluster();
+ * ImageCredentialProviders.fromConfigFile(path, { binDir, mintToken: mintTokenFrom(config) });
+ */
+export function mintTokenFrom(config: KubeConfig, options: { readonly expirationSeconds?: number } = {}): MintToken {
+  const isKubeConfig = (value: unknown) => isObject(value) && isFunction(Reflect.get(value, 'makeApiClient'));
+  checkArgument('mintTokenFrom', 'config', config, isKubeConfig, 'a KubeConfig');
+  const { expirationSeconds } = parseOptionsWith(optionsSchema, options);
+  return async ({ serviceAccount: { namespace, name, uid }, audience }, { signal }) => {
+    // Loaded only when a token is minted.
+    const { CoreV1Api, Observable } = await import('@kubernetes/client-node');
+    const spec = { audiences: [audience], ...(expirationSeconds === undefined ? {} : { expirationSeconds }) };
+    const body = { metadata: { namespace, name, uid }, spec };
+    const pre = (context: RequestContext) => {
+      context.setSignal(signal);
+      return new Observable(Promise.resolve(context));
+    };
+    const post = (context: ResponseContext) => new Observable(Promise.resolve(context));
+    const { status } = await config
+      .makeApiClient(CoreV1Api)
+      .createNamespacedServiceAccountToken(
+        { namespace, name, body },
+        { middleware: [{ pre, post }], middlewareMergeStrategy: 'append' },
+      );
+    return { token: status?.token ?? '', expirationTimestamp: status?.expirationTimestamp };
+  };
 }

@@ -3,7 +3,7 @@
  *
  * @module clusterprofile-credentials/image-plugin
  */
-export { matchImage } from '../image-credentials/match-image.ts';
+export { matchImage } from '../image-credentials/image-name.ts';
 export type { ImageRequest } from '../image-credentials/protocol.ts';
 export type { ImagePluginAnswer } from './protocol.ts';
 export { runImageCredentialPlugin } from './run-image-credential-plugin.ts';

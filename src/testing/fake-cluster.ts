@@ -7,12 +7,15 @@ import type { TLSSocket } from 'node:tls';
 import { ApiServer } from './api/api-server.ts';
 import { type Request, type Response, sendError } from './api/http.ts';
 import { ApiError } from './api/status.ts';
-import { type User, withGroups } from './api/users.ts';
-import { type Behaviour, Behaviours, misbehave, type RequestFilter } from './behaviours.ts';
+import { type User, withGroups } from './api/tokens.ts';
 import { type CertificateAuthority, createCertificateAuthority } from './certificates.ts';
 import {
+  type Behaviour,
+  Behaviours,
   type FakeClusterOptions,
   type FakeClusterStats,
+  misbehave,
+  type RequestFilter,
   type SeenRequest,
   type Tokens,
   usersOf,

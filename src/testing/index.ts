@@ -5,8 +5,7 @@
  */
 import '../util/node-version.ts';
 
-export type { User } from './api/users.ts';
-export type { Behaviour } from './behaviours.ts';
+export type { User } from './api/tokens.ts';
 export {
   type CertificateAuthority,
   type CertificateRequest,
@@ -14,6 +13,6 @@ export {
   type IssuedCertificate,
 } from './certificates.ts';
 export { FakeCluster } from './fake-cluster.ts';
-export type { FakeClusterOptions, FakeClusterStats, SeenRequest, Tokens } from './fake-cluster-options.ts';
+export type { Behaviour, FakeClusterOptions, FakeClusterStats, SeenRequest, Tokens } from './fake-cluster-options.ts';
 export type { ObjectName, ObjectsOfKind, StoredTestObject, TestObject } from './objects.ts';
 export { type PluginAnswer, type PluginPlace, type TestPlugin, writePlugin } from './plugin-script.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ImageError } from '../../src/errors/index.ts';
-import { registriesOfServer, serverUrlOf } from '../../src/image-credentials/docker-server-url.ts';
+import { registriesOfServer, serverUrlOf } from '../../src/image-credentials/docker-config.ts';
 
 describe('a server URL of Docker', () => {
   for (const [serverUrl, expected] of [

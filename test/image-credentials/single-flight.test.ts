@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SingleFlight } from '../../src/image-credentials/single-flight.ts';
+import { SingleFlight } from '../../src/image-credentials/cache.ts';
 
 /** Work that fails with the number of its run, and says how long it is held back. */
 function failing() {

@@ -2,15 +2,24 @@
 
 import { ApiState, type ApiStateOptions } from './api-state.ts';
 import { discover, version } from './discovery.ts';
-import { formOf, inForm } from './form.ts';
-import { mediaTypeOf, type Request, type Response, readBody, sendError, sendJson, sendText } from './http.ts';
+import {
+  formOf,
+  inForm,
+  mediaTypeOf,
+  partsOf,
+  type Request,
+  type Response,
+  readBody,
+  sendError,
+  sendJson,
+  sendText,
+  targetOf,
+} from './http.ts';
 import { type Reply, ResourceRequests } from './resource-requests.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
-import { partsOf, targetOf } from './target.ts';
-import { ServiceAccountTokens } from './tokens.ts';
-import { type User, withGroups } from './users.ts';
+import { ServiceAccountTokens, type User, withGroups } from './tokens.ts';
 
-export interface ApiServerOptions extends ApiStateOptions {
+interface ApiServerOptions extends ApiStateOptions {
   /** Shown in `/version`. */
   readonly name: string;
   /** The user of a token, besides those of service accounts. */

@@ -1,17 +1,31 @@
-/** The kinds of Kubernetes v1.36 that are stored: their names are discovery's, their rules those of its registry. */
-import { type ResourceType, resourceType, selectable } from './resource-type.ts';
-import {
-  cluster,
-  created,
-  fields,
-  generation,
-  namespaced,
-  path,
-  type Row,
-  returned,
-  status,
-  strict,
-} from './type-rules.ts';
+/** The kinds that every API server here serves, and those that it refuses. */
+import { type ResourceType, resourceType, type SelectableField, selectable } from './resource-type.ts';
+
+// The words that the tables are written in.
+
+type Rules = Partial<Omit<ResourceType, 'group' | 'version' | 'kind' | 'namespaced'>>;
+/** A kind, without its group and version. */
+type Row = Rules & Pick<ResourceType, 'kind' | 'plural' | 'namespaced'>;
+
+const row = (kind: string, namespaced: boolean, rules: readonly Rules[]): Row =>
+  Object.assign({ kind, plural: pluralOf(kind), namespaced }, ...rules);
+
+export const namespaced = (kind: string, ...rules: readonly Rules[]): Row => row(kind, true, rules);
+const cluster = (kind: string, ...rules: readonly Rules[]): Row => row(kind, false, rules);
+
+function pluralOf(kind: string): string {
+  const singular = kind.toLowerCase();
+  return singular.endsWith('s') ? `${singular}es` : `${singular}s`.replace(/ys$/, 'ies');
+}
+
+export const status = { status: true };
+export const generation = { generation: true };
+const returned = { returnsDeleted: true };
+const strict = { unconditionalUpdate: false };
+export const created = { createOnUpdate: true };
+export const path = { names: 'path' } as const;
+/** Fields that a field selector takes, beside the name and the namespace. */
+export const fields = (...given: readonly SelectableField[]) => ({ fields: given });
 
 const podFields = [
   selectable('spec.nodeName'),
@@ -134,3 +148,16 @@ export const builtInTypes: readonly ResourceType[] = Object.entries(groups).flat
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   return rows.map((row) => resourceType({ group: group ?? '', version: version ?? '', ...row }));
 });
+
+/** Kinds that this API server refuses with a clear message: why, by plural and group. */
+export const notDoneTypes: ReadonlyMap<string, string> = new Map([
+  ['bindings.', 'there is no scheduler'],
+  ['componentstatuses.', 'there are no components'],
+  ['apiservices.apiregistration.k8s.io', 'there is no aggregation'],
+  ['horizontalpodautoscalers.autoscaling', 'they are served as v2 only, and not converted'],
+  ['tokenreviews.authentication.k8s.io', 'tokens are verified for the API server only'],
+  ['localsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['selfsubjectrulesreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+  ['subjectaccessreviews.authorization.k8s.io', 'there is no authorization: every identity may do everything'],
+]);

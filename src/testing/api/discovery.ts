@@ -3,8 +3,8 @@
 import type { ApiState } from './api-state.ts';
 import type { JsonObject } from './json.ts';
 import type { ResourceType } from './resource-type.ts';
-import { reviewType } from './reviews.ts';
 import { noSuchResource, PageNotFound } from './status.ts';
+import { reviewType } from './tokens.ts';
 
 const readAndWrite = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 

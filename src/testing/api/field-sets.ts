@@ -3,8 +3,8 @@
  * empty) at its path. In a path, as in `fieldsV1`, `f:NAME` is a field, `k:{"name":"a"}` the item of a list with these keys, and
  * `v:"x"` an item of a set.
  */
-
 import { isList, isObject, type Json, type JsonObject, valueAt } from './json.ts';
+import type { ResourceType } from './resource-type.ts';
 
 type Path = readonly string[];
 
@@ -140,4 +140,48 @@ export function pathText(path: string): string {
       return `[${keys.map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(',')}]`;
     })
     .join('');
+}
+
+const byKey = (keys: readonly string[], items: JsonObject = {}): JsonObject => ({
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': keys,
+  items,
+});
+const fields = (properties: JsonObject): JsonObject => ({ properties });
+const spec = (properties: JsonObject): JsonObject => fields({ spec: fields(properties) });
+
+const protocol = fields({ protocol: { default: 'TCP' } });
+const containers = byKey(
+  ['name'],
+  fields({
+    env: byKey(['name']),
+    ports: byKey(['containerPort', 'protocol'], protocol),
+    volumeMounts: byKey(['mountPath']),
+  }),
+);
+const pod = spec({ containers, initContainers: containers, volumes: byKey(['name']) });
+const workload = spec({ template: pod });
+
+const builtIn: Readonly<Record<string, JsonObject>> = {
+  CronJob: spec({ jobTemplate: workload }),
+  DaemonSet: workload,
+  Deployment: workload,
+  Job: workload,
+  Pod: pod,
+  ReplicaSet: workload,
+  Service: spec({ ports: byKey(['port', 'protocol'], protocol) }),
+  StatefulSet: workload,
+};
+
+const metadata = fields({
+  finalizers: { 'x-kubernetes-list-type': 'set' },
+  ownerReferences: byKey(['uid'], { 'x-kubernetes-map-type': 'atomic' }),
+});
+const status = fields({ conditions: byKey(['type']) });
+
+/** The schema of a kind, as far as it is known. */
+export function schemaOf({ custom, kind, schema = {} }: ResourceType): JsonObject {
+  const { properties } = custom ? schema : (builtIn[kind] ?? {});
+  const known = isObject(properties) ? properties : {};
+  return { ...schema, properties: custom ? { ...known, metadata } : { status, ...known, metadata } };
 }

@@ -1,10 +1,9 @@
-/** Requests and answers of either version of HTTP: bodies that are read, objects that are sent, and in which form. */
-
+/** Requests and responses of either version of HTTP: what a URL names, bodies that are read, objects that are sent, and in which form. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
-import type { Json } from './json.ts';
+import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { ApiError, badRequest, notImplemented, PageNotFound, unsupportedMediaType } from './status.ts';
 
 export type Request = IncomingMessage | Http2ServerRequest;
@@ -89,4 +88,93 @@ export function sendError(request: Request, response: Response, error: ApiError)
 export function writeTo(response: Response, text: string): boolean {
   // The two kinds of response differ in their overloads, not in what they do with text.
   return 'stream' in response ? response.write(text) : response.write(text);
+}
+
+export type Form = 'whole' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+
+const others = ['application/yaml', 'application/vnd.kubernetes.protobuf', 'application/cbor'];
+const apiVersion = 'meta.k8s.io/v1';
+
+/** What the header `Accept` asks for. Throws a 406 for a client that does not accept JSON, or a 501 for what only a real server has. */
+export function formOf(request: Request): Form {
+  const accept = String(request.headers.accept ?? '');
+  if (accept.trim() === '') return 'whole';
+  let notDone = '';
+  for (const part of accept.split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const as = parameters.find((parameter) => parameter.startsWith('as='));
+    if (![json, '*/*', 'application/*'].includes(type)) {
+      if (others.includes(type)) notDone = type;
+    } else if (as === undefined) {
+      return 'whole';
+    } else {
+      const kind = as.slice('as='.length);
+      const isMetadata = kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList';
+      if (isMetadata && parameters.includes('g=meta.k8s.io') && parameters.includes('v=v1')) return kind;
+      notDone = `${type};${as}`;
+    }
+  }
+  if (notDone !== '') throw notImplemented(`answers in ${notDone}`);
+  const message = `only the following media types are accepted: ${[json, ...others.slice(0, 2)].join(', ')}`;
+  throw new ApiError(406, 'NotAcceptable', message, {});
+}
+
+/** An object or a list in this form. Throws a 406 for a list that is asked for as an object, or the other way round. */
+export function inForm(form: Form, body: JsonObject): JsonObject {
+  const { metadata, items, kind } = body;
+  if (form === 'whole' || kind === 'Status') return body;
+  if (form === 'PartialObjectMetadata' && items === undefined) return { kind: form, apiVersion, metadata };
+  if (form === 'PartialObjectMetadata')
+    throw notAcceptable(`you requested ${form}, but the requested object is a list`);
+  if (!isList(items)) throw notAcceptable(`you requested ${form}, but the requested object is not a list`);
+  const objects = items.filter(isObject).map((item) => inForm('PartialObjectMetadata', item));
+  return { kind: form, apiVersion, metadata, items: objects };
+}
+
+const notAcceptable = (message: string) => new ApiError(406, 'NotAcceptable', message);
+
+export interface Target {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+/** The parts of a path, decoded. Throws a 400 for a broken escape. */
+export function partsOf(pathname: string): readonly string[] {
+  try {
+    return pathname
+      .split('/')
+      .filter((part) => part !== '')
+      .map((part) => decodeURIComponent(part));
+  } catch {
+    throw badRequest(`the path ${pathname} has a broken escape`);
+  }
+}
+
+/** `undefined` where the path names no resource. */
+export function targetOf(parts: readonly string[]): Target | undefined {
+  const [prefix, ...rest] = parts;
+  if (prefix === 'api') return resourceTarget('', rest);
+  if (prefix === 'apis' && rest[0] !== undefined) return resourceTarget(rest[0], rest.slice(1));
+  return undefined;
+}
+
+function resourceTarget(group: string, [version, ...parts]: readonly string[]): Target | undefined {
+  const [first, second, third] = parts;
+  if (version === undefined || first === undefined) return undefined;
+  if (first === 'watch') throw notImplemented('a watch by its path; ask for one with ?watch=true');
+  // `namespaces/x/pods` names the pods of a namespace; `namespaces/x/status` is about the namespace itself.
+  const within = first === 'namespaces' && third !== undefined && third !== 'status' && third !== 'finalize';
+  const [plural = '', name, subresource] = within ? parts.slice(2) : parts;
+  return {
+    group,
+    version,
+    plural,
+    ...(within && second !== undefined ? { namespace: second } : {}),
+    ...(name === undefined ? {} : { name }),
+    ...(subresource === undefined ? {} : { subresource }),
+  };
 }

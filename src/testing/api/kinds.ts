@@ -1,10 +1,9 @@
-/** What single kinds do with their objects beyond what all do: defaults and derived fields. */
+/** What single kinds do with their objects beyond what all do: defaults, derived fields, and fields that a server drops. */
 
-import { type Json, valueAt, withValueAt } from './json.ts';
-import { readConfigMap, readSecret } from './kind-data.ts';
+import { isList, isObject, type Json, valueAt, without, withValueAt } from './json.ts';
 import { type GivenObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { badRequest } from './status.ts';
+import { badRequest, unexplained } from './status.ts';
 
 interface KindRules {
   /** Reads what a client sends, with the defaults of the kind. Throws a 400 for what it cannot read. */
@@ -53,5 +52,87 @@ function microTime(time: Json): string {
   if (!Number.isNaN(ms)) return `${new Date(ms).toISOString().slice(0, 19)}.${micros}Z`;
   throw badRequest(
     `Lease in version "v1" cannot be handled as a Lease: ${JSON.stringify(time)} is not a time in microseconds, such as 2026-01-02T03:04:05.000006Z`,
+  );
+}
+
+const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}$/;
+
+const entriesOf = (value: Json | undefined) => Object.entries(isObject(value) ? value : {});
+
+const unreadable = (kind: string, what: string) =>
+  badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${what}`);
+
+function checkTexts(kind: string, field: string, values: Json | undefined, isBase64: boolean): void {
+  if (values !== undefined && !isObject(values)) throw unreadable(kind, `${field} is not an object`);
+  for (const [key, value] of entriesOf(values)) {
+    if (typeof value !== 'string') throw unreadable(kind, `${field}.${key} is not a string`);
+    if (isBase64 && !base64.test(value)) throw unreadable(kind, `${field}.${key} is not base64`);
+  }
+}
+
+/** Throws a 400 for values that are not text. */
+function readConfigMap(object: GivenObject): GivenObject {
+  checkTexts('ConfigMap', 'data', object.data, false);
+  checkTexts('ConfigMap', 'binaryData', object.binaryData, true);
+  return object;
+}
+
+/** `stringData` is written and never read. */
+function readSecret({ stringData, ...object }: GivenObject): GivenObject {
+  checkTexts('Secret', 'data', object.data, true);
+  checkTexts('Secret', 'stringData', stringData, false);
+  const texts = entriesOf(stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')]);
+  const data = Object.fromEntries([...entriesOf(object.data), ...texts]);
+  const type = object.type === undefined || object.type === '' ? 'Opaque' : object.type;
+  const kept = Object.keys(data).length === 0 ? undefined : data;
+  return { ...without({ ...object, data: kept, type }), metadata: object.metadata };
+}
+
+// FakeCluster knows no schemas; but client-node's models rename fields, such as `from` to `_from`, and an object with such a name means
+// something else on a real server.
+const renamed = /^(?:_(?:default|enum|from|int)|x_kubernetes_\w+)$/;
+/** Fields whose keys are anyone's. */
+const maps: ReadonlySet<string> = new Set(['annotations', 'labels', 'matchLabels', 'nodeSelector', 'properties']);
+
+interface WrittenBody {
+  readonly kind: string;
+  readonly version: string;
+  readonly isApplied: boolean;
+  /** `fieldValidation` of the request. */
+  readonly validation: string;
+}
+
+/** The body without such fields in its spec, and the server's warning. Throws a 400, or for an apply a 500, where it refuses them. */
+export function dropRenamed(body: Json, { kind, version, isApplied, validation }: WrittenBody) {
+  const unknown: string[] = [];
+  const known = isList(body)
+    ? body.map((operation) => {
+        if (!isObject(operation) || operation.value === undefined) return operation;
+        const path = String(operation.path).split('/').slice(1).join('.');
+        return path.startsWith('spec') ? { ...operation, value: drop(operation.value, path, unknown) } : operation;
+      })
+    : isObject(body) && body.spec !== undefined
+      ? { ...body, spec: drop(body.spec, 'spec', unknown) }
+      : body;
+  const problems = unknown.map((path) => `unknown field "${path}"`).join(', ');
+  if (unknown.length > 0 && isApplied)
+    throw unexplained(`failed to create typed patch object: .${unknown[0]}: field not declared in schema`);
+  if (unknown.length > 0 && validation === 'Strict') {
+    const what = `${kind} in version "${version}" cannot be handled as a ${kind}`;
+    throw badRequest(`${what}: strict decoding error: ${problems}`);
+  }
+  return { known, warning: unknown.length > 0 && validation !== 'Ignore' ? problems : undefined };
+}
+
+function drop(value: Json, path: string, unknown: string[]): Json {
+  if (isList(value)) return value.map((element, index) => drop(element, `${path}[${index}]`, unknown));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([field, inner]) => {
+      const at = `${path}.${field}`;
+      if (renamed.test(field)) unknown.push(at);
+      if (inner === undefined || renamed.test(field)) return [];
+      return [[field, maps.has(field) ? inner : drop(inner, at, unknown)]];
+    }),
   );
 }

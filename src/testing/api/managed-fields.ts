@@ -7,10 +7,10 @@ import {
   fieldsOf,
   mergeFields,
   pathText,
+  schemaOf,
   withoutFields,
 } from './field-sets.ts';
 import { equal, isObject, type Json, type JsonObject, without } from './json.ts';
-import { schemaOf } from './list-schemas.ts';
 import type { GivenObject, ManagedFields, StoredObject } from './objects.ts';
 import { apiVersionOf, type ResourceType } from './resource-type.ts';
 import { ApiError } from './status.ts';

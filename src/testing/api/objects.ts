@@ -1,5 +1,4 @@
 /** Kubernetes objects: as they come in, as they are kept, and as they go out. */
-
 import { type Json, type JsonObject, without } from './json.ts';
 import { apiVersionOf, type ResourceType } from './resource-type.ts';
 

@@ -1,6 +1,8 @@
-/** The options in a URL's query: of lists, watches and writes. Unknown ones are ignored, as in Kubernetes. */
+/** The query of a URL: options of lists, watches and writes, with their label and field selectors. Unknown options are ignored, as in Kubernetes. */
 
-import { type FieldTerm, type Matches, parseFieldTerms, parseLabelSelector } from './selectors.ts';
+import { type JsonObject, valueAt } from './json.ts';
+import { labelKeyProblem, labelValueProblem } from './metadata.ts';
+import type { ResourceType } from './resource-type.ts';
 import { badRequest, notImplemented } from './status.ts';
 
 export interface ListOptions {
@@ -22,7 +24,7 @@ export const flagOf = (query: URLSearchParams, name: string) => {
 };
 
 /** A number of the query. Throws a 400. */
-export function numberOf(query: URLSearchParams, name: string): number | undefined {
+function numberOf(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
   if (!/^[+-]?\d+$/.test(value)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
@@ -56,4 +58,97 @@ export function listOptionsOf(query: URLSearchParams): ListOptions {
 /** Throws a 501 for the options of a write that are not done. */
 export function checkWriteOptions(query: URLSearchParams): void {
   if (query.has('dryRun')) throw notImplemented('dryRun');
+}
+
+type Matches = (object: JsonObject) => boolean;
+
+interface FieldSelector {
+  readonly matches: Matches;
+  /** The one name, or the one namespace, that can match. */
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+type Labels = Readonly<Record<string, unknown>>;
+type Requirement = (labels: Labels) => boolean;
+
+const word = '[^\\s=!,()<>]+';
+const requirementPattern = new RegExp(
+  `^\\s*(?:!\\s*(?<absent>${word})|(?<key>${word})` +
+    `(?:\\s*(?<operator>==?|!=)\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
+);
+
+/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Throws a 400 where it is something else. */
+function parseLabelSelector(text: string): Matches {
+  // Commas within parentheses separate values.
+  const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
+  return (object) => {
+    const found = valueAt(object, ['metadata', 'labels']);
+    const labels = typeof found === 'object' && found !== null ? (found as JsonObject) : {}; // validated: texts only
+    return requirements.every((holds) => holds(labels));
+  };
+}
+
+function parseRequirement(text: string): Requirement {
+  const { groups } = requirementPattern.exec(text) ?? {};
+  const key = groups?.absent ?? groups?.key;
+  if (!groups || key === undefined) throw badRequest(`unable to parse requirement: found '${text}'`);
+  const problem = labelKeyProblem(key);
+  if (problem !== undefined) throw badRequest(`unable to parse requirement: Invalid value: "${key}": ${problem}`);
+  const has = (labels: Labels) => Object.hasOwn(labels, key);
+  const { absent, operator, value = '', set, values = '' } = groups;
+  if (absent !== undefined) return (labels) => !has(labels);
+  if (operator === undefined && set === undefined) return has;
+  const given = set === undefined ? [value] : values.split(',').map((one) => one.trim());
+  checkValues(key, given);
+  const isIn = (labels: Labels) => has(labels) && given.includes(String(labels[key]));
+  return operator === '!=' || set === 'notin' ? (labels) => !isIn(labels) : isIn;
+}
+
+function checkValues(key: string, values: readonly string[]): void {
+  for (const value of values) {
+    const problem = labelValueProblem(value);
+    if (problem !== undefined) {
+      throw badRequest(`unable to parse requirement: values[0][${key}]: Invalid value: "${value}": ${problem}`);
+    }
+  }
+}
+
+/** One condition of a field selector. */
+interface FieldTerm {
+  readonly label: string;
+  readonly value: string;
+  readonly equal: boolean;
+}
+
+/** Reads `metadata.name=a,status.phase!=Running`. Throws a 400 where it is something else, a 501 for an escaped value. */
+function parseFieldTerms(text: string): readonly FieldTerm[] {
+  if (text.includes('\\')) throw notImplemented('a field selector with escaped characters');
+  const terms = text.split(',').filter((term) => term !== '');
+  return terms.map((term) => {
+    const [, label, operator, value] = /^(.*?)(!=|==|=)([^=]*)$/s.exec(term) ?? [];
+    if (label === undefined || value === undefined) {
+      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    }
+    return { label, value, equal: operator !== '!=' };
+  });
+}
+
+/** A selector of fields that objects of a kind can be selected by. Throws a 400 for another field. */
+export function fieldSelector(terms: readonly FieldTerm[], type: ResourceType): FieldSelector {
+  const conditions = terms.map((term) => {
+    const field = type.fields.find(({ label }) => label === term.label);
+    if (!field) throw badRequest(`field label not supported: ${term.label}`);
+    return { ...term, ...field };
+  });
+  const exact = (label: string) => terms.find((term) => term.label === label && term.equal)?.value;
+  return {
+    matches: (object) =>
+      conditions.every(({ value, equal, path, otherwise }) => {
+        const found = valueAt(object, path) ?? otherwise;
+        return (String(found) === value) === equal;
+      }),
+    name: exact('metadata.name'),
+    namespace: exact('metadata.namespace'),
+  };
 }

@@ -2,9 +2,8 @@
 
 import type { JsonObject } from './json.ts';
 import { type KubernetesObject, keyOf, present, type StoredObject } from './objects.ts';
-import { type ListOptions, versionOf } from './query.ts';
+import { fieldSelector, type ListOptions, versionOf } from './query.ts';
 import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.ts';
-import { fieldSelector } from './selectors.ts';
 import { badRequest, expired, notFound, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
 

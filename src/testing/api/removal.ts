@@ -1,15 +1,16 @@
-/** How objects end: at once or after their finalizers, and what ends with them. */
+/** Deletion: its options and preconditions, finalizers, and what ends with an object. */
 
+import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
 import { customTypes } from './custom-types.ts';
-import { isObject } from './json.ts';
+import { isObject, type Json, type JsonObject } from './json.ts';
 import { timestamp } from './metadata.ts';
-import { keyOf, type StoredObject, withMeta } from './objects.ts';
+import { type KubernetesObject, keyOf, present, type StoredObject, withMeta } from './objects.ts';
 import { type ResourceType, storageKeyOf } from './resource-type.ts';
-import { notImplemented } from './status.ts';
+import { badRequest, conflict, forbidden, notFound, notImplemented } from './status.ts';
 
 /** The outcome of a deletion. */
-export interface Removed {
+interface Removed {
   /** Its last state, with the version of the change. */
   readonly object: StoredObject;
   readonly gone: boolean;
@@ -23,7 +24,7 @@ export function mayGo(state: ApiState, type: ResourceType, object: StoredObject)
 }
 
 /** Deletes an object, or marks it if finalizers keep it. Throws a 501 for a definition whose objects have finalizers. */
-export function remove(state: ApiState, type: ResourceType, object: StoredObject): Removed {
+function remove(state: ApiState, type: ResourceType, object: StoredObject): Removed {
   const { deletionTimestamp, generation, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined) {
     return mayGo(state, type, object) ? take(state, type, object) : { object, gone: false };
@@ -102,4 +103,79 @@ function endNamespace(state: ApiState, name: string): void {
   const namespace = state.find(state.namespaces, undefined, name);
   if (!namespace || !mayGo(state, state.namespaces, namespace)) return;
   state.store.collection(storageKeyOf(state.namespaces)).delete(name);
+}
+
+/** The preconditions of a deletion. */
+interface DeleteOptions {
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+const optionsSchema = z.object({
+  dryRun: z.array(z.string()).nullish(),
+  gracePeriodSeconds: z.int().nullish(),
+  propagationPolicy: z.string().nullish(),
+  preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
+});
+
+/** The options of a deletion, from its body, or from the query where it has none. Throws a 400 or 501. */
+export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined): DeleteOptions {
+  const given = body === undefined ? fromQuery(query) : body;
+  if (isObject(given) && given.kind !== undefined && given.kind !== 'DeleteOptions') {
+    throw badRequest(`a body of kind ${String(given.kind)} cannot be handled as a DeleteOptions`);
+  }
+  const parsed = optionsSchema.safeParse(given);
+  if (!parsed.success) throw badRequest(`DeleteOptions cannot be read: ${z.prettifyError(parsed.error)}`);
+  const { dryRun, propagationPolicy, preconditions } = parsed.data;
+  const policy = propagationPolicy ?? 'Background';
+  if (policy !== 'Background') {
+    throw notImplemented(`a deletion with propagationPolicy ${policy}: it has no garbage collector`);
+  }
+  if (dryRun?.length) throw notImplemented('dryRun');
+  return { uid: preconditions?.uid ?? undefined, resourceVersion: preconditions?.resourceVersion ?? undefined };
+}
+
+const fromQuery = (query: URLSearchParams): JsonObject => ({
+  dryRun: query.getAll('dryRun'),
+  propagationPolicy: query.get('propagationPolicy'),
+});
+
+/** Deletes an object, or marks it if something keeps it. Returns the response. */
+export function deleteObject(
+  state: ApiState,
+  type: ResourceType,
+  namespace: string | undefined,
+  name: string,
+  options: DeleteOptions,
+): KubernetesObject | JsonObject {
+  if (type === state.namespaces && immortal.includes(name)) {
+    throw forbidden(type, name, 'this namespace may not be deleted');
+  }
+  const object = state.store.collection(storageKeyOf(type)).get(keyOf(namespace, name));
+  if (!object) throw notFound(type, name);
+  checkPreconditions(type, object, options);
+  const { object: last, gone } = remove(state, type, object);
+  if (type.returnsDeleted || !gone) return present(type, last);
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name, ...(type.group === '' ? {} : { group: type.group }), kind: type.plural, uid: object.metadata.uid },
+  };
+}
+
+/** These namespaces cannot be deleted. */
+const immortal = ['default', 'kube-system', 'kube-public'];
+
+/** Kubernetes calls the object by its kind here. */
+function checkPreconditions(type: ResourceType, { metadata }: StoredObject, options: DeleteOptions): void {
+  for (const [field, given, there, hint] of [
+    ['UID', options.uid, metadata.uid, 'The object might have been deleted and then recreated'],
+    ['ResourceVersion', options.resourceVersion, metadata.resourceVersion, 'The object might have been modified'],
+  ] as const) {
+    if (given === undefined || given === there) continue;
+    const why = `the ${field} in the precondition (${given}) does not match the ${field} in record (${there}). ${hint}`;
+    throw conflict({ ...type, plural: type.kind }, metadata.name, why);
+  }
 }

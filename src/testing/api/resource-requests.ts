@@ -1,29 +1,25 @@
 /** Requests for resources: what each method does with a collection, an object, or a subresource. */
 
 import type { ApiState } from './api-state.ts';
-import { dropRenamed } from './client-node-names.ts';
-import { deleteObject, deleteOptionsOf } from './delete.ts';
+import { notDoneTypes } from './built-in-types.ts';
 import { servesGroup } from './discovery.ts';
-import { type Form, inForm } from './form.ts';
-import { parseBody, parseJson, parseYaml, type Response } from './http.ts';
+import { type Form, inForm, parseBody, parseJson, parseYaml, type Response, type Target } from './http.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import { dropRenamed } from './kinds.ts';
 import type { Writer } from './managed-fields.ts';
 import { readObject, timestamp } from './metadata.ts';
-import { notDoneTypes } from './not-done-types.ts';
 import { present } from './objects.ts';
-import { patched, readApplied, readPatch } from './patch-object.ts';
+import { patched, readApplied, readPatch } from './patch.ts';
 import { checkWriteOptions, listOptionsOf } from './query.ts';
 import { getObject, listObjects } from './read.ts';
+import { deleteObject, deleteOptionsOf } from './removal.ts';
 import type { ResourceType } from './resource-type.ts';
-import { review, reviewType } from './reviews.ts';
 import { badRequest, methodNotAllowed, noSuchResource, notImplemented, PageNotFound } from './status.ts';
-import type { Target } from './target.ts';
-import type { ServiceAccountTokens } from './tokens.ts';
-import type { User } from './users.ts';
+import { review, reviewType, type ServiceAccountTokens, type User } from './tokens.ts';
 import { Watch } from './watch.ts';
 import { checkName, createObject, type Update, updateObject } from './write.ts';
 
-export interface Call {
+interface Call {
   readonly method: string;
   readonly target: Target;
   readonly form: Form;

@@ -1,13 +1,11 @@
-/** Tokens of service accounts: minted by TokenRequest, valid until they expire or their account is deleted. */
-
+/** Identities: the user of a request, tokens of service accounts, and reviews of both. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { ApiState } from './api-state.ts';
-import type { Json, JsonObject } from './json.ts';
+import { type Json, type JsonObject, without } from './json.ts';
 import { readObject, timestamp } from './metadata.ts';
 import { resourceType } from './resource-type.ts';
 import { badRequest, cause, invalid, notFound, notImplemented } from './status.ts';
-import type { User } from './users.ts';
 import { checkName } from './write.ts';
 
 /** What the API server's own tokens are for. */
@@ -103,4 +101,43 @@ export class ServiceAccountTokens {
 /** A token in the form of a JWT. Nobody can verify its signature, as the keys are not served. */
 function jwt(claims: object): string {
   return `${encode({ alg: 'ES256', kid: 'fake' })}.${encode(claims)}.${randomBytes(64).toString('base64url')}`;
+}
+
+/** An identity, as `SelfSubjectReview` shows it. */
+export interface User {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The user with the groups of all users, and those of all service accounts. */
+export function withGroups(user: User): User {
+  const groups = [...(user.groups ?? serviceAccountGroups(user.username)), 'system:authenticated'];
+  return { ...user, groups: [...new Set(groups)] };
+}
+
+function serviceAccountGroups(username: string): readonly string[] {
+  const [system, kind, namespace, name, more] = username.split(':');
+  if (system !== 'system' || kind !== 'serviceaccount' || !namespace || !name || more !== undefined) return [];
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+}
+
+export const reviewType = resourceType({
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  kind: 'SelfSubjectReview',
+  plural: 'selfsubjectreviews',
+  namespaced: false,
+});
+
+/** Answers a SelfSubjectReview. */
+export function review(body: Json, { username, uid, groups, extra }: User, now: number): JsonObject {
+  readObject(reviewType, body);
+  return {
+    kind: reviewType.kind,
+    apiVersion: 'authentication.k8s.io/v1',
+    metadata: { creationTimestamp: timestamp(now) },
+    status: { userInfo: without({ username, uid, groups, extra }) },
+  };
 }

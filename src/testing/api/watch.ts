@@ -3,8 +3,7 @@
  * changes that the store keeps. A reader that falls so far behind that its next change is forgotten loses the watch.
  */
 
-import { type Form, inForm } from './form.ts';
-import { type Response, writeTo } from './http.ts';
+import { type Form, inForm, type Response, writeTo } from './http.ts';
 import { present, type StoredObject, withMeta } from './objects.ts';
 import { type ListOptions, versionOf } from './query.ts';
 import { type Scope, scopeOf } from './read.ts';
@@ -12,7 +11,7 @@ import { apiVersionOf, type ResourceType, storageKeyOf } from './resource-type.t
 import { type ApiError, expired, tooLargeVersion } from './status.ts';
 import type { Change, Collection, Store } from './store.ts';
 
-export interface WatchSettings {
+interface WatchSettings {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
   readonly form: Form;
