@@ -9,11 +9,11 @@ const threats: readonly (readonly [
   ...tests: readonly (readonly [file: string, ...names: string[]])[],
 ])[] = [
   [
-    'a profile names its writer\'s server, to get the token',
+    "a profile names its writer's server, to get the token",
     ['test/access/rules.test.ts', 'refuses every other, with the list that refused it'],
   ],
   [
-    'the writer\'s proxy impersonates an allowed server',
+    "the writer's proxy impersonates an allowed server",
     ['test/access/rules.test.ts', 'refuses a proxy of the profile'],
   ],
   [
@@ -21,8 +21,11 @@ const threats: readonly (readonly [
     ['test/access/rules.test.ts', 'may not be another allowed host, or any other'],
   ],
   [
-    'a redirect, or `config.dispatcher`, reaches another tenant\'s path',
-    ['test/rest/path-bounds.test.ts', 'binds a Watch: a redirect to another tenant on the same host gets no credential'],
+    "a redirect, or `config.dispatcher`, reaches another tenant's path",
+    [
+      'test/rest/path-bounds.test.ts',
+      'binds a Watch: a redirect to another tenant on the same host gets no credential',
+    ],
   ],
   [
     'a pattern matches more hosts than intended',
@@ -30,12 +33,22 @@ const threats: readonly (readonly [
   ],
   [
     'variables send credentials away or run other code',
-    ['test/access/env-rules.test.ts', 'is any that makes a plugin run other code, read other files, talk to other servers or trust others'],
+    [
+      'test/access/env-rules.test.ts',
+      'is any that makes a plugin run other code, read other files, talk to other servers or trust others',
+    ],
   ],
   [
     'huge extensions, patterns and messages block the process',
-    ['test/access/limits.test.ts', '256 KiB in all extensions of a cluster together, those that are ignored too', 'no more below any depth: what nests deeper is refused, not left uncounted'],
-    ['test/access/glob.test.ts', 'takes no longer for many stars: a text of 128 KiB that nearly matches is refused, not waited for'],
+    [
+      'test/access/limits.test.ts',
+      '256 KiB in all extensions of a cluster together, those that are ignored too',
+      'no more below any depth: what nests deeper is refused, not left uncounted',
+    ],
+    [
+      'test/access/glob.test.ts',
+      'takes no longer for many stars: a text of 128 KiB that nearly matches is refused, not waited for',
+    ],
   ],
   [
     'a ClusterProfile in a file is named like an option, which a kubeconfig would pass to its command',
@@ -46,49 +59,73 @@ const threats: readonly (readonly [
     ['test/util/printable.test.ts', 'is one line, and writes nothing to a terminal'],
   ],
   [
-    'a profile forges log lines through a plugin\'s stderr',
+    "a profile forges log lines through a plugin's stderr",
     ['test/redaction/forged.test.ts', 'is one line of the log, and in the error each of its lines says whose it is'],
   ],
   [
-    'a spoke\'s API server forges log lines, or floods the log, with errors that end a watch',
+    "a spoke's API server forges log lines, or floods the log, with errors that end a watch",
     ['test/redaction/forged.test.ts', 'writes one short line of the log: '],
   ],
   [
     'profiles whose plugins hang or fail delay others',
-    ['test/exec/run-limit.test.ts', 'whose last run failed leave a quarter of the places to the others', 'whose history is "'],
+    [
+      'test/exec/run-limit.test.ts',
+      'whose last run failed leave a quarter of the places to the others',
+      'whose history is "',
+    ],
   ],
   [
     'attacks go unnoticed',
-    ['test/providers/audit.test.ts', 'a request that is refused is counted and reported each time, and each target is warned about once: redirects and WebSockets too', 'a profile that breaks a rule or a limit is counted at each getConfig and reported on diagnostics_channel, a mistaken one is not'],
+    [
+      'test/providers/audit.test.ts',
+      'a request that is refused is counted and reported each time, and each target is warned about once: redirects and WebSockets too',
+      'a profile that breaks a rule or a limit is counted at each getConfig and reported on diagnostics_channel, a mistaken one is not',
+    ],
   ],
   [
-    'a profile combines another team\'s kubeconfig with its writer\'s server',
-    ['test/plugins/plugins.program.test.ts', 'gives a kubeconfig\'s credential for its own server only, and of what may be named'],
+    "a profile combines another team's kubeconfig with its writer's server",
+    [
+      'test/plugins/plugins.program.test.ts',
+      "gives a kubeconfig's credential for its own server only, and of what may be named",
+    ],
   ],
   [
-    'the profile\'s authority hides another, under a PEM label that OpenSSL accepts; or the kubeconfig names no authority; or the profile inserts a proxy',
+    "the profile's authority hides another, under a PEM label that OpenSSL accepts; or the kubeconfig names no authority; or the profile inserts a proxy",
     ['test/plugins/same-cluster.test.ts', 'is not given for '],
   ],
   [
     'a profile names a Secret that holds a token of the hub',
-    ['test/plugins/plugins.program.test.ts', 'gives no token of the hub itself, and none that its operator has not let profiles name'],
+    [
+      'test/plugins/plugins.program.test.ts',
+      'gives no token of the hub itself, and none that its operator has not let profiles name',
+    ],
   ],
   [
     'a profile requests a token for any service account, and the hub accepts that token',
     ['test/plugins/plugins.program.test.ts', 'mints tokens for the audience that it is given, of what may be named'],
   ],
   [
-    'a profile makes `oidc-credentials` get a token for an audience that is not its writer\'s',
-    ['test/plugins/oidc-credentials.program.test.ts', 'lets a profile name the audience that its operator allows, and no other'],
+    "a profile makes `oidc-credentials` get a token for an audience that is not its writer's",
+    [
+      'test/plugins/oidc-credentials.program.test.ts',
+      'lets a profile name the audience that its operator allows, and no other',
+    ],
   ],
   [
-    'a profile makes `eks-credentials` sign for a cluster that is not its writer\'s, or picks the role, the STS or the metadata server',
-    ['test/plugins/cloud/eks.test.ts', 'is for the cluster and the region that the profile names, if the operator allows them', 'is the role of a web identity, whose token is read at each run and sent to the STS of the operator'],
+    "a profile makes `eks-credentials` sign for a cluster that is not its writer's, or picks the role, the STS or the metadata server",
+    [
+      'test/plugins/cloud/eks.test.ts',
+      'is for the cluster and the region that the profile names, if the operator allows them',
+      'is the role of a web identity, whose token is read at each run and sent to the STS of the operator',
+    ],
   ],
   [
     'a proxy sees the tokens of a metadata server',
     ['test/plugins/cloud/eks.test.ts', 'is the role of the instance, by IMDSv2 and through no proxy'],
-    ['test/plugins/cloud/gke.test.ts', 'gives the token of the pod, or of the service account that the operator names, through no proxy'],
+    [
+      'test/plugins/cloud/gke.test.ts',
+      'gives the token of the pod, or of the service account that the operator names, through no proxy',
+    ],
   ],
   [
     'STS, Entra or Google repeat a key, a token or an assertion in an error',
@@ -98,16 +135,17 @@ const threats: readonly (readonly [
   ],
   [
     'another user of the machine reads the cache of `credential --cache`, or plants a credential there',
-    ['test/program/verbs/credential-cache.program.test.ts', 'refuses a folder or a file that others can read, and says chmod', 'refuses a folder of another user\'s'],
+    [
+      'test/program/verbs/credential-cache.program.test.ts',
+      'refuses a folder or a file that others can read, and says chmod',
+      "refuses a folder of another user's",
+    ],
   ],
   [
-    'the plugin\'s file is replaced',
+    "the plugin's file is replaced",
     ['test/exec/plugin-policy.test.ts', 'warns once, and is refused with strictPluginFiles; mending it is enough'],
   ],
-  [
-    'the file is replaced between the check and the run',
-    ['test/exec/pinned-file.test.ts', 'is what runs, where '],
-  ],
+  ['the file is replaced between the check and the run', ['test/exec/pinned-file.test.ts', 'is what runs, where ']],
   [
     'a truncated provider file takes effect, without its rules',
     ['test/util/watch-file.test.ts', 'is not taken while it is being written'],
@@ -116,40 +154,65 @@ const threats: readonly (readonly [
     'a plugin writes secrets to stderr',
     ['test/redaction/redact.test.ts', 'a secret on stderr'],
     ['test/redaction/known-secrets.test.ts', 'a known secret'],
-    ['test/exec/failing-plugin.test.ts', 'does not show what it was configured with: variables, arguments, and its own environment'],
+    [
+      'test/exec/failing-plugin.test.ts',
+      'does not show what it was configured with: variables, arguments, and its own environment',
+    ],
   ],
   [
     'a server, a proxy or a redirect echoes the token',
-    ['test/redaction/said-back.test.ts', 'the token is in no error, log line or event, though the server says it back:'],
+    [
+      'test/redaction/said-back.test.ts',
+      'the token is in no error, log line or event, though the server says it back:',
+    ],
   ],
   [
-    'redaction makes an operator\'s error unreadable',
+    "redaction makes an operator's error unreadable",
     ['test/redaction/redact.test.ts', 'an ordinary diagnosis'],
-    ['test/exec/failing-plugin.test.ts', 'shows the ordinary variables that it was configured with: one of them may be what is wrong'],
+    [
+      'test/exec/failing-plugin.test.ts',
+      'shows the ordinary variables that it was configured with: one of them may be what is wrong',
+    ],
   ],
   [
     'a profile blanks an error with its own variables',
-    ['test/redaction/forged.test.ts', 'a profile\'s variables and arguments are no secrets, and blank no word of a diagnosis; the operator\'s are'],
+    [
+      'test/redaction/forged.test.ts',
+      "a profile's variables and arguments are no secrets, and blank no word of a diagnosis; the operator's are",
+    ],
   ],
   [
     'many secrets and a long stderr block the process',
-    ['test/redaction/redact.test.ts', 'grows with the secrets and the text, not with their product: V8 searches for one as long as that'],
+    [
+      'test/redaction/redact.test.ts',
+      'grows with the secrets and the text, not with their product: V8 searches for one as long as that',
+    ],
   ],
   [
     '`console.log(config)` shows a configured variable',
-    ['test/redaction/nothing-shown.test.ts', 'that is configured as a variable is in nothing that is printed of a config, and is there to be read'],
+    [
+      'test/redaction/nothing-shown.test.ts',
+      'that is configured as a variable is in nothing that is printed of a config, and is there to be read',
+    ],
   ],
   [
     'a plugin answers with YAML that takes seconds to parse',
     ['test/exec/exec-credential.test.ts', 'is read from JSON of 1 MiB, and from as much YAML as can be read at once'],
   ],
   [
-    'a spoke\'s API server sends an object that takes seconds to parse',
-    ['test/fleet/reflect/large-objects.test.ts', 'is a problem of its cluster if it is too large: the watch is listed again, and the log says why'],
+    "a spoke's API server sends an object that takes seconds to parse",
+    [
+      'test/fleet/reflect/large-objects.test.ts',
+      'is a problem of its cluster if it is too large: the watch is listed again, and the log says why',
+    ],
   ],
   [
-    'a spoke\'s list never ends, or arrives at a byte a second',
-    ['test/fleet/first-list.test.ts', 'that is ', 'is reported after a minute, holds up no other cluster, and its controllers begin at its end'],
+    "a spoke's list never ends, or arrives at a byte a second",
+    [
+      'test/fleet/first-list.test.ts',
+      'that is ',
+      'is reported after a minute, holds up no other cluster, and its controllers begin at its end',
+    ],
   ],
 ];
 
