@@ -19,7 +19,7 @@ export interface WatchOptions {
 export async function watchSource(call: Call, { publisher, intervalMs, port, show }: WatchOptions): Promise<ExitCode> {
   const { signal, terminal } = call;
   const metrics = new Metrics();
-  if (port !== undefined) await serve(metrics, port, signal);
+  if (port !== undefined) await terminal.say(`metrics on port ${await serve(metrics, port, signal)}`);
   let said: string | undefined;
   while (!signal.aborted) {
     try {
@@ -83,8 +83,8 @@ class Metrics {
   }
 }
 
-/** Serves `/metrics` and `/healthz` until the signal aborts. */
-async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promise<void> {
+/** Serves `/metrics` and `/healthz` until the signal aborts. Returns the port. */
+async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promise<number> {
   const server = createServer(({ url }, response) => {
     if (url !== '/metrics' && url !== '/healthz') return void response.writeHead(404).end();
     response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8');
@@ -97,4 +97,6 @@ async function serve(metrics: Metrics, port: string, signal: AbortSignal): Promi
     server.listen(number, resolve);
   });
   signal.addEventListener('abort', () => server.close(), { once: true });
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : number;
 }

@@ -211,6 +211,28 @@ describe('clusterprofile publish --from-kubeconfig', () => {
     assert.deepEqual(secrets('credentials'), []);
   });
 
+  test('--watch prints changes, survives a hub that refuses, counts what it does, and looks twice before it prunes', async (t) => {
+    const { start, path, kubeconfig, hub, profiles } = await startPublished(t);
+    await writeFile(path('kubeconfig'), kubeconfig({ one: ['exec-1', 1] }));
+    const program = await start('--watch', '--prune', '--interval', '20ms', '--metrics-port', '0');
+    await program.shows(/fleet\/one +created .* healthy/);
+    hub.setTokens({});
+    await program.shows(/^warning: the hub .* refuses the credential/m);
+    hub.setTokens({ hub: 'operator' });
+    await writeFile(path('kubeconfig'), kubeconfig({ two: ['exec-2', 2] }));
+    await program.shows(/fleet\/one +deleted/);
+    assert.deepEqual(
+      profiles().map(({ metadata }) => metadata.name),
+      ['two'],
+    );
+    const [, port] = /metrics on port (\d+)/.exec(program.shown()) ?? [];
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    assert.match(metrics, /^clusterprofile_publish_clusters\{healthy="True"\} 1$/m);
+    assert.match(metrics, /^clusterprofile_publish_failed_rounds_total [1-9]/m);
+    program.kill('SIGTERM');
+    assert.equal(await program.ended, 143);
+  });
+
   test('says what is missing on a hub that refuses', async (t) => {
     const { run, hub, env, path } = await startPublished(t);
     hub.failNext({ status: 403 }, 1, ({ method }) => method === 'PATCH');
