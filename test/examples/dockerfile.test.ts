@@ -48,7 +48,7 @@ function stage(name: string): readonly string[] {
 }
 const platforms = readdirSync(new URL('../../examples/deploy/', import.meta.url), { withFileTypes: true })
   // `publish` runs the image of program.Dockerfile.
-  .filter((entry) => entry.isDirectory() && !['base', 'publish'].includes(entry.name))
+  .filter((entry) => entry.isDirectory() && !['base', 'publish', 'spoke'].includes(entry.name))
   .map(({ name }) => name);
 
 for (const platform of platforms) {
