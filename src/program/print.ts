@@ -1,8 +1,5 @@
-/** Prints the result of a verb: JSON or YAML by `-o`, or a table as kubectl prints it. */
-import stringWidth from 'string-width';
+/** Prints the result of a verb as JSON or YAML, by `-o`. */
 import { Document, visit } from 'yaml';
-import { printable } from '../diagnose/index.ts';
-import type { Style, Terminal } from './terminal.ts';
 import type { Call } from './verb.ts';
 
 /** JSON or YAML, if `-o` asks for it, else nothing. */
@@ -40,51 +37,4 @@ function yamlText(data: object): string {
 /** A character of 16 bits. */
 function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-export interface Column<Row> {
-  readonly title: string;
-  readonly value: (row: Row) => string;
-  /** Only with `-o wide`. */
-  readonly wide?: boolean;
-  /** On a terminal. */
-  readonly style?: (row: Row) => Style | undefined;
-}
-
-export interface TableOptions {
-  readonly headers: boolean;
-  readonly wide: boolean;
-  /** Of the table above it, which it continues. */
-  readonly widths?: readonly number[];
-}
-
-/** The longest text of a cell, in bytes: the content is untrusted. */
-const maxCellBytes = 1_024;
-const gap = 3;
-
-/** Lines, each with its line break, and the widths of the columns: equal in each line, three blanks apart. */
-export function formatTable<Row>(
-  terminal: Pick<Terminal, 'paint'>,
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  { headers, wide, widths: before = [] }: TableOptions,
-): { readonly text: string; readonly widths: readonly number[] } {
-  const shown = columns.filter((column) => wide || !column.wide);
-  const titles = shown.map(({ title }) => ({ text: title, style: undefined }));
-  const cells = rows.map((row) =>
-    shown.map(({ value, style }) => ({ text: printable(value(row), maxCellBytes) || '-', style: style?.(row) })),
-  );
-  const lines = headers ? [titles, ...cells] : cells;
-  const widths = shown.map((_, index) =>
-    Math.max(before[index] ?? 0, ...lines.map((line) => stringWidth(line[index]?.text ?? ''))),
-  );
-  const text = lines.map((line) => {
-    const parts = line.map(({ text, style }, index) => {
-      const isLast = index === line.length - 1;
-      const pad = isLast ? '' : ' '.repeat((widths[index] ?? 0) + gap - stringWidth(text));
-      return (style === undefined ? text : terminal.paint(style, text)) + pad;
-    });
-    return `${parts.join('')}\n`;
-  });
-  return { text: text.join(''), widths };
 }

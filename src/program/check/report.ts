@@ -10,7 +10,7 @@ import {
   stageNames,
 } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes } from '../failure.ts';
-import { type Column, formatTable } from '../print.ts';
+import { type Column, formatTable } from '../table.ts';
 import type { Style, Terminal } from '../terminal.ts';
 
 const shown: Readonly<Record<StageResult, { readonly word: string; readonly style: Style }>> = {
