@@ -158,6 +158,7 @@ test('a controller loads nothing of client-node, execa or socks for config.resou
      registerHooks({
        load(url, context, next) {
          for (const [, name] of url.matchAll(/node_modules\\/((?:@[^/]+\\/)?[^/]+)/g)) packages.add(name);
+         if (url.endsWith('/execa.js')) packages.add('execa, which is a chunk');
          return next(url, context);
        },
      });
