@@ -1,11 +1,10 @@
 /** Tokens for AKS clusters: of Entra, with the workload identity of the pod or the managed identity of the machine. */
-import * as z from 'zod/mini';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { timeOf } from '../../util/jwt.ts';
 import { readText } from '../program.ts';
 import {
   type Answer,
+  askForToken,
   type Call,
   callMetadata,
   callService,
@@ -14,16 +13,11 @@ import {
   jsonOf,
   metadataUrl,
   refusal,
+  statusOf,
 } from './call.ts';
 
 /** The Entra application of AKS' API servers, the same in all clouds. */
 const aksServer = '6dae42f8-4368-4678-94ff-3960e28e3630';
-
-const answerSchema = z.object({
-  access_token: z.string().check(z.minLength(1)),
-  // IMDS gives text.
-  expires_in: z.union([z.number(), z.string().check(z.regex(/^\d+$/))]),
-});
 
 /** Of the error codes of Entra (AADSTS...) and of OAuth, the first that is found. */
 const advice: readonly (readonly [code: RegExp, advice: string])[] = [
@@ -68,7 +62,7 @@ export async function tokenOfWorkloadIdentity(): Promise<CredentialStatus> {
   };
   const base = host.href.replace(/\/*$/, '/');
   const call: Call = { url: new URL(`${tenant}/oauth2/v2.0/token`, base), ...form(fields) };
-  return statusOf(call, () => callService(call));
+  return statusOf(await askForToken(call, callService, (answer) => refused(call, answer)));
 }
 
 /** Of IMDS; `client` is the ID of a user-assigned identity. */
@@ -84,21 +78,12 @@ export async function tokenOfManagedIdentity(client: string | undefined): Promis
     ...(client === undefined ? {} : { client_id: client }),
   })}`;
   const call: Call = { url, headers: { Metadata: 'true' } };
-  return statusOf(call, () => callMetadata(call));
+  return statusOf(await askForToken(call, callMetadata, (answer) => refused(call, answer)));
 }
 
-async function statusOf(call: Call, send: () => Promise<Answer>): Promise<CredentialStatus> {
-  const asked = Date.now();
-  const answer = await send();
-  const content = jsonOf(answer);
-  const parsed = answerSchema.safeParse(content);
-  if (answer.statusCode === 200 && parsed.success) {
-    const { access_token: token, expires_in: seconds } = parsed.data;
-    const end = timeOf(asked + Number(seconds) * 1_000);
-    return { token, ...(end === undefined ? {} : { expirationTimestamp: new Date(end) }) };
-  }
-  const { error, error_description: description } = Object(content);
+function refused(call: Call, answer: Answer): Error {
+  const { error, error_description: description } = Object(jsonOf(answer));
   const [code, message] = [error, description].map((value) => (typeof value === 'string' ? value : undefined));
   const [, what] = advice.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
-  throw refusal(call, answer, code, message, what);
+  return refusal(call, answer, code, message, what);
 }

@@ -1,6 +1,9 @@
-/** HTTP for the plugins of clouds: limits, retries, proxies, and errors that say what to do. */
+/** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
 import type { Agent, IncomingHttpHeaders } from 'node:http';
+import * as z from 'zod/mini';
+import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf } from '../../util/errno.ts';
+import { timeOf } from '../../util/jwt.ts';
 import { printable } from '../../util/printable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 
@@ -102,6 +105,34 @@ export function jsonOf({ text }: Answer): unknown {
   } catch {
     return undefined;
   }
+}
+
+export interface Token {
+  readonly token: string;
+  /** Milliseconds since 1970; `undefined` if the server names none that can be expressed. */
+  readonly expiresAt: number | undefined;
+}
+
+// Azure's metadata server gives the seconds as text.
+const seconds = z.union([z.number(), z.string().check(z.regex(/^\d+$/))]);
+const tokenSchema = z.object({ access_token: z.string().check(z.minLength(1)), expires_in: seconds });
+
+/** Asks for a token in the form of OAuth 2.0. `refused` gives the error for an answer without one. */
+export async function askForToken(
+  call: Call,
+  send: (call: Call) => Promise<Answer>,
+  refused: (answer: Answer) => Error,
+): Promise<Token> {
+  const asked = Date.now();
+  const answer = await send(call);
+  const parsed = tokenSchema.safeParse(jsonOf(answer));
+  if (answer.statusCode !== 200 || !parsed.success) throw refused(answer);
+  const { access_token: token, expires_in } = parsed.data;
+  return { token, expiresAt: timeOf(asked + Number(expires_in) * 1_000) };
+}
+
+export function statusOf({ token, expiresAt }: Token): CredentialStatus {
+  return { token, ...(expiresAt === undefined ? {} : { expirationTimestamp: new Date(expiresAt) }) };
 }
 
 /**

@@ -5,10 +5,10 @@ import * as z from 'zod/mini';
 import type { ExecCredential } from '../../plugin/exec-info.ts';
 import { hide } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
-import { timeOf } from '../../util/jwt.ts';
 import { once, readText, refuseEmpty } from '../program.ts';
 import {
   type Answer,
+  askForToken,
   type Call,
   callMetadata,
   callService,
@@ -17,6 +17,8 @@ import {
   jsonOf,
   metadataUrl,
   refusal,
+  statusOf,
+  type Token,
 } from './call.ts';
 
 export const usage = `Usage: gke-credentials [--service-account EMAIL]
@@ -52,27 +54,11 @@ export function gkeCredentials(args: readonly string[]): (credential: ExecCreden
   };
 }
 
-interface Token {
-  readonly token: string;
-  /** Milliseconds since 1970; `undefined` if the server names none that can be expressed. */
-  readonly expiresAt: number | undefined;
-}
-
-function statusOf({ token, expiresAt }: Token): CredentialStatus {
-  return { token, ...(expiresAt === undefined ? {} : { expirationTimestamp: new Date(expiresAt) }) };
-}
-
-const tokenSchema = z.object({ access_token: z.string().check(z.minLength(1)), expires_in: z.number() });
-
-/** Asks for a token in the form of OAuth 2.0. */
+/** Asks a service of Google for a token. */
 async function ask(call: Call, send: (call: Call) => Promise<Answer>, advice?: string): Promise<Token> {
-  const asked = Date.now();
-  const answer = await send(call);
-  const parsed = tokenSchema.safeParse(jsonOf(answer));
-  if (answer.statusCode !== 200 || !parsed.success) throw refused(call, answer, advice);
-  const { access_token: token, expires_in: seconds } = parsed.data;
-  hide(token);
-  return { token, expiresAt: timeOf(asked + seconds * 1_000) };
+  const given = await askForToken(call, send, (answer) => refused(call, answer, advice));
+  hide(given.token);
+  return given;
 }
 
 async function fromMetadata(account: string): Promise<Token> {
