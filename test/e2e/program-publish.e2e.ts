@@ -144,7 +144,11 @@ describe('clusterprofile publish on real API servers', () => {
     const engaged = new Set<string>();
     fleet.onEngage(({ name }) => void engaged.add(name));
     const running = fleet.run();
-    life.after(() => running);
+    // What is registered last ends first.
+    life.after(async () => {
+      await fleet.close();
+      await running;
+    });
     // Seven profiles of three clusters, by their ID: each is engaged once.
     await until(t, () => engaged.size === 3);
 
