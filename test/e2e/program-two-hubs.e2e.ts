@@ -71,7 +71,7 @@ describe('two hubs with the same names', () => {
         const kubectlPath = join(programs, 'kubectl');
         const whoAmI = [kubectlPath, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'];
         const isOf = (text: string, name: Name) =>
-          assert.match(text, new RegExp(`system:serviceaccount:default:controller-${name}\\b`));
+          assert.match(text, new RegExp(`system:serviceaccount:default:controller-${name}`));
         for (const [args, variables] of [
           [['--context', 'staging'], env],
           [['--kubeconfig', own], { HOME: home, TMPDIR }],
