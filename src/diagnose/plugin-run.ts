@@ -12,7 +12,7 @@ import { shownStderr } from '../exec/plugin-outcome.ts';
 import type { Ended } from '../exec/process.ts';
 import { WarningLimiter } from '../observability/warning-limiter.ts';
 import { parseOptions } from '../options/options.ts';
-import { toDestination } from '../providers/profile-destination.ts';
+import { toDestination } from '../providers/configured-providers.ts';
 import { secretsOfArguments, secretsOfEnvironment } from '../redaction/known-secrets.ts';
 import { expiryOfJwt } from '../util/jwt.ts';
 

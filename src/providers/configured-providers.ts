@@ -1,8 +1,13 @@
-/** The providers that an operator configured: those of the flags and those of a provider file, as one list. */
+/** The providers that an operator configured, as one list, and where a profile leads with one of them. */
 import { readFileSync } from 'node:fs';
 import type { ConfiguredProvider, Provider } from '../access/provider.ts';
 import { configureProviders, hardeningProblems, parseProviderFile } from '../access/provider-schema.ts';
+import type { ResolvedAccess } from '../access/resolve.ts';
+import { pathBounds } from '../access/url-pattern.ts';
 import { ConfigurationError } from '../errors/index.ts';
+import { toExecCluster } from '../exec/exec-credential.ts';
+import type { PluginCall } from '../exec/plugin-call.ts';
+import type { Destination } from '../rest/transport/connection.ts';
 import { errnoOf } from '../util/errno.ts';
 
 /** A provider file and its content. */
@@ -83,4 +88,30 @@ export function unreadableProviderFile(path: string, code: string): Configuratio
 export function checkHardened(providers: readonly ConfiguredProvider[], where: string): void {
   const problems = hardeningProblems(providers);
   if (problems.length > 0) throw new ConfigurationError('PROVIDER_INVALID', where, problems);
+}
+
+/** `profile` is `namespace/name`; `configured` is the provider that the access was resolved with. */
+export function toDestination(
+  profile: string,
+  access: ResolvedAccess,
+  configured: ConfiguredProvider | undefined,
+): Destination & { readonly call: PluginCall } {
+  const { provider, cluster } = access;
+  return {
+    name: `ClusterProfile ${profile}`,
+    profile,
+    cluster,
+    provider,
+    call: toPluginCall(access, configured),
+    pathBounds: pathBounds(configured?.allowedServers, cluster.server),
+  };
+}
+
+function toPluginCall(
+  { provider, cluster, exec }: ResolvedAccess,
+  configuredProvider: ConfiguredProvider | undefined,
+): PluginCall {
+  const { acceptedVersions = [exec.apiVersion], execConfig: configured = exec } = configuredProvider ?? {};
+  const execCluster = exec.provideClusterInfo ? toExecCluster(cluster, exec.config) : undefined;
+  return { provider, origin: `access provider ${provider}`, exec, configured, acceptedVersions, cluster: execCluster };
 }

@@ -23,10 +23,10 @@ import {
   checkHardened,
   joinProviders,
   type ProviderFile,
+  toDestination,
   unreadableProviderFile,
 } from './configured-providers.ts';
 import { type GetConfigOptions, readImpersonate } from './impersonate.ts';
-import { toDestination } from './profile-destination.ts';
 
 /** The access types that a new provider file changes. Call `getConfig` again for configs of those changed or removed. */
 export interface ProviderFileChange {

@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import { gunzip as gunzipWithCallback } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type ClusterOfError, RequestError } from '../errors/index.ts';
-import { contentEncodingOf } from './content-encoding.ts';
 
 const gunzip = promisify(gunzipWithCallback);
 
@@ -105,4 +104,16 @@ function tooLarge(maxBytes: number, cluster: ClusterOfError | undefined): Reques
     `the answer has more than ${maxBytes} bytes, uncompressed: list it in pages (limit, continue), ` +
     'or raise maxResponseBytes';
   return new RequestError('RESPONSE_TOO_LARGE', message, {}, cluster);
+}
+
+/** The content encoding of a body, in lower case, such as `gzip`, which has a second name (RFC 9110). Empty if there is none. */
+export function contentEncodingOf(headers: IncomingHttpHeaders): string {
+  const given = headers['content-encoding'];
+  if (given === undefined || given === 'gzip') return given ?? '';
+  const encodings = [given].flat().join(',').toLowerCase().split(',');
+  return encodings
+    .map((encoding) => encoding.trim())
+    .filter((encoding) => encoding !== '' && encoding !== 'identity')
+    .map((encoding) => (encoding === 'x-gzip' ? 'gzip' : encoding))
+    .join(', ');
 }

@@ -1,11 +1,15 @@
 /** What client-node's WebSockets are opened with: a connection with the credential's certificate, and a handshake that is watched. */
-import type { ClientRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { RequestError } from '../errors/index.ts';
+import { RequestError } from '../errors/index.ts';
+import type { Credential } from '../exec/credential.ts';
 import { bracket } from '../util/hosts.ts';
+import { readBeginning } from '../util/read-beginning.ts';
 import { originRefusal, pathRefusal, unboundRefusal } from './request/bounds.ts';
-import { type Handshake, type WebSocketClient, watchHandshake } from './web-socket-handshake.ts';
+import type { AuthenticatedDispatcher } from './request/dispatcher.ts';
+import { refusalMessage } from './request/layer.ts';
+import type { Connection } from './transport/connection.ts';
 
 type HttpsOptions = Parameters<KubeConfig['applyToHTTPSOptions']>[0];
 type Connected = (error: Error | null, socket: Socket | null) => void;
@@ -43,4 +47,89 @@ export function webSocketOptions(handshake: Handshake, headers: HttpsOptions['he
       else request.end();
     },
   };
+}
+
+/** The part of ws's WebSocket that is used. */
+export interface WebSocketClient {
+  onerror: ((error: unknown) => void) | null;
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'open', listener: () => void): unknown;
+  once(event: 'unexpected-response', listener: (request: ClientRequest, response: IncomingMessage) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+export interface Handshake {
+  readonly dispatcher: AuthenticatedDispatcher;
+  readonly connection: Connection;
+  readonly credential: Credential;
+}
+
+/** Bytes and milliseconds that the reason of a refusal may take. */
+const longestReason = 64 * 1024;
+const reasonMs = 1_000;
+/** Characters of it that an error quotes. */
+const longestShown = 2_000;
+
+export function watchHandshake(request: ClientRequest, client: WebSocketClient, handshake: Handshake): void {
+  const { dispatcher } = handshake;
+  // client-node rejects with what its handler is given. ws would give it an event, which prints as [object Object].
+  const tell = (error: Error) => client.onerror?.(dispatcher.toOwnError(error));
+  client.once('error', tell);
+  client.once('open', () => client.off('error', tell));
+  request.once('upgrade', () => {
+    dispatcher.log.answered();
+    dispatcher.log.accepted();
+  });
+  client.once('unexpected-response', (_request, response) => {
+    // The status counts, even if its body cannot be read.
+    const { onerror } = client;
+    client.onerror = null;
+    client.off('error', tell);
+    client.on('error', () => undefined);
+    refusalOf(request, response, handshake).then((refusal) => {
+      onerror?.(refusal);
+      request.emit('error', refusal);
+      request.destroy();
+    });
+  });
+}
+
+/** The server has answered without a WebSocket. A 401 is not replayed, but the next handshake has the new credential. */
+async function refusalOf(request: ClientRequest, response: IncomingMessage, handshake: Handshake): Promise<Error> {
+  const { dispatcher, connection, credential } = handshake;
+  const { log } = dispatcher;
+  const { statusCode = 0, headers } = response;
+  const rejected = connection.isRejection(statusCode);
+  log.answered();
+  if (!rejected) log.accepted();
+  const refreshing = rejected ? connection.refresh(credential, statusCode, headers, log) : undefined;
+  const reason = dispatcher.shown(await reasonOf(response), longestShown);
+  let next = '';
+  if (refreshing) {
+    const refreshed = await refreshing;
+    next = refreshed ? '; the credential has been refreshed: try again' : '; there is no better credential now';
+    const consequence = refreshed
+      ? 'for a WebSocket; the next one has another'
+      : 'for a WebSocket, and there is no better one now';
+    const message = refusalMessage(credential, statusCode, consequence);
+    if (message !== undefined) log.rejected(message);
+  }
+  const path = request.path.replace(/[?#].*/s, '');
+  const message = `the WebSocket for ${path} was answered with ${statusCode}${reason === '' ? '' : `: ${reason}`}${next}`;
+  return new RequestError('UPGRADE_REFUSED', message, { statusCode }).of(log.cluster);
+}
+
+/** The message of a `Status`. Whatever else a body holds may be long, or secret. */
+async function reasonOf(response: IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => response.destroy(), reasonMs);
+  try {
+    const status: unknown = JSON.parse((await readBeginning(response, longestReason)).toString());
+    const message: unknown = Reflect.get(Object(status), 'message');
+    return typeof message === 'string' ? message : '';
+  } catch {
+    return '';
+  } finally {
+    clearTimeout(timer);
+  }
 }

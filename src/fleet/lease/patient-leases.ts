@@ -1,6 +1,6 @@
 /** Requests for Leases with a limit that follows how long the server takes: one that is only slow is waited for. */
 import { ApiError } from '../../errors/index.ts';
-import { within } from '../../rest/api/deadline.ts';
+import { within } from '../../rest/api/api-server.ts';
 import type { Clock } from '../clock.ts';
 import type { Lease, LeaseToWrite } from './lease.ts';
 import type { Leases } from './leases.ts';

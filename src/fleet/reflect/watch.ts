@@ -2,7 +2,7 @@
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import type { ApiServer } from '../../rest/api/api-server.ts';
-import { answerTimeoutMs, Deadline } from '../../rest/api/deadline.ts';
+import { answerTimeoutMs, Deadline } from '../../rest/api/api-server.ts';
 import { checkEncoding, longestObject, MalformedResponse, TooLarge, unpackError } from '../../rest/api/malformed.ts';
 import type { StreamedBody } from '../../rest/api/streamed-response.ts';
 import type { Clock } from '../clock.ts';

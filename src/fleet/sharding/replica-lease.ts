@@ -3,7 +3,7 @@
  * replica's. Where another process has changed or deleted it, the session is over for ever, and the next one begins.
  */
 import { ApiError } from '../../errors/index.ts';
-import { within } from '../../rest/api/deadline.ts';
+import { within } from '../../rest/api/api-server.ts';
 import { abortable } from '../../util/abortable.ts';
 import type { Clock } from '../clock.ts';
 import { heldSpec, holderOf, type Lease, leaseKind } from '../lease/lease.ts';

@@ -5,7 +5,7 @@ import { reasonOf } from '../../observability/callbacks.ts';
 import type { Timers } from '../../util/abortable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 import type { ApiServer } from './api-server.ts';
-import { answerTimeoutMs, Deadline } from './deadline.ts';
+import { answerTimeoutMs, Deadline } from './api-server.ts';
 import { parseJson } from './malformed.ts';
 
 /** Which objects: a kind, and where it matters a namespace. */
