@@ -1,6 +1,6 @@
 /** Which replica of a controller works on which part of its fleet, from the Leases on the hub. Pure. */
 import { durationOf, holderOf, type Lease, transitionsOf } from '../fleet/lease/lease.ts';
-import { shardCount, shardOf } from '../fleet/sharding/hash.ts';
+import { shardCount, shardOf } from '../fleet/sharding/assignment.ts';
 import { fleetOf, identityOf, isReplica, shardOfLease } from '../fleet/sharding/names.ts';
 import { textAt } from './fields.ts';
 

@@ -19,9 +19,8 @@ import type {
 } from './controller/options.ts';
 import { HubPlace } from './controller/place.ts';
 import { Hub } from './hub.ts';
-import { Claims } from './membership/claims.ts';
 import type { LifecycleContext } from './membership/cluster-lifecycle.ts';
-import { areTried, Clusters } from './membership/clusters.ts';
+import { areTried, Claims, Clusters } from './membership/clusters.ts';
 import {
   type DisengageHandler,
   DisengageHandlers,

@@ -11,7 +11,6 @@ export { ApiError, FleetError } from '../errors/index.ts';
 export type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../rest/api/kinds.ts';
 export type { KubernetesObject, ObjectMeta, OwnerReference, Time, Wire } from '../rest/api/kubernetes-object.ts';
 export { Cluster, type ClusterListing } from './cluster.ts';
-export { setCondition } from './conditions.ts';
 export type {
   ControllerHandle,
   ControllerOptions,
@@ -28,9 +27,8 @@ export type {
   ReconcileResult,
   WrittenObject,
 } from './controller/options.ts';
-export { annotationsChanged, generationChanged, labelsChanged } from './controller/predicates.ts';
+export { annotationsChanged, generationChanged, labelsChanged } from './controller/requests.ts';
 export { type EventOptions, Events } from './events.ts';
-export { addFinalizer, removeFinalizer } from './finalizers.ts';
 export { Fleet } from './fleet.ts';
 export {
   type ClusterResult,
@@ -46,6 +44,7 @@ export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
 export { byName } from './membership/identity.ts';
 export { FleetMetrics } from './metrics.ts';
+export { addFinalizer, removeFinalizer, setCondition } from './objects.ts';
 export type { FleetOptions } from './options.ts';
 export {
   getProfile,

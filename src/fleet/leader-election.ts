@@ -7,6 +7,7 @@ import { parseOptionsWith } from '../options/option-schemas.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { pause } from '../util/abortable.ts';
 import { codeFieldOf } from '../util/errno.ts';
+import { Wait } from './clock.ts';
 import { guard } from './guard.ts';
 import {
   type ElectionCallbacks,
@@ -17,11 +18,10 @@ import {
   type LeaderElectionRun,
   runSchema,
 } from './leader-election-options.ts';
-import { uniqueIdentity } from './lease/identity.ts';
+import { uniqueIdentity } from './lease/lease.ts';
 import { LeaseLock } from './lease/lease-lock.ts';
 import { ApiLeases } from './lease/leases.ts';
 import { emit } from './telemetry.ts';
-import { Wait } from './wait.ts';
 
 /**
  * Leader election on a Lease, for what must run once in a fleet. The record and the rules are client-go's: programs in Go and

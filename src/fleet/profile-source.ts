@@ -1,26 +1,18 @@
-/** Watches the ClusterProfiles on the hub, and PlacementDecisions if the fleet is limited to some. */
+/** Watches the ClusterProfiles on the hub, and the PlacementDecisions (KEP-5313) if the fleet is limited to some clusters. */
 import { ApiError } from '../errors/index.ts';
 import type { Logger } from '../observability/logger.ts';
 import { ApiServer } from '../rest/api/api-server.ts';
 import { type KubernetesObject, keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, Wait } from './clock.ts';
 import { guard } from './guard.ts';
 import { Informer } from './informer/informer.ts';
 import type { InformerOptions } from './informer/options.ts';
-import {
-  type Placed,
-  type PlacementDecision,
-  placedClusters,
-  placementDecisionKind,
-  placementKeyLabel,
-} from './membership/placement.ts';
 import { clusterProfileKind, type FleetProfile } from './profile.ts';
 import { reflectorContext } from './reflect/reflector.ts';
 import type { Restart } from './reflect/restart.ts';
 import { inTurn } from './reflect/turns.ts';
 import type { FleetObserver } from './telemetry.ts';
-import { Wait } from './wait.ts';
 
 export interface ProfileSourceOptions {
   readonly hub: RestConfig;
@@ -159,4 +151,61 @@ function permissionAdvice(reason: Restart['reason'], plural: string): string {
   return reason === 'forbidden'
     ? `allow the verbs get, list and watch on ${plural}.multicluster.x-k8s.io on the hub`
     : '';
+}
+
+/** `multicluster.x-k8s.io/v1alpha1`: one slice of a decision. */
+export interface PlacementDecision extends KubernetesObject {
+  readonly decisions?: readonly {
+    readonly clusterProfileRef?: { readonly name?: string; readonly namespace?: string };
+  }[];
+}
+
+export const placementDecisionKind = {
+  apiVersion: 'multicluster.x-k8s.io/v1alpha1',
+  kind: 'PlacementDecision',
+} as const;
+
+export const placementKeyLabel = 'multicluster.x-k8s.io/placement-key';
+const decisionKeyLabel = 'multicluster.x-k8s.io/decision-key';
+const decisionIndexLabel = 'multicluster.x-k8s.io/decision-index';
+const decisionRevisionLabel = 'multicluster.x-k8s.io/decision-revision';
+
+/** The clusters (`namespace/name`) of each decision. */
+export type Placed = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * A decision whose slices have several revisions, or gaps in their indexes, is being written: it stays as it was in `before`. So does
+ * one that cannot be read.
+ */
+export function placedClusters(slices: readonly PlacementDecision[], before: Placed = new Map()): Placed {
+  const decisions = Map.groupBy(
+    slices,
+    ({ metadata: { labels, name } }) => labels?.[decisionKeyLabel] ?? `slice ${name}`,
+  );
+  const placed = new Map<string, readonly string[]>();
+  for (const [key, parts] of decisions) {
+    const named = parts.map(clustersOf);
+    const isReadable = named.every((clusters) => clusters !== undefined);
+    const clusters = isReadable && isComplete(parts) ? named.flat() : before.get(key);
+    if (clusters) placed.set(key, clusters);
+  }
+  return placed;
+}
+
+function isComplete(slices: readonly PlacementDecision[]): boolean {
+  const label = (name: string) => slices.map(({ metadata }) => metadata.labels?.[name]);
+  const indexes = label(decisionIndexLabel).filter((index) => index !== undefined);
+  if (indexes.length > 0 && !slices.every((_, index) => indexes.includes(String(index)))) return false;
+  return new Set(label(decisionRevisionLabel)).size === 1;
+}
+
+/** A missing or null list is empty, as in Go. `undefined` if it is not a list. */
+function clustersOf({ metadata, decisions }: PlacementDecision): readonly string[] | undefined {
+  const entries: unknown = decisions ?? [];
+  if (!Array.isArray(entries)) return undefined;
+  return entries.flatMap((entry: unknown) => {
+    const { name, namespace } = Object(Object(entry).clusterProfileRef);
+    if (typeof name !== 'string' || name === '') return [];
+    return [`${typeof namespace === 'string' && namespace !== '' ? namespace : metadata.namespace}/${name}`];
+  });
 }

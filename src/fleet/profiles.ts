@@ -6,10 +6,10 @@ import { parseOptionsWith, sharedOptions, signal } from '../options/option-schem
 import { keyOf } from '../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../rest/rest-config.ts';
 import type { Clock } from './clock.ts';
+import { Wait } from './clock.ts';
 import { clock, isRestConfig, profilesShape, restConfigWords } from './option-schemas.ts';
 import { clusterProfileKind, type FleetProfile } from './profile.ts';
 import { ProfileSource } from './profile-source.ts';
-import { Wait } from './wait.ts';
 
 /** Options of `listProfiles`. */
 export interface ListProfilesOptions {

@@ -8,7 +8,6 @@ import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
-import type { Attachment } from './attachment.ts';
 import {
   type AnyWatch,
   type ControllerSettings,
@@ -16,8 +15,8 @@ import {
   informerOf,
   type ReconcileRequest,
 } from './options.ts';
-import { passes } from './predicates.ts';
-import { keyOfRequest, ownersOf, readRequests, requestOf } from './requests.ts';
+import type { Attachment } from './place.ts';
+import { keyOfRequest, ownersOf, passes, readRequests, requestOf } from './requests.ts';
 
 export interface FollowContext {
   readonly hub: Hub;

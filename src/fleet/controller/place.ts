@@ -1,10 +1,14 @@
-/** Where a controller works: a cluster, or the hub. */
+/** Where a controller works: a cluster, or the hub; and what its event sources, its reconciles and its log share there. */
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster } from '../cluster.ts';
 import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
+import type { Informer } from '../informer/informer.ts';
 import type { Informers } from '../informer/informers.ts';
 import { type Fence, type Ownership, shardLost } from '../membership/ownership.ts';
+import type { ClusterQueue } from './cluster-queue.ts';
+import type { ReconcileRequest } from './options.ts';
+import type { Written } from './written.ts';
 
 export interface Place {
   /** For messages. */
@@ -104,4 +108,18 @@ export class HubPlace implements Place {
     const { reason, message } = owner.mine ? shardLost : owner;
     return new FleetError('LEASE_LOST', `${key} on the hub is let go (${reason}): ${message}`, { reason });
   }
+}
+
+export interface Attachment {
+  readonly place: Place;
+  /** The cache of what is reconciled. */
+  readonly own: Informer;
+  readonly queue: ClusterQueue<ReconcileRequest>;
+  readonly written: Written;
+  /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */
+  readonly queueExisting: Set<(affects: (key: string) => boolean) => Promise<void>>;
+  /** All running reconciles, but for those that were given up. */
+  readonly running: Set<Promise<unknown>>;
+  /** Why it cannot start. */
+  problem: string | undefined;
 }

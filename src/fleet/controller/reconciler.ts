@@ -1,19 +1,19 @@
-/** Calls the reconcile function for one object, with a timeout, and returns the slot. */
+/** Calls the reconcile function for one object, with a timeout, returns the slot, and logs each problem once. */
 import { randomUUID } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { CredentialsError, FleetError } from '../../errors/index.ts';
 import { reasonOf, withoutTraps } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { type ObservedWrite, reconcileScope } from '../../observability/reconcile-scope.ts';
+import { type ObservedWrite, reconcileField, reconcileScope } from '../../observability/reconcile-scope.ts';
+import { type Warning, WarningLimiter } from '../../observability/warning-limiter.ts';
 import { RestConfig } from '../../rest/rest-config.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
+import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
 import { emit, type FleetObserver, isObserved, type ReconcileOutcome } from '../telemetry.ts';
-import type { Attachment } from './attachment.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
-import type { ControllerLog } from './controller-log.ts';
 import type {
   ControllerSettings,
   HubReconcileContext,
@@ -21,7 +21,7 @@ import type {
   ReconcileResult,
   WrittenObject,
 } from './options.ts';
-import type { Place, Tenure } from './place.ts';
+import type { Attachment, Place, Tenure } from './place.ts';
 import { keyOfRequest } from './requests.ts';
 import type { Written } from './written.ts';
 
@@ -206,5 +206,37 @@ export class Reconciler {
     const message = `reconcile of ${key} on ${place.name} failed (${result}, try ${failures + 1}): ${reasonOf(error)}`;
     if (result === 'cancelled') this.#context.logger.debug?.(this.#log.fields(place, value), message);
     else this.#log.warn(place, 'reconcile', { ...codeFieldOf(error), key, message }, value);
+  }
+}
+
+export class ControllerLog {
+  readonly #controller: string;
+  readonly #logger: Logger;
+  readonly #warnings: WarningLimiter;
+
+  constructor(controller: string, { logger, clock }: { readonly logger: Logger; readonly clock: Clock }) {
+    this.#controller = controller;
+    this.#logger = logger;
+    this.#warnings = new WarningLimiter({ logger, clock: () => clock.uptime() });
+  }
+
+  fields({ fields }: Place, request?: ReconcileRequest): LogFields {
+    const ofRequest = request ? { object: keyOfRequest(request), ...reconcileField() } : {};
+    return { controller: this.#controller, ...fields, ...ofRequest };
+  }
+
+  warn(place: Place, kind: 'controller' | 'reconcile' | 'cache', warning: Warning, request?: ReconcileRequest): void {
+    const fields = this.fields(place, request);
+    const isSaid = this.#warnings.add({ name: place.name, fields }, kind, warning);
+    if (!isSaid) this.#logger.debug?.(fields, warning.message);
+  }
+
+  /** A problem of a place is over. */
+  clear(place: Place, kind: 'controller' | 'cache'): void {
+    this.#warnings.clear({ name: place.name, fields: this.fields(place) }, kind);
+  }
+
+  succeeded(place: Place, request: ReconcileRequest): void {
+    this.#warnings.clearOne(place, 'reconcile', keyOfRequest(request));
   }
 }

@@ -1,9 +1,13 @@
-/** Turns objects into requests. Pure. */
+/** Which changes count, which caches hold an object, and which requests it leads to. Pure. */
 import { checkArgument } from '../../errors/check-argument.ts';
+import type { Logger } from '../../observability/logger.ts';
 import type { Kind } from '../../rest/api/discovery.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import { isObject, isString, isText } from '../../util/guards.ts';
-import type { EnqueueRequest, ReconcileRequest } from './options.ts';
+import { ask, type LogFields } from '../guard.ts';
+import type { Change } from '../informer/pending.ts';
+import type { ReflectedResource } from '../reflect/reflector.ts';
+import type { ControllerSource, EnqueueRequest, ReconcileRequest } from './options.ts';
 
 export function requestOf({ metadata: { name, namespace } }: KubernetesObject): ReconcileRequest {
   return namespace === undefined ? { name } : { name, namespace };
@@ -53,4 +57,106 @@ export function ownersOf(
 /** Of an apiVersion; empty for the core group. */
 export function groupOf(apiVersion: string): string {
   return apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '';
+}
+
+/** Whether `metadata.generation` has changed: the spec, and not the status. Objects without a generation (ConfigMaps, Secrets) count as changed. */
+export function generationChanged(
+  { metadata: before }: KubernetesObject,
+  { metadata: after }: KubernetesObject,
+): boolean {
+  return after.generation === undefined || before.generation !== after.generation;
+}
+
+/** Whether `metadata.labels` have changed. */
+export function labelsChanged(before: KubernetesObject, after: KubernetesObject): boolean {
+  return differ(before.metadata.labels, after.metadata.labels);
+}
+
+/** Whether `metadata.annotations` have changed. */
+export function annotationsChanged(before: KubernetesObject, after: KubernetesObject): boolean {
+  return differ(before.metadata.annotations, after.metadata.annotations);
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+function differ(before: Texts | null = {}, after: Texts | null = {}): boolean {
+  const [ours, theirs] = [Object.entries(before ?? {}), after ?? {}];
+  return ours.length !== Object.keys(theirs).length || ours.some(([key, value]) => theirs[key] !== value);
+}
+
+/**
+ * Whether a change counts. New and deleted objects always do, also where one of the same name has replaced another: a predicate that
+ * throws must not hide a change either.
+ */
+export function passes<T extends KubernetesObject>(
+  { when, kind }: ControllerSource<T>,
+  { key, before, after }: Change<T>,
+  { logger, fields }: { readonly logger: Logger; readonly fields: LogFields },
+): boolean {
+  if (!when || !before || !after || before.metadata.uid !== after.metadata.uid) return true;
+  return ask(logger, { ...fields, object: key }, `when of ${kind} ${key}`, () => when(before, after), isTrue) ?? true;
+}
+
+function isTrue(returned: unknown): boolean {
+  if (typeof returned === 'boolean') return returned;
+  throw new TypeError('it returned neither true nor false, and counts as true');
+}
+
+type Selectors = Pick<ReflectedResource, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+
+interface Labelled {
+  readonly metadata?: { readonly namespace?: string; readonly labels?: Readonly<Record<string, string>> | null };
+}
+
+export function isSelected({ namespace, labelSelector, fieldSelector }: Selectors, object: Labelled): boolean {
+  const { metadata } = object;
+  if (namespace !== undefined && namespace !== metadata?.namespace) return false;
+  if (labelSelector && !matchesLabels(labelSelector, metadata?.labels ?? {})) return false;
+  return !fieldSelector || matchesFields(fieldSelector, object);
+}
+
+/** `a=b,c!=d,e in (f,g),h notin (i),j,!k`, as apimachinery reads it. */
+function matchesLabels(selector: string, labels: Readonly<Record<string, string>>): boolean {
+  // Commas within parentheses separate values.
+  return selector.split(/,(?![^(]*\))/).every((requirement) => {
+    const {
+      not,
+      key = '',
+      operator,
+      values,
+    } = /^\s*(?<not>!?)\s*(?<key>[^\s!=<>,()]+)\s*(?:(?<operator>==?|!=|<|>|\bin\b|\bnotin\b)\s*(?<values>.*?))?\s*$/.exec(
+      requirement,
+    )?.groups ?? {};
+    const label = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    const wanted = (values ?? '')
+      .replace(/^\(|\)$/g, '')
+      .split(',')
+      .map((value) => value.trim());
+    switch (operator) {
+      case '=':
+      case '==':
+      case 'in':
+        return label !== undefined && wanted.includes(label);
+      case '!=':
+      case 'notin':
+        return label === undefined || !wanted.includes(label);
+      case '<':
+        return label !== undefined && Number(label) < Number(values);
+      case '>':
+        return label !== undefined && Number(label) > Number(values);
+      default:
+        return (label !== undefined) !== (not === '!');
+    }
+  });
+}
+
+/** `metadata.name=a,status.phase!=Running`: an absent field is empty. */
+function matchesFields(selector: string, object: object): boolean {
+  return selector.split(/(?<!\\),/).every((requirement) => {
+    const [, path = '', operator, value = ''] = /^(.*?)(==?|!=)(.*)$/s.exec(requirement) ?? [];
+    let field: unknown = object;
+    for (const name of path.trim().split('.')) field = Object(field)[name];
+    const isEqual = String(field ?? '') === value.replace(/\\(.)/g, '$1');
+    return operator === '!=' ? !isEqual : isEqual;
+  });
 }

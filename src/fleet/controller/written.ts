@@ -5,8 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
 import { isVersion } from '../informer/store.ts';
 import type { WrittenObject } from './options.ts';
-import { groupOf } from './requests.ts';
-import { isSelected } from './selectors.ts';
+import { groupOf, isSelected } from './requests.ts';
 
 /** Milliseconds that a reconcile waits for its caches. */
 const longestWaitMs = 10_000;

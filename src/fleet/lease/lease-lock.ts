@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from './lease.ts';
 import { LeaseView } from './lease-view.ts';
 import type { Leases } from './leases.ts';
-import { PatientLeases } from './patient-leases.ts';
+import { PatientLeases } from './leases.ts';
 
 export interface LeaseLockOptions {
   readonly leases: Leases;

@@ -1,5 +1,7 @@
-/** A Lease of `coordination.k8s.io/v1` as it is on the wire, and what is read and written of it. Pure. */
+/** A Lease of `coordination.k8s.io/v1` as it is on the wire, what is read and written of it, and what a process calls itself in it. */
 
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { Clock } from '../clock.ts';
 
@@ -73,4 +75,14 @@ export function releasedSpec(lease: Lease | undefined, clock: Clock): LeaseSpec 
 /** Milliseconds since 1970 as a Lease has them: a server takes exactly six digits of a second. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
+}
+
+/** The pod's name (`POD_NAME`, by the downward API), else the host's name, which is the same in a pod without hostNetwork. */
+export function processName(): string {
+  return process.env.POD_NAME || hostname();
+}
+
+/** As controller-runtime has it: a process that is started again in the same pod is another one. */
+export function uniqueIdentity(): string {
+  return `${processName()}_${randomUUID()}`;
 }

@@ -5,7 +5,7 @@ import type { WarningLimiter } from '../../observability/warning-limiter.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
-import type { Failure } from './failure.ts';
+import type { Failure } from './status.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
 

@@ -5,17 +5,16 @@
 
 import { reasonOf } from '../../observability/callbacks.ts';
 import { codeFieldOf } from '../../util/errno.ts';
+import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
-import { Wait } from '../wait.ts';
 import { Attempts, type AttemptsContext } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
-import { type Failure, failureOf } from './failure.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
 import { Health, type Readiness } from './readiness.ts';
-import { again, disengaged, isGivenUp, problemsOf, type Status, shown } from './status.ts';
+import { again, disengaged, type Failure, failureOf, isGivenUp, problemsOf, type Status, shown } from './status.ts';
 
 type Claimed = Pick<Basis, 'key' | 'ownerKey'>;
 

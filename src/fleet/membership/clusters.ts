@@ -1,4 +1,4 @@
-/** The clusters of a fleet: verdicts of the membership come in, and each cluster's lifecycle follows them. */
+/** The clusters of a fleet: verdicts of the membership come in, and each cluster's lifecycle follows them, one lifecycle of a cluster at a time. */
 import { FleetError } from '../../errors/index.ts';
 import type { Cluster, ClusterListing } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
@@ -118,4 +118,31 @@ export class Clusters {
 /** Each cache is filled, or fails. */
 export function areTried(informers: Iterable<Informer>): boolean {
   return [...informers].every(({ hasSynced, problem }) => hasSynced || problem);
+}
+
+export class Claims {
+  /** By the result of `identify`. */
+  readonly #holders = new Map<string, ClusterLifecycle>();
+  readonly #waiting = new Map<string, Set<ClusterLifecycle>>();
+
+  /** Claims the cluster. If that fails, the lifecycle is poked when the cluster is free. */
+  claim(key: string, lifecycle: ClusterLifecycle): boolean {
+    const holder = this.#holders.get(key);
+    if (!holder || holder === lifecycle) {
+      this.#holders.set(key, lifecycle);
+      return true;
+    }
+    this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(lifecycle));
+    return false;
+  }
+
+  /** Returns whether it had the cluster. */
+  release(key: string, lifecycle: ClusterLifecycle): boolean {
+    if (this.#holders.get(key) !== lifecycle) return false;
+    this.#holders.delete(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const other of waiting) other.wake();
+    return true;
+  }
 }

@@ -15,8 +15,8 @@ import { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { reflectorContext } from '../reflect/reflector.ts';
 import type { FleetObserver } from '../telemetry.ts';
-import type { Stage } from './failure.ts';
 import { type Fence, shardLost } from './ownership.ts';
+import type { Stage } from './status.ts';
 import { disengaged } from './status.ts';
 
 export interface EngagementContext {

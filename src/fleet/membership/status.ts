@@ -1,5 +1,6 @@
-/** The status of a cluster. Pure. */
-import { FleetError } from '../../errors/index.ts';
+/** The status of a cluster, and the stable code of what failed. Pure. */
+import { ApiError, CredentialsError, FleetError } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
 import { printable } from '../../util/printable.ts';
 import type { Cluster } from '../cluster.ts';
 import type { ClusterState } from '../telemetry.ts';
@@ -40,4 +41,29 @@ export function disengaged(cluster: string, { reason, message }: Status): FleetE
 
 export function isGivenUp(error: unknown): boolean {
   return error instanceof FleetError && error.code === 'CLUSTER_DISENGAGED';
+}
+
+/** The stages of an engagement. */
+export type Stage = 'RESOLVE' | 'CREDENTIAL' | 'REQUEST' | 'HANDLERS';
+
+export interface Failure {
+  /** The stage and the error's code: `CREDENTIAL/PLUGIN_NOT_FOUND`, `REQUEST/STATUS_401`, `HANDLERS/HANDLER_FAILED`. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function failureOf(stage: Stage, error: unknown): Failure {
+  return { reason: `${stage}/${codeOf(stage, error)}`, message: reasonOf(error) };
+}
+
+function codeOf(stage: Stage, error: unknown): string {
+  if (error instanceof ApiError && error.statusCode !== undefined) return `STATUS_${error.statusCode}`;
+  if (error instanceof CredentialsError) return error.code;
+  if (stage === 'HANDLERS') return 'HANDLER_FAILED';
+  // A code of Node may be in a cause.
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (cause instanceof CredentialsError || ('code' in cause && typeof cause.code === 'string'))
+      return String(Reflect.get(cause, 'code'));
+  }
+  return 'ERROR';
 }

@@ -5,7 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { heldSpec, type Lease, type LeaseSpec, leaseKind, releasedSpec } from '../lease/lease.ts';
 import { LeaseView } from '../lease/lease-view.ts';
-import type { PatientLeases } from '../lease/patient-leases.ts';
+import type { PatientLeases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';

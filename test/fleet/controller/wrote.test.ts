@@ -3,7 +3,7 @@ import { createServer, request as send } from 'node:https';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
 import { CoreV1Api } from '@kubernetes/client-node';
-import { isSelected } from '../../../src/fleet/controller/selectors.ts';
+import { isSelected } from '../../../src/fleet/controller/requests.ts';
 import type { KubernetesObject, ReconcileContext, WrittenObject } from '../../../src/fleet/index.ts';
 import type { FakeCluster } from '../../../src/testing/index.ts';
 import { configMaps, map } from '../../fixtures/controllers.ts';

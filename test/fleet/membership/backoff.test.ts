@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { PluginError } from '../../../src/errors/index.ts';
 import { ApiError } from '../../../src/fleet/index.ts';
 import { Attempts } from '../../../src/fleet/membership/attempts.ts';
-import { failureOf } from '../../../src/fleet/membership/failure.ts';
+import { failureOf } from '../../../src/fleet/membership/status.ts';
 import { WarningLimiter } from '../../../src/observability/warning-limiter.ts';
 import { gate, map, note } from '../../fixtures/controllers.ts';
 import { isEngaged, startHub, stateOf } from '../../fixtures/fleet-hub.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type PlacementDecision, placedClusters } from '../../../src/fleet/membership/placement.ts';
+import { type PlacementDecision, placedClusters } from '../../../src/fleet/profile-source.ts';
 
 /** A slice; labels without their prefix. */
 function slice(

@@ -1,4 +1,4 @@
-/** Conditions of a status, with the rules of metav1.Condition. */
+/** Conditions and finalizers of an object, with the rules of apimachinery. Pure: objects of a cache are shared. */
 import type { Condition } from '../access/cluster-profile.ts';
 
 /** Any condition: a `Condition`, or one of a model of client-node as the wire has it. */
@@ -47,4 +47,40 @@ function isSame(before: ConditionLike, after: ConditionLike): boolean {
 /** As metav1.Time is written: RFC 3339 in whole seconds. */
 function timestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+/** An object of a cache, or a model of client-node. */
+export interface Finalized {
+  readonly metadata?: { readonly finalizers?: readonly string[] };
+}
+
+/**
+ * Adds a finalizer.
+ *
+ * @returns a changed copy; the same object if it has the finalizer
+ * @example
+ * const kept = addFinalizer(object, 'example.dev/cleanup');
+ * if (kept !== object) console.log('write', kept.metadata.finalizers);
+ */
+export function addFinalizer<T extends Finalized>(object: T, finalizer: string): T {
+  const finalizers = object.metadata?.finalizers ?? [];
+  return finalizers.includes(finalizer) ? object : withFinalizers(object, [...finalizers, finalizer]);
+}
+
+/**
+ * Removes a finalizer.
+ *
+ * @returns a changed copy; the same object if it does not have the finalizer
+ */
+export function removeFinalizer<T extends Finalized>(object: T, finalizer: string): T {
+  const finalizers = object.metadata?.finalizers ?? [];
+  if (!finalizers.includes(finalizer)) return object;
+  return withFinalizers(
+    object,
+    finalizers.filter((one) => one !== finalizer),
+  );
+}
+
+function withFinalizers<T extends Finalized>(object: T, finalizers: readonly string[]): T {
+  return { ...object, metadata: { ...object.metadata, finalizers } };
 }
