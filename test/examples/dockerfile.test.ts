@@ -82,7 +82,7 @@ test('the image builds the versions that the e2e run runs, and has what starts p
     const line = lines.find((text) => text.includes(`${source}@`));
     if (line !== undefined) assert.ok(line.includes(`${source}@${version}`), name);
   }
-  assert.equal(lines.filter((line) => line.includes('go install')).length, 3);
+  assert.equal(lines.filter((line) => line.includes('go install')).length, 1);
   assert.ok(copied.includes('/plugins'));
   // #!/usr/bin/env node
   assert.ok(copied.includes('/usr/bin/env'));
@@ -95,7 +95,7 @@ test('the image has the Node that is tested, and every base image and plugin has
     lines.includes(`FROM node:${JSON.parse(read('package.json')).devDependencies.node}-bookworm-slim AS controller`),
   );
   const stages = firstOfStages.map((index) => lines[index] ?? '').filter((line) => !/^FROM plugins-\S+ AS/.test(line));
-  assert.ok(stages.length > 5);
+  assert.ok(stages.length > 4);
   for (const line of stages) assert.match(line, /^FROM [\w./-]+:[\w.-]+( AS [\w-]+)?$/);
   assert.doesNotMatch(lines.join('\n'), /:latest|@latest/);
 });

@@ -120,7 +120,7 @@ describe('replicas that share the objects of a hub', () => {
         return;
       }
       working.add(name);
-      signal.addEventListener('abort', () => aborted.set(name, signal.reason));
+      signal.addEventListener('abort', () => working.has(name) && aborted.set(name, signal.reason));
       await hold.promise;
       working.delete(name);
     });
@@ -131,7 +131,7 @@ describe('replicas that share the objects of a hub', () => {
       perClusterConcurrency: 100,
       reconcile: async ({ name }, { signal }) => {
         working.add(name);
-        signal.addEventListener('abort', () => aborted.set(name, signal.reason));
+        signal.addEventListener('abort', () => working.has(name) && aborted.set(name, signal.reason));
         await hold.promise;
         working.delete(name);
       },
