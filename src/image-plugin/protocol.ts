@@ -21,7 +21,7 @@ const requestSchema = z.looseObject({
   serviceAccountAnnotations: z.record(z.string(), z.string()).optional(),
 });
 
-/** @throws {ExecInfoError} if stdin has no request */
+/** @internal @throws {ExecInfoError} if stdin has no request */
 export function readRequest(data: string): z.output<typeof requestSchema> {
   let content: unknown;
   try {
