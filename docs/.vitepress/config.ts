@@ -70,7 +70,18 @@ export default defineConfig({
       item('walk-through'),
       {
         text: 'For authors of controllers',
-        items: pages('controllers', 'fleet', 'other-programs', 'testing', 'migration'),
+        items: pages(
+          ...[
+            'one-cluster',
+            'every-cluster',
+            'first-controller',
+            'controllers',
+            'fleet',
+            'fleet-concepts',
+            'fleet-reference',
+          ],
+          ...['other-programs', 'testing', 'migration', 'faq'],
+        ),
       },
       {
         text: 'For operators',

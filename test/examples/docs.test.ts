@@ -133,7 +133,7 @@ describe('the docs', () => {
       assert.ok(code.split('\n').length <= 65, `${path} is no short example any more`);
       assert.ok(snippets.includes(code.replace(/^(?:\/\/.*\n)+/, '').trim()), `docs/fleet.md shows another ${path}`);
     }
-    const [, reference = ''] = read('docs/fleet.md').split('\n## Reference\n');
+    const reference = read('docs/fleet-reference.md');
     for (const [path, ...names] of [
       ['options.ts', 'FleetOptions'],
       ['sharding/options.ts', 'FleetShardingOptions'],
