@@ -27,6 +27,18 @@ describe('clusterprofile get', () => {
     assert.deepEqual([item.name, item.accessTypes, item.error.code], ['spoke-3', ['azure'], 'NO_MATCHING_PROVIDER']);
   });
 
+  test('--as and --as-group impersonate on the hub', async (t) => {
+    const { hub, env } = await startOperatedFleet(t);
+    const seen = new Set<string>();
+    hub.onRequest = ({ url, headers }) => {
+      if (url.includes('/clusterprofiles'))
+        seen.add(`${headers['impersonate-user']} of ${headers['impersonate-group']}`);
+    };
+    const as = ['--as', 'jane', '--as-group', 'admins'];
+    const { exitCode, stderr } = await runProgram(t, ['get', '-A', ...as], { env });
+    assert.deepEqual([exitCode, [...seen]], [0, ['jane of admins']], stderr);
+  });
+
   test('says that there are none, where there are none', async (t) => {
     const { env } = await startOperatedFleet(t);
     const { stdout, stderr, exitCode } = await runProgram(t, ['get', '-n', 'default'], { env });
