@@ -27,8 +27,12 @@ interface Step {
 /** The numbered chapters of the page. */
 async function readSteps(): Promise<readonly Step[]> {
   const page = await readFile(join(checkout, 'docs/walk-through.md'), 'utf8');
-  const chapters = page.matchAll(/^## (\d+\. .*)\n\n(?:(.*)\n\n)?```sh\n([\s\S]*?)^```$/gm);
-  return [...chapters].map(([, title = '', text = '', commands = '']) => ({ title, text, commands }));
+  const chapters = page.matchAll(/^## (\d+\. .*)\n\n(?:((?:.+\n)+)\n)?```sh\n([\s\S]*?)^```$/gm);
+  return [...chapters].map(([, title = '', text = '', commands = '']) => ({
+    title,
+    text: text.trimEnd(),
+    commands,
+  }));
 }
 
 /** A folder for PATH, with what npm would install. */
