@@ -39,6 +39,15 @@ export interface MembershipRules {
  */
 const movingMs = 30_000;
 
+/** The oldest profile of a cluster. */
+interface Oldest {
+  readonly name: string;
+  /** Since when, if it was another one before, of another replica. */
+  readonly movedAt: number | undefined;
+  /** When the last profile of the cluster went. A new one may come at once, under another name. */
+  readonly goneAt?: number;
+}
+
 interface Entry {
   readonly profile: FleetProfile;
   /** The result of `identify`, or why there is none. */
@@ -52,8 +61,8 @@ export class Membership {
   readonly #entries = new Map<string, Entry>();
   /** The names of selected profiles, by key. */
   readonly #byKey = new Map<string, Set<string>>();
-  /** By key, the oldest profile, and since when if it was another one before. */
-  readonly #oldest = new Map<string, { readonly name: string; readonly movedAt: number | undefined }>();
+  /** By key. */
+  readonly #oldest = new Map<string, Oldest>();
   #placed: ReadonlySet<string> | undefined;
 
   constructor(rules: MembershipRules) {
@@ -158,13 +167,20 @@ export class Membership {
     if (!entry || !('value' in entry.key)) return;
     const key = entry.key.value;
     const name = this.#firstOf(this.#byKey.get(key) ?? new Set(), () => false);
-    const before = this.#oldest.get(key);
-    if (name === before?.name) return;
-    if (name === undefined) this.#oldest.delete(key);
-    else {
+    const known = this.#oldest.get(key);
+    const before = known && this.#isForgotten(known) ? undefined : known;
+    if (name === undefined) {
+      for (const [other, oldest] of this.#oldest) if (this.#isForgotten(oldest)) this.#oldest.delete(other);
+      if (before) this.#oldest.set(key, { goneAt: this.#rules.uptime(), ...before });
+    } else if (name !== before?.name) {
       const isOthers = before && !this.#rules.ownerOf(before.name).mine;
-      this.#oldest.set(key, { name, movedAt: isOthers ? this.#rules.uptime() : before?.movedAt });
-    }
+      this.#oldest.set(key, { name, movedAt: isOthers ? (before.goneAt ?? this.#rules.uptime()) : before?.movedAt });
+    } else if (before.goneAt !== undefined) this.#oldest.set(key, { name, movedAt: before.movedAt });
+  }
+
+  /** After that time nobody works on it any more. */
+  #isForgotten({ goneAt = Number.POSITIVE_INFINITY }: Oldest): boolean {
+    return goneAt <= this.#rules.uptime() - movingMs;
   }
 
   /** Removes a name from its group. Returns the other names of that group. */
