@@ -20,7 +20,9 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
   const life = lifetimeOf(t);
   const hub = await startPlane(life, 'hub');
   await registerCrd(hub);
-  const spokes = await Promise.all(['one', 'two'].map((name) => startSpoke(life, name, kinds.token)));
+  // A finalizer has room for 63 characters after its slash, and a profile may have a longer name.
+  const long = 'payments-production-europe-west4-autopilot-1';
+  const spokes = await Promise.all(['one', long].map((name) => startSpoke(life, name, kinds.token)));
   for (const { plane } of spokes) await publish(hub, plane.name, accessBy(plane.name, clusterOf(plane)));
   const configOf = (plane: ControlPlane) => {
     const config = RestConfig.fromKubeConfig({ text: plane.admin.exportConfig() });
@@ -106,11 +108,14 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     'the hub says how many',
     async () => (await copiesOf('kept')) === '2' && (await copiesOf('deleted')) === '2',
   );
-  assert.deepEqual(Object.keys((await has(reports, 'kept'))?.data ?? {}).toSorted(), ['default.one', 'default.two']);
+  assert.deepEqual(Object.keys((await has(reports, 'kept'))?.data ?? {}).toSorted(), [
+    'default.one',
+    `default.${long}`,
+  ]);
   const finalizerOf = (cluster: string) =>
     `cleanup.example.dev/${createHash('sha256').update(cluster).digest('hex').slice(0, 32)}`;
   const ofOne = finalizerOf('default/one');
-  const both = [ofOne, finalizerOf('default/two')].toSorted();
+  const both = [ofOne, finalizerOf(`default/${long}`)].toSorted();
   await until('each cluster holds the template', async () => (await finalizersOf('deleted'))?.join() === both.join());
 
   await templates.patch('kept', { data: { colour: 'blue' } });
@@ -133,7 +138,7 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     kind: 'ClusterProfile',
     namespace: 'default',
   });
-  await clusterProfiles.delete('two');
+  await clusterProfiles.delete(long);
   await until('a cluster that has left holds nothing', async () => (await finalizersOf('kept'))?.join() === ofOne);
   assert.ok(await has(two, 'kept'), 'what it has stays');
 
