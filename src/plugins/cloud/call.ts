@@ -79,6 +79,12 @@ async function send({ url, method = 'GET', headers = {}, body }: Call, transport
         }, reject);
       });
       outgoing.on('error', reject);
+      // A request that waits for a proxy's tunnel reports neither an error nor a close when its signal aborts.
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      outgoing.on('upgrade', (_response, socket) => {
+        socket.destroy();
+        reject(Object.assign(new Error(), { code: 'an upgrade that was not asked for' }));
+      });
       outgoing.end(body);
     });
   } catch (error) {

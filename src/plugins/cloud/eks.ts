@@ -16,7 +16,7 @@ A credential plugin (KEP-541), run by a Kubernetes client. Prints a token for an
   --cluster-id NAME          name of the cluster that the token is for
   --profile-cluster PATTERN  let the profile name it in its exec extension, { clusterId, region }; a * matches any text.
                              May be repeated
-  --region REGION            region of the cluster and of STS; default AWS_REGION. A profile must not name another one
+  --region REGION            region of the cluster and of STS; default AWS_REGION. If it is given, a profile must not name another one
   --role-arn ARN             assume this role. If repeated, each role is assumed with the keys of the one before it
   --sts-endpoint URL         STS endpoint for roles, such as a VPC endpoint; default https://sts.REGION.amazonaws.com
 The identity comes from the environment, from the first of these that is configured:
