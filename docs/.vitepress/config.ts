@@ -76,8 +76,11 @@ export default defineConfig({
             'every-cluster',
             'first-controller',
             'controllers',
+            'kubeconfig',
             'fleet',
             'fleet-concepts',
+            'fleet-reconciles',
+            'fleet-replicas',
             'fleet-reference',
           ],
           ...['other-programs', 'testing', 'migration', 'faq'],
@@ -85,7 +88,10 @@ export default defineConfig({
       },
       {
         text: 'For operators',
-        items: pages('operating', 'security', 'observability', 'troubleshooting', 'errors', 'command-line'),
+        items: pages(
+          ...['operating', 'alerts', 'security', 'threat-model', 'observability', 'troubleshooting'],
+          ...['errors', 'errors-access', 'errors-requests', 'command-line', 'command-line-kubeconfig', 'publish'],
+        ),
       },
       ...(recipes.length === 0
         ? []

@@ -1,4 +1,4 @@
-// The threat model of docs/security.md: each attack has a test, which fails if the attack succeeds.
+// docs/threat-model.md: each attack has a test, which fails if the attack succeeds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { read } from '../fixtures/docs.ts';
@@ -216,9 +216,9 @@ const threats: readonly (readonly [
   ],
 ];
 
-test('each attack in docs/security.md names tests that exist', () => {
-  const [, chapter = ''] = read('docs/security.md').split('### Attacks');
-  const [table = ''] = chapter.split('\n### ');
+test('each attack in docs/threat-model.md names tests that exist', () => {
+  const [, chapter = ''] = read('docs/threat-model.md').split('## Attacks');
+  const [table = ''] = chapter.split('\n## ');
   const attacks = [...table.matchAll(/^\| (.*?) \| .* \|$/gm)].map(([, attack]) => attack).slice(1);
   assert.deepEqual(
     attacks,

@@ -122,7 +122,9 @@ describe('config.resource on a real API server', () => {
   });
 
   test('events make a series, for a service account that may do what the docs say', async () => {
-    const rules = parse(blocks('docs/fleet-concepts.md', 'yaml').find((text) => text.includes('record-events')) ?? '');
+    const rules = parse(
+      blocks('docs/fleet-reconciles.md', 'yaml').find((text) => text.includes('record-events')) ?? '',
+    );
     await config.resource({ apiVersion: rules.apiVersion, kind: rules.kind }).create(rules);
     const core = plane.admin.makeApiClient(CoreV1Api);
     const user = { namespace: 'default', name: 'recorder' };

@@ -51,7 +51,7 @@ test('three replicas share the objects of a hub: never do two write to one, and 
       if (performance.now() > patience) assert.fail(`${what}: not all objects within 90 s; ${warnings.join('; ')}`);
       await pause(100);
     }
-    // The system may stop a process between the check and the write of one request, which leaves when it goes on: see docs/fleet-concepts.md.
+    // The system may stop a process between the check and the write of one request, which leaves when it goes on: see docs/fleet-replicas.md.
     const late = objects.late();
     const ofStopped = late.filter(({ term }) => stopped && term.startsWith(`${stopped.identity}-`));
     assert.ok(

@@ -112,7 +112,7 @@ describe('the docs', () => {
 
   test('have a section for each alert, and for no other', () => {
     const alerts = [...read('examples/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-    const sections = [...read('docs/operating.md').matchAll(/^### (ClusterProfile\w+)$/gm)].map(([, name]) => name);
+    const sections = [...read('docs/alerts.md').matchAll(/^## (ClusterProfile\w+)$/gm)].map(([, name]) => name);
     assert.ok(alerts.length > 5);
     assert.deepEqual(sections, alerts);
   });
@@ -236,7 +236,7 @@ describe('the docs', () => {
 
   test('say how long a failing plugin has a cooldown', () => {
     const [shortest, longest] = [backoffMs(1, undefined, () => 0) / 1_000, backoffMs(99, undefined, () => 1) / 1_000];
-    for (const page of ['README.md', 'docs/errors.md', 'docs/image-credentials.md'])
+    for (const page of ['README.md', 'docs/errors-access.md', 'docs/image-credentials.md'])
       assert.match(
         read(page).replace(/\s+/g, ' '),
         new RegExp(`has a cooldown [^.|]*of ${shortest} to ${longest} s`),

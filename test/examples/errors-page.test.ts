@@ -10,12 +10,14 @@ import {
 } from '../../src/index.ts';
 import { read } from '../fixtures/docs.ts';
 
-describe('docs/errors.md', () => {
-  const page = 'docs/errors.md';
+describe('the pages of docs/errors.md', () => {
+  const pages = ['docs/errors-access.md', 'docs/errors-requests.md'];
   const inCode = [...read('src/errors/credentials-error.ts').matchAll(/(?<=\| |= )'([A-Z_]+)'/g)].map(
     ([, code = '']) => code,
   );
-  const sections = read(page)
+  const sections = pages
+    .map(read)
+    .join('\n')
     .split(/^(?=#+ )/m)
     .filter((section) => /^### [A-Z_]+\n/.test(section));
 

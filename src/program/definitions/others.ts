@@ -82,7 +82,7 @@ export const explain: Verb = {
   completes: 'nothing',
   summary: 'explain an error code: what it means, why it happens and what to do',
   description:
-    'Prints the section of docs/errors.md for an error code, which messages have in brackets. Without a code it lists all codes.',
+    'Prints what docs/errors-*.md say of an error code, which messages have in brackets. Without a code it lists all codes.',
   options: [],
   examples: [{ what: 'error [PLUGIN_NOT_FOUND]: ...', args: 'explain PLUGIN_NOT_FOUND' }],
   load: () => import('../verbs/explain.ts'),

@@ -1,11 +1,14 @@
-/** `explain [CODE]`: the section of docs/errors.md about a code, or the codes that there are. */
+/** `explain [CODE]`: the section of docs/errors-*.md about a code, or the codes that there are. */
 import { readFile } from 'node:fs/promises';
 import { nearest } from '../../diagnose/index.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import type { Call } from '../verb.ts';
 
 export async function run({ args, program, terminal }: Call): Promise<ExitCode> {
-  const sections = sectionsOf(await readFile(packagedFile('docs/errors.md'), 'utf8'));
+  const pages = ['docs/errors-access.md', 'docs/errors-requests.md'].map((page) =>
+    readFile(packagedFile(page), 'utf8'),
+  );
+  const sections = sectionsOf((await Promise.all(pages)).join('\n'));
   const [given] = args;
   if (given === undefined) {
     await terminal.write(`${[...sections.keys()].join('\n')}\n`);
