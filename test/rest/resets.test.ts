@@ -1,6 +1,6 @@
 // What a server does with one stream of an HTTP/2 connection, frame by frame.
 import assert from 'node:assert/strict';
-import { createSecureServer, type ServerHttp2Session } from 'node:http2';
+import { constants, createSecureServer, type ServerHttp2Session } from 'node:http2';
 import { describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { CoreV1Api } from '@kubernetes/client-node';
@@ -10,6 +10,28 @@ import { createH2Server, startConfigAt } from '../fixtures/config-at.ts';
 import { startPlugin, startProviders } from '../fixtures/fleet.ts';
 import { frames, resets, startRawH2, tlsOptions } from '../fixtures/raw-h2.ts';
 import { until } from '../fixtures/until.ts';
+
+test('a stream reset with ENHANCE_YOUR_CALM blames this side, is no answer to be sent again, and retires its connection', async (t) => {
+  const sockets = new Set<object>();
+  const server = createH2Server((stream) => {
+    const { socket } = stream.session ?? {};
+    if (socket) sockets.add(socket);
+    if (sockets.size === 1) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    else {
+      stream.respond({ ':status': 200 });
+      stream.end('{}');
+    }
+  });
+  const { dispatcher, url } = await startConfigAt(t, server);
+  const sent = request(url, { dispatcher, method: 'POST', body: '{}' });
+  await assert.rejects(sent, {
+    code: 'CONNECTION_LOST',
+    message:
+      /ENHANCE_YOUR_CALM.*the server may have executed it: the HTTP\/2 connection of this process was over its limits/,
+  });
+  const next = await request(url, { dispatcher, method: 'POST', body: '{}' });
+  assert.deepEqual([await next.body.text(), sockets.size], ['{}', 2]);
+});
 
 describe('a stream that the server refuses', () => {
   for (const method of ['GET', 'POST'] as const) {
