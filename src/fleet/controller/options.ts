@@ -237,8 +237,12 @@ export interface ControllerSettings extends Required<Omit<CommonOptions, 'backof
 
 /** The informer of a source: sources that differ in their predicates share one. */
 export function informerOf<T extends KubernetesObject>(informers: Informers, source: ControllerSource<T>): Informer<T> {
+  const known = informers.bySource.get(source);
+  if (known) return known as unknown as Informer<T>; // of the same source
   const { when: _when, map: _map, on: _on, ...options } = source as ControllerWatch<T>; // only a watch has a map
-  return informers.get<T>(options);
+  const informer = informers.get<T>(options);
+  informers.bySource.set(source, informer as unknown as Informer); // read as what every object is
+  return informer;
 }
 
 /** @internal */

@@ -15,6 +15,8 @@ export class Informers {
   readonly #restarted: (restart: ReflectorRestart) => void;
   readonly #changed: () => void;
   readonly #byResource = new Map<string, Informer[]>();
+  /** Of a controller's sources, whose options stay as they are: each write of a reconcile asks for them. */
+  readonly bySource = new WeakMap<object, Informer>();
 
   constructor(
     context: ReflectorContext,
