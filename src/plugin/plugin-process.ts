@@ -64,9 +64,12 @@ export function hide(secret: string): void {
   secrets.push(secret);
 }
 
+/** A text that may quote what this process received. */
+export const withoutSecrets = (text: string): string => redact(text, secrets);
+
 /** One line on stderr, which the client logs. */
 export function say(message: string): void {
-  process.stderr.write(`${redact(message, secrets).replace(/\s*\n\s*/g, ' ')}\n`);
+  process.stderr.write(`${withoutSecrets(message).replace(/\s*\n\s*/g, ' ')}\n`);
 }
 
 type Print = (text: string, done: () => void) => void;
@@ -83,7 +86,7 @@ function keepStdout(): Print {
     if (!said) say('stdout is for the answer alone, so this is on stderr (log with console.error):');
     said = true;
     // The plugin's own code may have printed the answer itself.
-    const shown = redact(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString(), secrets);
+    const shown = withoutSecrets(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     if (shown !== '') process.stderr.write(`${shown}\n`);
     const done = rest.at(-1);
     if (typeof done === 'function') process.nextTick(done);

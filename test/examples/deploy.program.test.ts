@@ -293,7 +293,7 @@ for (const [platform, expected] of Object.entries(platforms)) {
 describe('examples/deploy/eks', () => {
   test('lets a profile say which cluster the token is for, and set nothing else of the plugin', async () => {
     const [{ execConfig, ...rules }] = parse(read('eks/providers.yaml')).providers;
-    assert.deepEqual(execConfig.args, ['--profile-cluster', 'spoke-*']);
+    assert.deepEqual(execConfig.args, ['--profile-cluster', 'spoke-*', '--region', 'eu-west-1']);
     assert.deepEqual(Object.keys(rules).sort(), ['allowedProxies', 'allowedServers', 'name']);
   });
 });

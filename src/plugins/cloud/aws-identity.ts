@@ -3,7 +3,17 @@ import aws4 from 'aws4';
 import * as z from 'zod/mini';
 import { hide } from '../../plugin/plugin-process.ts';
 import { readText } from '../program.ts';
-import { type Answer, type Call, callMetadata, callService, form, jsonOf, metadataUrl, refusal } from './call.ts';
+import {
+  type Answer,
+  type Call,
+  callMetadata,
+  callService,
+  checkEnd,
+  form,
+  jsonOf,
+  metadataUrl,
+  refusal,
+} from './call.ts';
 
 export interface AwsKeys {
   readonly accessKeyId: string;
@@ -45,17 +55,16 @@ export async function findKeys(sts: () => Sts): Promise<AwsKeys> {
   const reasons: string[] = [];
   for (const source of [fromEnvironment, fromWebIdentity, fromContainer, fromInstance] satisfies Source[]) {
     const keys = await source(sts);
-    if (typeof keys !== 'string') {
-      return hidden(keys);
-    }
+    if (typeof keys !== 'string') return checked(keys);
     reasons.push(keys);
   }
   const advice = 'a plugin in a clean environment has only the variables that its provider sets (execConfig.env)';
   throw new Error(`there is no AWS identity: ${reasons.join('; ')}; ${advice}`);
 }
 
-/** Messages do not show them from now on. */
-function hidden(keys: AwsKeys): AwsKeys {
+/** Messages do not show them from now on. Throws if they have expired. */
+function checked(keys: AwsKeys): AwsKeys {
+  checkEnd(`the access key ${keys.accessKeyId}`, keys.expiresAt);
   for (const secret of [keys.secretAccessKey, keys.sessionToken]) if (secret) hide(secret);
   return keys;
 }
@@ -99,7 +108,7 @@ export async function assumeRole(keys: AwsKeys, role: string, sts: Sts): Promise
   );
   const headers = Object.fromEntries(Object.entries(signed.headers ?? {}).map(([name, value]) => [name, `${value}`]));
   const call: Call = { url, method: 'POST', headers, body };
-  return hidden(keysOfSts(call, await callSts(call, sts.region), role));
+  return checked(keysOfSts(call, await callSts(call, sts.region), role));
 }
 
 async function callSts(call: Call, region: string): Promise<Answer> {
@@ -204,6 +213,7 @@ const fromInstance: Source = async () => {
   if (answer.statusCode !== 200) {
     return `${refusal(session, answer, undefined, undefined, 'enable IMDSv2').message} (instance metadata)`;
   }
+  if (answer.text !== '') hide(answer.text);
   const headers = { 'x-aws-ec2-metadata-token': answer.text };
   const roles: Call = { url: at('/latest/meta-data/iam/security-credentials/'), headers };
   const listed = await callMetadata(roles);

@@ -78,7 +78,13 @@ export async function tokenOfManagedIdentity(client: string | undefined): Promis
     ...(client === undefined ? {} : { client_id: client }),
   })}`;
   const call: Call = { url, headers: { Metadata: 'true' } };
-  return statusOf(await askForToken(call, callMetadata, (answer) => refused(call, answer)));
+  return statusOf(
+    await askForToken(
+      call,
+      (asked) => callMetadata(asked, { isPatient: true }),
+      (answer) => refused(call, answer),
+    ),
+  );
 }
 
 function refused(call: Call, answer: Answer): Error {

@@ -1,9 +1,9 @@
 /** HTTP for the plugins of clouds: limits, retries, proxies, answers with tokens, and errors that say what to do. */
 import type { Agent, IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod/mini';
+import { withoutSecrets } from '../../plugin/plugin-process.ts';
 import type { CredentialStatus } from '../../plugin/run-credential-plugin.ts';
 import { codeFieldOf } from '../../util/errno.ts';
-import { timeOf } from '../../util/jwt.ts';
 import { printable } from '../../util/printable.ts';
 import { readBeginning } from '../../util/read-beginning.ts';
 
@@ -34,28 +34,62 @@ const maxBytes = 1024 * 1024;
 export async function callService(call: Call): Promise<Answer> {
   if (call.url.protocol !== 'https:')
     throw new Error(`${call.url.origin} must be an https:// URL: it receives secrets`);
+  checkProxy();
   const { Agent, request } = process.getBuiltinModule('node:https');
-  return retrying(call, { request, agent: new Agent({ proxyEnv: process.env }), timeoutMs: serviceMs });
+  const isTransient = (answer: Answer | NoAnswer) =>
+    isAnswer(answer) ? isThrottled(answer) : passing.test(answer.code);
+  return retrying(call, { request, agent: new Agent({ proxyEnv: process.env }), timeoutMs: serviceMs, isTransient });
 }
 
-/** Sends a request to a metadata server: never through a proxy, which would receive the token. Throws if there is no answer. */
-export async function callMetadata(call: Call): Promise<Answer> {
+/** Node ignores a proxy that it cannot use, and would connect directly. The URL is not quoted: it may hold a password. */
+function checkProxy(): void {
+  const name = process.env.https_proxy ? 'https_proxy' : 'HTTPS_PROXY';
+  const text = process.env[name];
+  if (text && !/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new Error(`${name} must be an http:// or https:// URL, or unset`);
+}
+
+/**
+ * Sends a request to a metadata server: never through a proxy, which would receive the token. Throws if there is no answer. Those of
+ * Azure and of GKE may need seconds after the start of a pod, and are the only source of an identity: `isPatient` asks them again.
+ */
+export async function callMetadata(call: Call, { isPatient = false } = {}): Promise<Answer> {
   // An import of node:http loads its WebSocket too, which is all of undici.
   const { Agent, request } = process.getBuiltinModule(call.url.protocol === 'https:' ? 'node:https' : 'node:http');
-  return retrying(call, { request, agent: new Agent(), timeoutMs: metadataMs });
+  const isTransient = (answer: Answer | NoAnswer) =>
+    isAnswer(answer) ? isThrottled(answer) || (isPatient && [404, 410].includes(answer.statusCode)) : isPatient;
+  return retrying(call, { request, agent: new Agent(), timeoutMs: metadataMs, isTransient });
 }
 
 interface Transport {
   readonly request: typeof import('node:http').request;
   readonly agent: Agent;
   readonly timeoutMs: number;
+  readonly isTransient: (answer: Answer | NoAnswer) => boolean;
 }
+
+/** Of failures that may be over in a moment. */
+const passing = /^(?:ECONN\w+|EPIPE|EAI_AGAIN)$/;
+
+class NoAnswer extends Error {
+  readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const isAnswer = (answer: Answer | NoAnswer): answer is Answer => !(answer instanceof NoAnswer);
 
 async function retrying(call: Call, transport: Transport): Promise<Answer> {
   const began = performance.now();
   for (let tries = 1; ; tries++) {
     const answer = await send(call, transport);
-    if (tries === maxTries || !isThrottled(answer) || performance.now() - began > retryMs) return answer;
+    if (tries === maxTries || !transport.isTransient(answer) || performance.now() - began > retryMs) {
+      if (isAnswer(answer)) return answer;
+      throw answer;
+    }
     await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** tries * (0.5 + Math.random())));
   }
 }
@@ -66,7 +100,10 @@ function isThrottled({ statusCode, text }: Answer): boolean {
   return statusCode === 400 && /<Code>(?:Throttl\w*|RequestLimitExceeded|IDPCommunicationError)<\/Code>/.test(text);
 }
 
-async function send({ url, method = 'GET', headers = {}, body }: Call, transport: Transport): Promise<Answer> {
+async function send(
+  { url, method = 'GET', headers = {}, body }: Call,
+  transport: Transport,
+): Promise<Answer | NoAnswer> {
   const { request, agent, timeoutMs } = transport;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -83,17 +120,17 @@ async function send({ url, method = 'GET', headers = {}, body }: Call, transport
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       outgoing.on('upgrade', (_response, socket) => {
         socket.destroy();
-        reject(Object.assign(new Error(), { code: 'an upgrade that was not asked for' }));
+        reject(Object.assign(new Error(), { code: 'ERR_HTTP_UPGRADE' }));
       });
       outgoing.end(body);
     });
   } catch (error) {
-    if (signal.aborted) throw new Error(`${url.host} has not answered within ${timeoutMs / 1_000} s`);
+    if (signal.aborted) return new NoAnswer(`${url.host} has not answered within ${timeoutMs / 1_000} s`, 'ETIMEDOUT');
     const { code = 'no reason given' } = codeFieldOf(error);
     const trust = /CERT|ISSUER|LEAF_SIGNATURE/.test(code)
       ? ': NODE_EXTRA_CA_CERTS names a file with its authority'
       : '';
-    throw new Error(`${url.host} cannot be reached (${code})${trust}`);
+    return new NoAnswer(`${url.host} cannot be reached (${code})${trust}`, code);
   }
 }
 
@@ -115,12 +152,14 @@ export function jsonOf({ text }: Answer): unknown {
 
 export interface Token {
   readonly token: string;
-  /** Milliseconds since 1970; `undefined` if the server names none that can be expressed. */
-  readonly expiresAt: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
 }
 
 // Azure's metadata server gives the seconds as text.
 const seconds = z.union([z.number(), z.string().check(z.regex(/^\d+$/))]);
+/** No cloud gives a token for longer. */
+const maxLifeSeconds = 86_400;
 const tokenSchema = z.object({ access_token: z.string().check(z.minLength(1)), expires_in: seconds });
 
 /** Asks for a token in the form of OAuth 2.0. `refused` gives the error for an answer without one. */
@@ -134,11 +173,19 @@ export async function askForToken(
   const parsed = tokenSchema.safeParse(jsonOf(answer));
   if (answer.statusCode !== 200 || !parsed.success) throw refused(answer);
   const { access_token: token, expires_in } = parsed.data;
-  return { token, expiresAt: timeOf(asked + Number(expires_in) * 1_000) };
+  return { token, expiresAt: asked + Math.min(Number(expires_in), maxLifeSeconds) * 1_000 };
 }
 
 export function statusOf({ token, expiresAt }: Token): CredentialStatus {
-  return { token, ...(expiresAt === undefined ? {} : { expirationTimestamp: new Date(expiresAt) }) };
+  checkEnd('the token', expiresAt);
+  return { token, expirationTimestamp: new Date(expiresAt) };
+}
+
+/** Throws if what has just been received ends in the past: every server would refuse it. */
+export function checkEnd(what: string, expiresAt: number | undefined): void {
+  if (expiresAt === undefined || expiresAt > Date.now()) return;
+  const time = new Date(expiresAt).toISOString();
+  throw new Error(`${what} had expired when it came (${time}): check this machine's clock, and who caches it`);
 }
 
 /**
@@ -153,8 +200,11 @@ export function refusal(
   advice: string | undefined,
 ): Error {
   const [line = ''] = (message ?? '').split(/[\r\n]/, 1);
-  const said = printable([code, line].filter(Boolean).join(': '), 512);
-  const what = statusCode === 429 || statusCode >= 500 ? 'try again later' : advice;
+  // Cut after its secrets are hidden: the rest of one would not be recognised.
+  const said = printable(withoutSecrets([code, line].filter(Boolean).join(': ')), 512);
+  const unreadable =
+    statusCode === 200 && said === '' ? 'that is not the documented answer: check which server this is' : undefined;
+  const what = statusCode === 429 || statusCode >= 500 ? 'try again later' : (advice ?? unreadable);
   return new Error(
     [`${url.host} answered ${statusCode}${said === '' ? '' : ` (${said})`}`, what, clockProblem(headers)]
       .filter(Boolean)

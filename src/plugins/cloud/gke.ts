@@ -70,7 +70,7 @@ async function fromMetadata(account: string): Promise<Token> {
   const call: Call = { url, headers: { 'metadata-flavor': 'Google' } };
   const sources = 'GOOGLE_APPLICATION_CREDENTIALS is not set';
   const send = async () => {
-    const answer = await callMetadata(call).catch((error: unknown) => {
+    const answer = await callMetadata(call, { isPatient: true }).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : 'no reason given';
       throw new Error(`there is no Google identity: ${sources}; the metadata server ${reason}`);
     });
@@ -249,8 +249,9 @@ async function impersonate({ token }: Token, { url, wanted, seconds, delegates }
   const advice =
     'grant the identity roles/iam.serviceAccountTokenCreator (or workloadIdentityUser) on the service account';
   if (answer.statusCode !== 200 || !parsed.success) throw refused(call, answer, advice);
-  const time = Date.parse(parsed.data.expireTime);
-  return { token: parsed.data.accessToken, expiresAt: Number.isNaN(time) ? undefined : time };
+  const expiresAt = Date.parse(parsed.data.expireTime);
+  if (Number.isNaN(expiresAt)) throw refused(call, answer, undefined);
+  return { token: parsed.data.accessToken, expiresAt };
 }
 
 /** Google's token services have the form of OAuth, its other services `{ error: { status, message } }`. */

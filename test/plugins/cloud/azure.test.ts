@@ -75,7 +75,10 @@ describe('oidc-credentials --azure', () => {
         /check AZURE_CLIENT_ID and AZURE_TENANT_ID$/,
       ],
       [refusing('invalid_request', 'AADSTS90002: Tenant not found'), /check AZURE_TENANT_ID and AZURE_AUTHORITY_HOST$/],
-      [() => ({ body: { expires_in: 1 } }), /answered 200$/],
+      [
+        () => ({ body: { expires_in: 1 } }),
+        /answered 200; that is not the documented answer: check which server this is$/,
+      ],
       [() => ({ statusCode: 404, body: `<html>${assertion}` }), /answered 404$/],
     ] as const) {
       entra.answer(answering);

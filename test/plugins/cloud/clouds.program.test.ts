@@ -55,7 +55,8 @@ describe('a plugin of a cloud', () => {
     const secret = 'the-projected-token-of-the-pod';
     await writeFile(file, secret);
     const service = await startService(t, ({ url, form }) => {
-      const said = `no ${form.client_assertion ?? form.WebIdentityToken} here, nor ${secret.slice(4)}`;
+      // The end of what is shown would be in the middle of the secret.
+      const said = `no ${form.client_assertion ?? form.WebIdentityToken} here, ${'-'.repeat(440)} ${secret}`;
       if (url.includes('/oauth2/'))
         return { statusCode: 400, body: { error: 'invalid_client', error_description: said } };
       return { statusCode: 400, body: `<Error><Code>InvalidIdentityToken</Code><Message>${said}</Message></Error>` };
@@ -69,9 +70,25 @@ describe('a plugin of a cloud', () => {
       run('eks-credentials', [...cluster, '--sts-endpoint', service.url], { ...env, ...role }),
     ])) {
       assert.deepEqual([exitCode, stdout], [1, '']);
-      assert.match(stderr, /answered 400 \(\w+: no .* here, nor .*\); [^\n]*$/);
-      assert.ok(!stderr.includes(secret.slice(4)), stderr);
+      assert.match(stderr, /answered 400 \(\w+: no .* here, -+.*\); [^\n]*$/);
+      assert.ok(!stderr.includes(secret.slice(0, 4)), stderr);
     }
+  });
+
+  test('refuses a proxy that Node would ignore, without quoting it', async (t) => {
+    const service = await startService(t, () => ({ body: { access_token: 'x', expires_in: 60 } }));
+    const folder = await temporaryFolder(t);
+    const [file, ca] = [join(folder, 'token'), join(folder, 'ca.crt')];
+    await writeFile(file, 'a.b.c');
+    await writeFile(ca, service.ca);
+    const ids = { AZURE_CLIENT_ID: 'c', AZURE_TENANT_ID: 't', AZURE_AUTHORITY_HOST: service.url };
+    const env = { ...ids, AZURE_FEDERATED_TOKEN_FILE: file, NODE_EXTRA_CA_CERTS: ca };
+    for (const proxy of ['proxy:3128', 'socks5://me:my-password@proxy']) {
+      const { stderr, exitCode } = await run('oidc-credentials', ['--azure'], { ...env, HTTPS_PROXY: proxy });
+      assert.deepEqual([stderr, exitCode], ['HTTPS_PROXY must be an http:// or https:// URL, or unset', 1]);
+    }
+    assert.equal(service.requests.length, 0);
+    assert.match((await run('oidc-credentials', ['--azure'], env)).stdout, /"token":"x"/);
   });
 
   test('takes less than 3 times the CPU of bare Node and less than 70 MB, without a proxy that the environment names', {

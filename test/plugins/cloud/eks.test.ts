@@ -33,9 +33,14 @@ async function requestOf(args: readonly string[], config?: unknown) {
 const xml = (id: string, seconds = 3_600) =>
   `<R><Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>secret-of-${id}</SecretAccessKey>` +
   `<SessionToken>session/of+${id}==</SessionToken><Expiration>${soon(seconds)}</Expiration></Credentials></R>`;
+const refused = (code: string, message: string, statusCode = 403) => ({
+  statusCode,
+  body: `<E><Error><Code>${code}</Code><Message>${message}</Message></Error></E>`,
+});
 const refusing =
-  (code: string, message: string, statusCode = 403): Answering =>
-  () => ({ statusCode, body: `<E><Error><Code>${code}</Code><Message>${message}</Message></Error></E>` });
+  (code: string, message: string, statusCode?: number): Answering =>
+  () =>
+    refused(code, message, statusCode);
 
 /** A service account's token, in the file that the webhook names. */
 async function webIdentity(t: TestContext) {
@@ -220,26 +225,34 @@ describe('what STS refuses', () => {
         /\(AccessDenied: first line\);/,
       ],
       [() => ({ statusCode: 404, body: '<html>web-identity-token' }), /answered 404$/],
-      [() => ({ statusCode: 200, body: 'OK' }), /answered 200$/],
+      [
+        () => ({ statusCode: 200, body: 'OK' }),
+        /answered 200; that is not the documented answer: check which server this is$/,
+      ],
+      [
+        () => ({ body: xml('ASIAWEB', -60) }),
+        /^the access key ASIAWEB had expired when it came \(.*Z\): check this machine's clock/,
+      ],
     ] as const) {
       sts.answer(answering);
       assert.match(await complaintOf(() => requestOf(args), ['web-identity-token']), complaint);
     }
     const date = new Date(Date.now() - 600_000).toUTCString();
-    sts.answer((request) => ({ ...refusing('SignatureDoesNotMatch', '')(request), headers: { date } }));
+    sts.answer(() => ({ ...refused('SignatureDoesNotMatch', ''), headers: { date } }));
     assert.match(
       await complaintOf(() => requestOf(args)),
       /this machine's clock is (?:59\d|60\d) s ahead of the server's/,
     );
   });
 
-  test('is tried three times if STS is busy', async (t) => {
+  test('is tried three times if STS is busy, or cuts the connection', async (t) => {
     await webIdentity(t);
     const sts = await startService(t, refusing('Throttling', 'Rate exceeded', 400));
     const args = [...cluster, '--sts-endpoint', sts.url];
     assert.match(await complaintOf(() => requestOf(args)), /\(Throttling: Rate exceeded\)$/);
     assert.equal(sts.requests.length, 3);
-    sts.answer(() => (sts.requests.length < 6 ? { statusCode: 503 } : { body: xml('ASIAWEB') }));
+    const answers = ['reset', { statusCode: 503 }] as const;
+    sts.answer(() => answers[sts.requests.length - 4] ?? { body: xml('ASIAWEB') });
     assert.equal((await requestOf(args)).key, 'ASIAWEB');
     assert.equal(sts.requests.length, 6);
   });

@@ -44,11 +44,35 @@ describe('gke-credentials with the metadata server', () => {
       await complaintOf(() => run()),
       /^there is no Google identity: GOOGLE_APPLICATION_CREDENTIALS is not set; 127\.0\.0\.1:\d+ is not Google's metadata server$/,
     );
-    metadata.answer(() => undefined);
+    metadata.answer(() => 'reset');
     assert.match(
       await complaintOf(() => run()),
-      /is not set; the metadata server 127\.0\.0\.1:\d+ has not answered within 2 s$/,
+      /is not set; the metadata server 127\.0\.0\.1:\d+ cannot be reached \(ECONNRESET\)$/,
     );
+  });
+
+  test('asks again while the metadata server of a new pod hangs, or does not know its account yet', async (t) => {
+    const body = { access_token: 'ya29.pod', expires_in: 1e300 };
+    const answers = [undefined, { statusCode: 404, headers: flavor, body: 'not found' }];
+    const metadata = await startMetadata(t, () => (answers.length > 0 ? answers.shift() : { body, headers: flavor }));
+    withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host });
+    const status = await run();
+    assert.equal(metadata.requests.length, 3);
+    // What no cloud gives is no reason to keep a token for ever.
+    assert.ok(secondsOf(status) > 86_000 && secondsOf(status) <= 86_400);
+  });
+
+  test('refuses a token that has expired, what is none, and an answer of another protocol', async (t) => {
+    const metadata = await startMetadata(t, () => ({ headers: flavor, body: { access_token: 'x', expires_in: 0 } }));
+    withoutIdentity(t, { GCE_METADATA_HOST: new URL(metadata.url).host });
+    assert.match(
+      await complaintOf(() => run()),
+      /^the token had expired when it came \(20\d\d-.*Z\): check this machine's clock/,
+    );
+    metadata.answer(() => ({ headers: flavor, body: { access_token: 'x', expires_in: 'soon' } }));
+    assert.match(await complaintOf(() => run()), /answered 200; the metadata server needs/);
+    metadata.answer(() => ({ statusCode: 101, headers: { ...flavor, connection: 'Upgrade', upgrade: 'h2c' } }));
+    assert.match(await complaintOf(() => run()), /cannot be reached \(ERR_HTTP_UPGRADE\)$/);
   });
 });
 
