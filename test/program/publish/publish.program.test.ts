@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { FakeCluster } from '../../../src/testing/index.ts';
 import { profileOf } from '../../fixtures/operated-fleet.ts';
-import { runProgram } from '../../fixtures/program.ts';
+import { runProgram, writeKubeconfig } from '../../fixtures/program.ts';
 import { startPublished } from '../../fixtures/published.ts';
 
 const condition = (profile: object | undefined) => Object(Object(profile).status).conditions?.[0];
@@ -242,8 +243,24 @@ describe('clusterprofile publish --from-kubeconfig', () => {
       forbidden.stderr,
       /the hub does not let you publish.*\nhint: +bind a Role with .*clusterprofiles\/status/,
     );
-    const bare = await FakeCluster.start({ tokens: { hub: 'operator' }, customResourceDefinitions: [] });
+    const bare = await FakeCluster.start({ tokens: { hub: 'operator' } });
     t.after(() => bare.close());
+    bare.delete({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'clusterprofiles.multicluster.x-k8s.io' },
+    });
+    const withoutCrd = await runProgram(
+      t,
+      ['publish', '--from-kubeconfig', path('kubeconfig'), '--providers', path('none.yaml')],
+      { env: { ...env, KUBECONFIG: await writeKubeconfig(t, bare, 'hub') } },
+    );
+    assert.equal(withoutCrd.exitCode, 4);
+    assert.match(
+      withoutCrd.stderr,
+      /does not know clusterprofiles\S* v1alpha1\nhint: +.*kubectl apply -f \S+_clusterprofiles\.yaml$/,
+    );
+    assert.ok(!existsSync(path('none.yaml')));
     const wrong = await run('-n', 'nowhere', '--context', 'one');
     assert.match(wrong.stderr, /hint: +kubectl create namespace nowhere/);
     const args = ['publish', '--from-kubeconfig', path('kubeconfig')];
