@@ -57,8 +57,8 @@ export interface ParsedFlags {
 
 /** Options of `CredentialProviders` that a flag sets. */
 export type FlaggedOptions = { readonly [K in (typeof switches)[keyof typeof switches]]?: boolean } & {
-  readonly timeoutMs?: number;
-  readonly maxConcurrentRuns?: number;
+  readonly pluginTimeoutMs?: number;
+  readonly maxConcurrentPlugins?: number;
   readonly maxResponseBytes?: number;
   readonly pluginPolicy?: PluginPolicy;
 };
@@ -171,8 +171,8 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
     return value;
   };
   const duration = 'a duration as Go writes it, such as 30s or 1m30s, from 1ms to 596h';
-  const timeoutMs = read('clusterprofile-plugin-timeout', toTimeout, duration);
-  const maxConcurrentRuns = read('clusterprofile-max-concurrent-runs', toCount, 'a whole number of 1 or more');
+  const pluginTimeoutMs = read('clusterprofile-plugin-timeout', toTimeout, duration);
+  const maxConcurrentPlugins = read('clusterprofile-max-concurrent-runs', toCount, 'a whole number of 1 or more');
   const maxResponseBytes = read('clusterprofile-max-response-bytes', toCount, 'a whole number of 1 or more');
   const toPolicyType = (text: string) => policyTypes.find((type) => type === text);
   const policyType = read('clusterprofile-plugin-policy', toPolicyType, policyTypes.join(', '));
@@ -186,8 +186,8 @@ function readSettings(values: FlagValues, flags: Flags, problems: Problem[]): Fl
   }
   return {
     ...Object.fromEntries(switched),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(maxConcurrentRuns === undefined ? {} : { maxConcurrentRuns }),
+    ...(pluginTimeoutMs === undefined ? {} : { pluginTimeoutMs }),
+    ...(maxConcurrentPlugins === undefined ? {} : { maxConcurrentPlugins }),
     ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
     ...(policyType === undefined ? {} : { pluginPolicy: { policyType, ...list } }),
   };

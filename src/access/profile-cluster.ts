@@ -51,7 +51,7 @@ function checkAllowed(
     refuse(
       'SERVER_NOT_ALLOWED',
       `${at}.server`,
-      `${new URL(server).origin} is not in ${which}: no credential is sent there; correct the profile, or the list`,
+      `${server} is not in ${which}: no credential is sent there; correct the profile, or the list`,
     );
   }
   if (tlsServerName !== undefined && (allowedServers || allowedServerNames)) {

@@ -76,7 +76,7 @@ export interface PluginReport extends Partial<Diagnosis> {
  */
 export async function judgePlugin(
   pluginCall: PluginCall,
-  given: Pick<FlaggedOptions, 'timeoutMs' | 'cleanEnvironment'>,
+  given: Pick<FlaggedOptions, 'pluginTimeoutMs' | 'cleanEnvironment'>,
   signal: AbortSignal,
 ): Promise<PluginReport> {
   const { exec, cluster } = pluginCall;

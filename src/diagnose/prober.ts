@@ -52,8 +52,8 @@ export class Prober {
     const logger = { warn: (fields: object, message: string) => this.#warned(fields, message) };
     // A provider file that changes in the meantime is of no interest.
     const settings = parseOptions({ ...providers.options, watchProviderFile: false, logger });
-    const pluginTimeoutMs = Math.min(timeoutMs, settings.timeoutMs);
-    this.#connections = new Connections({ ...settings, timeoutMs: pluginTimeoutMs, signal: this.#stop.signal });
+    const pluginTimeoutMs = Math.min(timeoutMs, settings.pluginTimeoutMs);
+    this.#connections = new Connections({ ...settings, pluginTimeoutMs, signal: this.#stop.signal });
   }
 
   /** Never rejects. */

@@ -35,9 +35,9 @@ export interface PluginCall extends Plugin {
 
 export interface PluginOptions {
   /** Milliseconds until a plugin that has not answered is killed. */
-  readonly timeoutMs: number;
+  readonly pluginTimeoutMs: number;
   /** Plugins that may run at once. */
-  readonly maxConcurrentRuns: number;
+  readonly maxConcurrentPlugins: number;
   readonly logger: Logger;
   readonly warnings: WarningLimiter;
   /** Give the plugin nothing of the process's environment but `PATH` and `HOME`. */

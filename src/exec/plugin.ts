@@ -36,7 +36,7 @@ export async function runPlugin(
   options: PluginOptions,
   previous: Previous = { reason: 'first', secrets: [], history: {} },
 ): Promise<Credential> {
-  const { signal, maxConcurrentRuns: limit } = options;
+  const { signal, maxConcurrentPlugins: limit } = options;
   const { history } = previous;
   const interactive = decideInteraction(call);
   const work = () => runReported(call, options, previous, interactive);
@@ -149,7 +149,7 @@ async function run(
   const problem = inputProblem(exec.args, environment, cluster);
   if (problem) throw failure(call, 'PLUGIN_INPUT_TOO_LARGE', problem);
   const { signal: stop } = options;
-  const timeoutMs = interactive ? undefined : options.timeoutMs;
+  const timeoutMs = interactive ? undefined : options.pluginTimeoutMs;
   const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop };
   const ended = await runExecutable(call, settings, options);
   previous.onEnded?.(ended);
@@ -162,7 +162,7 @@ async function run(
   const stderr = shownStderr(ended, secrets);
   const decode = (stdout: string) => decodeExecCredential(stdout, call.acceptedVersions);
   try {
-    const credential = readAnswer(call, ended, { decode, timeoutMs: options.timeoutMs, stderr });
+    const credential = readAnswer(call, ended, { decode, timeoutMs: options.pluginTimeoutMs, stderr });
     log(shownStderr(ended, [...secrets, ...credential.secrets]));
     return credential;
   } catch (error) {

@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os';
 
 /** Plugins that run at once in this process, by default: they mostly wait for a network. */
-export const defaultMaxConcurrentRuns = 4 * availableParallelism();
+export const defaultMaxConcurrentPlugins = 4 * availableParallelism();
 
 /** The history of one plugin input, shared by its runs. */
 export interface RunHistory {

@@ -20,15 +20,15 @@ export interface EventRegarding extends Pick<KubernetesObject, 'apiVersion' | 'k
 /** What has happened. */
 export interface EventOptions {
   /** @default Normal */
-  readonly type?: 'Normal' | 'Warning';
+  readonly type?: 'Normal' | 'Warning' | undefined;
   /** Why, in one word: `SyncFailed`. */
   readonly reason: string;
   /** What the controller did, in one word: `Sync`. */
   readonly action: string;
   /** For people. Cut off after 1,024 bytes. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** The name of your controller. @default clusterprofile-credentials */
-  readonly controller?: string;
+  readonly controller?: string | undefined;
 }
 
 const optionsSchema = z.strictObject({

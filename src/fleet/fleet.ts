@@ -120,7 +120,7 @@ export class Fleet {
    *
    * @throws FleetError `FLEET_CLOSED` at a second call
    */
-  run(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('fleet.run', options);
     if (this.#running)
       throw new FleetError('FLEET_CLOSED', 'run has been called before: make a new Fleet to run again');
@@ -151,7 +151,7 @@ export class Fleet {
    *
    * @throws FleetError `FLEET_CLOSED`, or the reason of `signal`
    */
-  async synced(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async synced(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('fleet.synced', options);
     for (;;) {
       if (this.#stop.signal.aborted) throw new FleetError('FLEET_CLOSED', 'the fleet has been closed');

@@ -32,9 +32,9 @@ export interface ForEachClusterOptions extends ListProfilesOptions {
    */
   readonly timeoutMs?: number | undefined;
   /** Begins no further cluster, and aborts those that have begun. Their results have its reason as `error`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** @internal For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** One of the clusters of `forEachCluster`. */

@@ -15,34 +15,34 @@ export interface LeaderElectionOptions {
   /** Of the Lease. All programs that name the same Lease contend for it, in any language. */
   readonly name: string;
   /** Unique among the processes that contend. Default: `POD_NAME` or the host's name, and something random. */
-  readonly identity?: string;
-  /** Milliseconds, whole seconds, that others wait after the last change that they saw. Default: 15_000. */
-  readonly leaseDurationMs?: number;
-  /** Milliseconds after its last successful renewal in which a leader gives up. Default: 10_000. */
-  readonly renewDeadlineMs?: number;
-  /** Milliseconds between two attempts. Default: 2_000. */
-  readonly retryPeriodMs?: number;
+  readonly identity?: string | undefined;
+  /** Milliseconds, whole seconds, that others wait after the last change that they saw: 1_000 or more. Default: 15_000. */
+  readonly leaseDurationMs?: number | undefined;
+  /** Milliseconds after its last successful renewal in which a leader gives up: 1 or more. Default: 10_000. */
+  readonly renewDeadlineMs?: number | undefined;
+  /** Milliseconds between two attempts: 1 or more. Default: 2_000. */
+  readonly retryPeriodMs?: number | undefined;
   /** Default: warnings go to stderr. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** `leader_election_master_status`. */
-  readonly metrics?: FleetMetrics;
+  readonly metrics?: FleetMetrics | undefined;
   /** @internal For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Options of `LeaderElection.run`. */
 export interface LeaderElectionRun {
   /** Ends it: the work's signal aborts, and when the work has ended the Lease is released. The next leader begins at once. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * The work of a leader. Its signal aborts when the work has to end, because `signal` aborted or the Lease is lost. May return
    * before. A process that was stopped for a while asks `isLeader`, which looks at the clock.
    */
   readonly onStartedLeading: (signal: AbortSignal) => unknown;
   /** Called when this process no longer leads. */
-  readonly onStoppedLeading?: () => unknown;
+  readonly onStoppedLeading?: (() => unknown) | undefined;
   /** Called with each new leader that is seen, this process included. */
-  readonly onNewLeader?: (identity: string) => unknown;
+  readonly onNewLeader?: ((identity: string) => unknown) | undefined;
 }
 
 /** @internal As client-go has it: up to this much longer, so that contenders do not try together. */

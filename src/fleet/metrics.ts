@@ -51,7 +51,7 @@ export class FleetMetrics {
   #shares: SharesSource | undefined;
 
   /** Throws a `ConfigurationError` when the registry has metrics of these names already. */
-  constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean }) {
+  constructor(options: { readonly registry: MetricsRegistry; readonly clusterLabel?: boolean | undefined }) {
     this.observer = this.#register(new MetricFactory('FleetMetrics', options), options.clusterLabel ?? false);
   }
 

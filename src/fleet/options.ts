@@ -22,58 +22,58 @@ export interface FleetOptions {
    *
    * @default all
    */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: readonly string[] | undefined;
   /**
    * Selects ClusterProfiles.
    *
    * @default all
    */
-  readonly labelSelector?: string;
+  readonly labelSelector?: string | undefined;
   /** Limits the fleet to the clusters that the PlacementDecisions (KEP-5313) with this key name. */
-  readonly placement?: { readonly namespace: string; readonly key: string };
+  readonly placement?: { readonly namespace: string; readonly key: string } | undefined;
   /**
    * Selects profiles by anything that is in them.
    *
    * @default all
    */
-  readonly select?: (profile: FleetProfile) => boolean;
+  readonly select?: ((profile: FleetProfile) => boolean) | undefined;
   /**
    * Names the cluster of a profile. Of several profiles of one cluster the oldest that the providers know is engaged. `byName`: each
    * profile is a cluster of its own.
    *
    * @default the cluster's ID (KEP-2149), else its server, TLS server name, proxy and authority
    */
-  readonly identify?: (profile: FleetProfile) => string;
+  readonly identify?: ((profile: FleetProfile) => string) | undefined;
   /**
    * `true` lets a cluster be engaged, `false` disengages it after `unhealthyGraceMs`, `undefined` changes nothing.
    *
    * @default by the condition `ControlPlaneHealthy`
    */
-  readonly isReady?: (profile: FleetProfile) => boolean | undefined;
+  readonly isReady?: ((profile: FleetProfile) => boolean | undefined) | undefined;
   /**
-   * Milliseconds that a cluster may be unhealthy before it is disengaged.
+   * Milliseconds that a cluster may be unhealthy before it is disengaged: 0 or more.
    *
    * @default 300_000
    */
-  readonly unhealthyGraceMs?: number;
+  readonly unhealthyGraceMs?: number | undefined;
   /**
-   * Milliseconds from the credential to the end of the last `onEngage` function. The plugin has `timeoutMs` of its own.
+   * Milliseconds, 1 or more, from the credential to the end of the last `onEngage` function. The plugin has `pluginTimeoutMs` of its own.
    *
    * @default 60_000
    */
-  readonly engageTimeoutMs?: number;
+  readonly engageTimeoutMs?: number | undefined;
   /**
    * Shares the clusters with other replicas.
    *
    * @default this process works on all clusters
    */
-  readonly sharding?: FleetShardingOptions;
+  readonly sharding?: FleetShardingOptions | undefined;
   /** @default warnings go to stderr, each of them once */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** `new FleetMetrics({ registry })`. */
-  readonly metrics?: FleetMetrics;
+  readonly metrics?: FleetMetrics | undefined;
   /** @internal For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const schema = z.strictObject({

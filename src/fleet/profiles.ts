@@ -14,21 +14,21 @@ import { ProfileSource } from './profile-source.ts';
 /** Options of `listProfiles`. */
 export interface ListProfilesOptions {
   /** @default all */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: readonly string[] | undefined;
   /** @default all */
-  readonly labelSelector?: string;
+  readonly labelSelector?: string | undefined;
   /** Gives up. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `watchProfiles`, as of `listProfiles`. */
 export interface WatchProfilesOptions extends ListProfilesOptions {
   /** Ends the iteration. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** @default warnings go to stderr, each of them once */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** @internal For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 const listSchema = z.strictObject({ ...profilesShape, signal });
@@ -66,7 +66,7 @@ export async function listProfiles(
 export async function getProfile(
   hub: RestConfig,
   name: string,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<FleetProfile> {
   checkArgument('getProfile', 'hub', hub, isRestConfig, restConfigWords);
   checkArgument('getProfile', 'name', name, isProfileName, 'namespace/name of a ClusterProfile');

@@ -44,7 +44,7 @@ export interface Reconciled {
   readonly controller: string;
   /** `undefined` for the hub. */
   readonly cluster: string | undefined;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly name: string;
   readonly result: ReconcileOutcome;
   /** Milliseconds that it took. */

@@ -25,19 +25,19 @@ import {
 /** Options of `ImageCredentialProviders`, however it is created. */
 export interface ImageCredentialOptions {
   /** Gives a service account's token, for providers with `tokenAttributes`: `mintTokenFrom(config)`, or your own. */
-  readonly mintToken?: MintToken;
-  /** Milliseconds that a plugin has to answer before it is killed, and that `mintToken` has. Default: 60_000. */
-  readonly timeoutMs?: number;
-  /** Plugins that run at once in this process. Plugins of clusters count too. Default: four for each core. */
-  readonly maxConcurrentRuns?: number;
+  readonly mintToken?: MintToken | undefined;
+  /** Milliseconds, 1 or more, that a plugin has to answer before it is killed, and that `mintToken` has. Default: 60_000. */
+  readonly pluginTimeoutMs?: number | undefined;
+  /** Plugins that run at once in this process: 1 or more. Plugins of clusters count too. Default: four for each core. */
+  readonly maxConcurrentPlugins?: number | undefined;
   /** Refuse a plugin if a user other than root and the process's user could replace it. Default: warn once. */
-  readonly strictPluginFiles?: boolean;
+  readonly strictPluginFiles?: boolean | undefined;
   /** The kubelet's metrics: `new ImageCredentialMetrics({ registry })`. */
-  readonly metrics?: ImageCredentialMetrics;
+  readonly metrics?: ImageCredentialMetrics | undefined;
   /** Default: warnings go to stderr. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
-  readonly clock?: () => number;
+  readonly clock?: (() => number) | undefined;
 }
 
 /** The kubelet's own flags, in the form that `parseArgs` of `node:util` takes as `options`. */
@@ -106,7 +106,7 @@ export class ImageCredentialProviders {
 
   private constructor(providers: readonly ImageProvider[], binDir: string, options: z.output<typeof optionsSchema>) {
     const { signal } = this.#stop;
-    const { mintToken, timeoutMs, clock } = options;
+    const { mintToken, pluginTimeoutMs: timeoutMs, clock } = options;
     this.#tokens = new ServiceAccountTokens({ mintToken, timeoutMs, clock, signal });
     const settings = { ...options, signal, tokens: this.#tokens, warnings: new WarningLimiter(options) };
     this.#providers = providers.map((provider) => new ProviderSource(provider, join(binDir, provider.name), settings));

@@ -18,7 +18,10 @@ import type { ImageProvider } from './config.ts';
 import { decodeResponse, encodeRequest, type ImageRequest, type ImageResponse } from './protocol.ts';
 
 export interface ImagePluginOptions
-  extends Pick<PluginOptions, 'timeoutMs' | 'maxConcurrentRuns' | 'strictPluginFiles' | 'warnings' | 'signal'> {
+  extends Pick<
+    PluginOptions,
+    'pluginTimeoutMs' | 'maxConcurrentPlugins' | 'strictPluginFiles' | 'warnings' | 'signal'
+  > {
   readonly metrics?: ImageCredentialMetrics | undefined;
 }
 
@@ -32,7 +35,7 @@ export async function runImagePlugin(
   request: ImageRequest,
   options: ImagePluginOptions,
 ): Promise<ImageResponse> {
-  const { signal, maxConcurrentRuns: limit } = options;
+  const { signal, maxConcurrentPlugins: limit } = options;
   const plugin: Plugin = { ...given, purpose: `image ${request.image}` };
   try {
     return await withinRunLimit({ signal, limit, accessType: plugin.origin, history: {} }, () =>
@@ -49,7 +52,7 @@ async function run(
   request: ImageRequest,
   options: ImagePluginOptions,
 ): Promise<ImageResponse> {
-  const { timeoutMs, signal: stop, metrics } = options;
+  const { pluginTimeoutMs: timeoutMs, signal: stop, metrics } = options;
   const { environment } = environmentOf({ env }, false);
   const input = encodeRequest(apiVersion, request);
   const settings = { args, env: environment, input, timeoutMs, maxBytes: maxAnswerBytes, stop };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { longestMs } from '../access/duration.ts';
 import { schemaProblems } from '../access/schema-problems.ts';
 import { ConfigurationError } from '../errors/index.ts';
-import { defaultMaxConcurrentRuns } from '../exec/run-limit.ts';
+import { defaultMaxConcurrentPlugins } from '../exec/run-limit.ts';
 import { defaultLogger, type Logger, safeLogger } from '../observability/logger.ts';
 import { isFunction, isSignal } from '../util/guards.ts';
 import { isLabel } from '../util/kubernetes-names.ts';
@@ -39,8 +39,8 @@ export const kindShape = {
 };
 
 export const sharedOptions = {
-  timeoutMs: milliseconds(1).default(60_000),
-  maxConcurrentRuns: wholeNumber.default(defaultMaxConcurrentRuns),
+  pluginTimeoutMs: milliseconds(1).default(60_000),
+  maxConcurrentPlugins: wholeNumber.default(defaultMaxConcurrentPlugins),
   strictPluginFiles: flag,
   logger: z
     .custom<Logger>(isLogger, {

@@ -6,83 +6,83 @@ import type { CredentialMetrics } from '../observability/metrics.ts';
 import { isObject } from '../util/guards.ts';
 import { flag, milliseconds, parseOptionsWith, sharedOptions } from './option-schemas.ts';
 
-/** Options of `CredentialProviders`, however it is created. All are validated at construction. */
+/** Options of `CredentialProviders`, however it is created. All are validated at construction. Times are 2^31 - 1 ms at most. */
 export interface CredentialProvidersOptions {
   /**
-   * Milliseconds until a plugin that has not answered is killed.
+   * Milliseconds until a plugin that has not answered is killed: 1 or more.
    * @default 60_000
    */
-  readonly timeoutMs?: number;
+  readonly pluginTimeoutMs?: number | undefined;
   /**
-   * Milliseconds until a connection attempt fails.
+   * Milliseconds until a connection attempt fails: 1 or more.
    * @default 10_000
    */
-  readonly connectTimeoutMs?: number;
+  readonly connectTimeoutMs?: number | undefined;
   /**
-   * Milliseconds until a request fails, its body and the plugin's run included. Watches, followed logs and other long-running
+   * Milliseconds, 1 or more, until one attempt at a request fails, its body and the plugin's run included. Watches, followed logs and other long-running
    * requests are exempt.
    * @default none, as in client-go
    */
-  readonly requestTimeoutMs?: number;
+  readonly requestTimeoutMs?: number | undefined;
   /**
-   * The most bytes of one response that a generated client accepts, uncompressed.
+   * The most bytes of one response that a generated client accepts, uncompressed: 1 or more.
    * @default 512 MiB
    */
-  readonly maxResponseBytes?: number;
+  readonly maxResponseBytes?: number | undefined;
   /**
-   * Milliseconds that an unused connection and its credential are kept.
+   * Milliseconds that an unused connection and its credential are kept: 0 or more.
    * @default 300_000
    */
-  readonly idleTimeoutMs?: number;
+  readonly idleTimeoutMs?: number | undefined;
   /**
-   * The most plugins that run at once. Of several limits in one process, the largest counts. Plugins that get the terminal run one
+   * The most plugins that run at once: 1 or more. Of several limits in one process, the largest counts. Plugins that get the terminal run one
    * after the other, and do not count.
    * @default four for each core
    */
-  readonly maxConcurrentRuns?: number;
+  readonly maxConcurrentPlugins?: number | undefined;
   /**
    * Treat a 403 as a 401, as KEP-541 did in 2019, with the same cooldown.
    * @default false
    */
-  readonly refreshOnForbidden?: boolean;
+  readonly refreshOnForbidden?: boolean | undefined;
   /**
    * Pass plugins only `PATH`, `HOME` and configured variables of the process's environment.
    * @default false
    */
-  readonly cleanEnvironment?: boolean;
+  readonly cleanEnvironment?: boolean | undefined;
   /**
    * The plugins that may run, checked before every run.
    * @default all
    */
-  readonly pluginPolicy?: PluginPolicy;
+  readonly pluginPolicy?: PluginPolicy | undefined;
   /**
    * Refuse a plugin that users other than root and the process's own could replace, instead of warning once.
    * @default false
    */
-  readonly strictPluginFiles?: boolean;
+  readonly strictPluginFiles?: boolean | undefined;
   /**
    * The strictest settings: sets `strictPluginFiles` and `cleanEnvironment`, requires a `pluginPolicy` other than `AllowAll`, and
    * rules on every provider: `allowedServers`, and `allowedArgs` and `allowedEnvVars` where profiles may add some.
    * `allowInsecureTLS` is refused.
    * @default false
    */
-  readonly hardened?: boolean;
+  readonly hardened?: boolean | undefined;
   /**
    * Reload the provider file when it changes.
    * @default false
    */
-  readonly watchProviderFile?: boolean;
+  readonly watchProviderFile?: boolean | undefined;
   /** Counts plugin runs and credentials: `new CredentialMetrics({ registry })`. */
-  readonly metrics?: CredentialMetrics;
+  readonly metrics?: CredentialMetrics | undefined;
   /**
    * Receives log lines.
    * @default warnings go to stderr
    */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** @internal For tests. Milliseconds that open streams may continue after their certificate or provider was replaced. */
-  readonly drainTimeoutMs?: number;
+  readonly drainTimeoutMs?: number | undefined;
   /** @internal For tests. The time, in milliseconds since 1970. Default: `Date.now`. */
-  readonly clock?: () => number;
+  readonly clock?: (() => number) | undefined;
 }
 
 const optionsSchema = z.strictObject({

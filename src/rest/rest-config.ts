@@ -183,7 +183,7 @@ export class RestConfig extends KubeConfigFace {
    *
    * @throws {PluginError} of the run; or the signal's reason
    */
-  async ready(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async ready(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     await this.#credential(signalOf('config.ready', options));
   }
 
@@ -197,7 +197,7 @@ export class RestConfig extends KubeConfigFace {
    * @example
    * const { token } = await config.credential();
    */
-  async credential(options: { readonly signal?: AbortSignal } = {}): Promise<ConfigCredential> {
+  async credential(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<ConfigCredential> {
     const signal = signalOf('config.credential', options);
     const fenced = this.#dispatcher.fence?.();
     if (fenced) throw fenced;

@@ -19,24 +19,24 @@ export interface IssuedCertificate {
 /** What a certificate is issued for, and for how long. */
 export interface CertificateRequest {
   readonly commonName: string;
-  readonly organizations?: readonly string[];
-  readonly dnsNames?: readonly string[];
+  readonly organizations?: readonly string[] | undefined;
+  readonly dnsNames?: readonly string[] | undefined;
   /** IPv4 or IPv6. */
-  readonly ipAddresses?: readonly string[];
+  readonly ipAddresses?: readonly string[] | undefined;
   /** @default an hour ago */
-  readonly notBefore?: Date;
+  readonly notBefore?: Date | undefined;
   /** @default in a day */
-  readonly notAfter?: Date;
+  readonly notAfter?: Date | undefined;
   /**
    * For a client rather than a server.
    * @default false
    */
-  readonly client?: boolean;
+  readonly client?: boolean | undefined;
   /**
    * Bits of an RSA key.
    * @default an EC key, P-256
    */
-  readonly rsaBits?: number;
+  readonly rsaBits?: number | undefined;
 }
 
 /** A throw-away certificate authority. */

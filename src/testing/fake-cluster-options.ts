@@ -11,41 +11,41 @@ export interface FakeClusterOptions {
    * Shown in /version.
    * @default `fake`
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Accepted bearer tokens, each with its user, or only the user's name.
    * @default none
    */
-  readonly tokens?: Tokens;
+  readonly tokens?: Tokens | undefined;
   /**
    * The API is served below this path only, as behind a gateway: `/v1/projects/1`.
    * @default none
    */
-  readonly pathPrefix?: string;
+  readonly pathPrefix?: string | undefined;
   /**
    * Offer HTTP/2.
    * @default true
    */
-  readonly http2?: boolean;
+  readonly http2?: boolean | undefined;
   /** Names in the server's certificate besides `localhost`, `127.0.0.1` and `::1`. */
-  readonly serverNames?: readonly string[];
+  readonly serverNames?: readonly string[] | undefined;
   /**
    * Serve plain HTTP.
    * @default false
    */
-  readonly insecureHttp?: boolean;
+  readonly insecureHttp?: boolean | undefined;
   /** CustomResourceDefinitions from the start, besides those of ClusterProfile and PlacementDecision, or instead of them. */
-  readonly customResourceDefinitions?: readonly TestObject[];
+  readonly customResourceDefinitions?: readonly TestObject[] | undefined;
   /**
    * How many changes of each resource are kept for watches and lists at an older version.
    * @default 32,768
    */
-  readonly history?: number;
+  readonly history?: number | undefined;
   /**
    * Milliseconds since 1970, for timestamps and the life of tokens.
    * @default `Date.now`
    */
-  readonly clock?: () => number;
+  readonly clock?: (() => number) | undefined;
 }
 
 /** Bearer tokens, each with its user or the name of one. */

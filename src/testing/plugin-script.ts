@@ -5,31 +5,31 @@ import { join, resolve } from 'node:path';
 
 /** What a throw-away plugin does at its next run. */
 export interface PluginAnswer {
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** PEM. */
-  readonly clientCertificateData?: string;
+  readonly clientCertificateData?: string | undefined;
   /** PEM. */
-  readonly clientKeyData?: string;
+  readonly clientKeyData?: string | undefined;
   /** RFC 3339. */
-  readonly expirationTimestamp?: string;
+  readonly expirationTimestamp?: string | undefined;
   /** Logins by image pattern. With it the plugin is a kubelet's image credential plugin, which reads its request from stdin. */
   readonly auth?: Readonly<Record<string, { readonly username: string; readonly password: string }>> | null;
   /**
    * For `auth`.
    * @default `Image`
    */
-  readonly cacheKeyType?: 'Image' | 'Registry' | 'Global';
+  readonly cacheKeyType?: 'Image' | 'Registry' | 'Global' | undefined;
   /** For `auth`: a Go duration. */
-  readonly cacheDuration?: string;
+  readonly cacheDuration?: string | undefined;
   /** @default `client.authentication.k8s.io/v1`, with `auth` `credentialprovider.kubelet.k8s.io/v1` */
-  readonly apiVersion?: string;
+  readonly apiVersion?: string | undefined;
   /** Printed instead of an ExecCredential or a CredentialProviderResponse. */
-  readonly stdout?: string;
-  readonly stderr?: string;
+  readonly stdout?: string | undefined;
+  readonly stderr?: string | undefined;
   /** From 0 to 255. */
-  readonly exitCode?: number;
+  readonly exitCode?: number | undefined;
   /** Milliseconds before it answers. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
 }
 
 /** Where a throw-away plugin is stored. */
@@ -38,12 +38,12 @@ export interface PluginPlace {
    * The executable's name, which is also the name of an image credential provider.
    * @default `plugin`
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * The existing folder of the executable: two image plugins share a `binDir`.
    * @default a new one
    */
-  readonly directory?: string;
+  readonly directory?: string | undefined;
 }
 
 /** A plugin that is a real executable. */

@@ -20,8 +20,8 @@ describe('the flags for options', () => {
       '--clusterprofile-clean-environment=false',
     ];
     assert.deepEqual(parseFlags(pickFlags(argv).values).options, {
-      timeoutMs: 90_000,
-      maxConcurrentRuns: 16,
+      pluginTimeoutMs: 90_000,
+      maxConcurrentPlugins: 16,
       maxResponseBytes: 1_048_576,
       strictPluginFiles: true,
       cleanEnvironment: false,

@@ -33,7 +33,7 @@ describe('allowedServers', () => {
     const refusal = resolved({ allowedServers }, { server: 'https://evil.dev/secret-path' });
     assert.equal(
       refusal,
-      'SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: status.accessProviders[0].cluster.server: https://evil.dev is not in ' +
+      'SERVER_NOT_ALLOWED ClusterProfile fleet/spoke: status.accessProviders[0].cluster.server: https://evil.dev/secret-path is not in ' +
         'allowedServers of provider x (https://*.example.com, https://gateway.dev/v1): no credential is sent there; correct the profile, or the list',
     );
     assert.match(String(resolved({ allowedServers: [] }, {})), /^SERVER_NOT_ALLOWED .*\(empty\)/);

@@ -14,7 +14,7 @@ test('a fleet of 200 clusters starts with slow plugins and 8 places: no plugin i
 sleep "0.$((2 + n % 7))"
 ${print({ token: 'token-1' })}`,
   );
-  const options = { maxConcurrentRuns: 8, timeoutMs: 5_000 };
+  const options = { maxConcurrentPlugins: 8, pluginTimeoutMs: 5_000 };
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: plugin.command,

@@ -12,7 +12,7 @@ const makeProviders = (command: string, calls: number) => `
   const cluster = { server: 'https://127.0.0.1:1' };
   const fleet = Array.from({ length: ${calls} }, (_, index) => {
     const name = 'type-' + index;
-    const providers = new CredentialProviders([{ name, execConfig: { ...execConfig, args: [name] } }], { timeoutMs: 100 });
+    const providers = new CredentialProviders([{ name, execConfig: { ...execConfig, args: [name] } }], { pluginTimeoutMs: 100 });
     const ready = providers.getConfig({ status: { accessProviders: [{ name, cluster }] } }).ready();
     return { providers, ready };
   });`;

@@ -20,7 +20,11 @@ export async function startWorld() {
   const rules = { profileSourcedEnvVarsPolicy: 'AppendIfNotExists', allowedServers: [cluster.url] } as const;
   const logger = { warn: () => {} };
   const startProviders = (options: { readonly clock?: () => number } = {}) =>
-    new CredentialProviders([{ name: 'fake', execConfig, ...rules }], { ...options, timeoutMs, logger });
+    new CredentialProviders([{ name: 'fake', execConfig, ...rules }], {
+      ...options,
+      pluginTimeoutMs: timeoutMs,
+      logger,
+    });
   const providers = startProviders({ clock });
   const entry = {
     name: 'fake',

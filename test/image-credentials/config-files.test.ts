@@ -84,8 +84,8 @@ describe('files and executables', () => {
   test('options are validated, with a suggestion', async (t) => {
     const { binDir } = await setUp(t);
     // @ts-expect-error no option
-    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir, timeoutMS: 1 });
-    assert.throws(wrong, /timeoutMS: is not an option \(did you mean timeoutMs\?\)/);
+    const wrong = () => ImageCredentialProviders.fromConfigFile('x', { binDir, pluginTimeoutMS: 1 });
+    assert.throws(wrong, /pluginTimeoutMS: is not an option \(did you mean pluginTimeoutMs\?\)/);
   });
 
   /** Root may read everything, so these tests are somebody else for the time of a call. */

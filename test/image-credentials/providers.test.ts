@@ -148,7 +148,7 @@ describe('a run (E)', () => {
       const { providers } = await startImageProviders(
         t,
         [{ name: 'p', code }],
-        expected === 'PLUGIN_TIMEOUT' ? { timeoutMs: 400 } : {},
+        expected === 'PLUGIN_TIMEOUT' ? { pluginTimeoutMs: 400 } : {},
       );
       const { credentials, failures } = await providers.getCredentials('gcr.io/a');
       assert.deepEqual(credentials, []);
@@ -242,7 +242,7 @@ describe('metrics (I)', () => {
     );
     const { providers: slow } = await startImageProviders(t, [{ name: 'slow', code: 'sleep 60' }], {
       metrics,
-      timeoutMs: 500,
+      pluginTimeoutMs: 500,
     });
     await slow.getCredentials('gcr.io/a');
     await providers.getCredentials('gcr.io/a');

@@ -185,7 +185,7 @@ describe('mintToken', () => {
     assert.equal(calls, 2);
   });
 
-  test('that never ends is left after timeoutMs, and is told', async (t) => {
+  test('that never ends is left after pluginTimeoutMs, and is reported', async (t) => {
     let told: unknown;
     const mintToken: MintToken = (_request, { signal }) => {
       signal.addEventListener('abort', () => {
@@ -193,7 +193,7 @@ describe('mintToken', () => {
       });
       return new Promise(() => {});
     };
-    const { pull } = await start(t, both.slice(0, 1), { mintToken, timeoutMs: 100 });
+    const { pull } = await start(t, both.slice(0, 1), { mintToken, pluginTimeoutMs: 100 });
     const [failure] = (await pull()).failures;
     assert.equal(failure?.error.code, 'SERVICE_ACCOUNT_FAILED');
     assert.match(failure?.error.message ?? '', /no token for ns\/sa was minted within 100 ms/);

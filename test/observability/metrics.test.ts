@@ -56,7 +56,7 @@ describe('metrics of plugin runs', () => {
     ['does not answer in time', { delayMs: 600_000 }, 'timeout', ['-1', 'plugin_execution_error']],
   ] as const) {
     test(`count one that ${what}`, async (t) => {
-      const { config, value } = await startMeasured(t, answer, state === 'timeout' ? { timeoutMs: 300 } : {});
+      const { config, value } = await startMeasured(t, answer, state === 'timeout' ? { pluginTimeoutMs: 300 } : {});
       await assert.rejects(config.ready());
       assert.equal(await value(requests(state)), 1);
       assert.equal(await value(calls(call[0], call[1])), 1);

@@ -50,11 +50,11 @@ describe('close() of the providers', () => {
 
   test('while a run waits for a plugin of another instance: it rejects at once, and never starts', async (t) => {
     const holding = await waitingPlugin(t);
-    const holder = startProviders(t, holding, { maxConcurrentRuns: 1 });
+    const holder = startProviders(t, holding, { maxConcurrentPlugins: 1 });
     const held = assert.rejects(holder.getConfig(profileOf('https://127.0.0.1:1')).ready(), stopped);
     await until(t, async () => (await pidOf(holding.folder)) !== '');
     const waiting = await shellPlugin(t, print({ token: 'token-1' }));
-    const providers = startProviders(t, waiting, { maxConcurrentRuns: 1 });
+    const providers = startProviders(t, waiting, { maxConcurrentPlugins: 1 });
     const config = providers.getConfig(profileOf('https://127.0.0.1:1'));
     const rejected = Promise.all([
       assert.rejects(config.ready(), stopped),
@@ -74,7 +74,7 @@ describe('close() of the providers', () => {
     const plugin = await waitingPlugin(t);
     const { command } = plugin;
     const execConfig = { apiVersion: 'client.authentication.k8s.io/v1', command, provideClusterInfo: true } as const;
-    const providers = startProviders(t, plugin, { maxConcurrentRuns: 1 }, { execConfig });
+    const providers = startProviders(t, plugin, { maxConcurrentPlugins: 1 }, { execConfig });
     const runs = [1, 2, 3].map((port) =>
       assert.rejects(providers.getConfig(profileOf(`https://127.0.0.1:${port}`)).ready(), stopped),
     );

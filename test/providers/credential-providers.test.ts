@@ -97,7 +97,7 @@ describe('a provider file', () => {
 
 describe('options', () => {
   test('are validated at construction, all at once, with a suggestion', () => {
-    const options = { timeoutMS: 1, idleTimeoutMs: Number.NaN, maxConcurrentRuns: 1.5, clock: 5, logger: {} };
+    const options = { pluginTimeoutMS: 1, idleTimeoutMs: Number.NaN, maxConcurrentPlugins: 1.5, clock: 5, logger: {} };
     assert.throws(
       () => Reflect.construct(CredentialProviders, [[], options]),
       (error) => {
@@ -106,18 +106,20 @@ describe('options', () => {
           'clock',
           'idleTimeoutMs',
           'logger',
-          'maxConcurrentRuns',
-          'timeoutMS',
+          'maxConcurrentPlugins',
+          'pluginTimeoutMS',
         ]);
-        assert.match(error.message, /did you mean timeoutMs\?/);
+        assert.match(error.message, /did you mean pluginTimeoutMs\?/);
         return true;
       },
     );
   });
 
-  for (const timeoutMs of [0, -1, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null]) {
-    test(`timeoutMs cannot be ${JSON.stringify(timeoutMs)} (${String(timeoutMs)})`, () => {
-      assert.throws(() => Reflect.construct(CredentialProviders, [[], { timeoutMs }]), { code: 'OPTION_INVALID' });
+  for (const pluginTimeoutMs of [0, -1, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null]) {
+    test(`pluginTimeoutMs cannot be ${JSON.stringify(pluginTimeoutMs)} (${String(pluginTimeoutMs)})`, () => {
+      assert.throws(() => Reflect.construct(CredentialProviders, [[], { pluginTimeoutMs }]), {
+        code: 'OPTION_INVALID',
+      });
     });
   }
 });

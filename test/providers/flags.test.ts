@@ -21,7 +21,7 @@ function start(t: TestContext, command: string, flags: readonly string[], option
 describe('a flag for an option', () => {
   test('beats the one that the program sets: the time that a plugin has', async (t) => {
     const { command } = await shellPlugin(t, 'exec sleep 600');
-    const config = start(t, command, ['--clusterprofile-plugin-timeout=50ms'], { timeoutMs: 600_000 });
+    const config = start(t, command, ['--clusterprofile-plugin-timeout=50ms'], { pluginTimeoutMs: 600_000 });
     await assert.rejects(config.ready(), { code: 'PLUGIN_TIMEOUT' });
   });
 

@@ -110,7 +110,6 @@ describe('hardened', () => {
   test('contradicts options that undo it', async (t) => {
     const { provider, options } = await startHardened(t);
     const undone = { ...options, strictPluginFiles: false, cleanEnvironment: false, pluginPolicy: undefined };
-    // @ts-expect-error an option that is undefined is as good as absent at run time
     const message = problems(() => new CredentialProviders([provider], undone));
     assert.match(message, /strictPluginFiles: is false, and hardened sets it/);
     assert.match(message, /cleanEnvironment: is false, and hardened sets it/);

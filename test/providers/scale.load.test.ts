@@ -8,14 +8,14 @@ import { profileFor, startCluster, startPlugin } from '../fixtures/fleet.ts';
 test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never over the limit, bounded heap and descriptors', async (t) => {
   const cluster = await startCluster(t);
   const plugin = await startPlugin(t);
-  const maxConcurrentRuns = 8;
+  const maxConcurrentPlugins = 8;
   const execConfig = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: plugin.command,
     provideClusterInfo: true,
   } as const;
   // All 400 handshakes at once may take a slow machine long.
-  const options = { maxConcurrentRuns, connectTimeoutMs: 60_000 };
+  const options = { maxConcurrentPlugins, connectTimeoutMs: 60_000 };
   const providers = new CredentialProviders([{ name: 'fake', execConfig }], options);
   t.after(() => providers.close());
   const profile = (index: number): ClusterProfile => {
@@ -36,9 +36,9 @@ test('400 configs with 100 distinct plugin inputs, all at once: 100 runs, never 
   await Promise.all(configs.map((config) => config.ready()));
   clearInterval(timer);
   assert.equal(await plugin.runs(), 100);
-  assert.ok(most.runs <= maxConcurrentRuns, `${most.runs} plugins ran at once`);
+  assert.ok(most.runs <= maxConcurrentPlugins, `${most.runs} plugins ran at once`);
   // Two pipes and a process each; no connection is open yet.
-  assert.ok(most.descriptors - before.descriptors <= 10 * maxConcurrentRuns, `${most.descriptors} descriptors`);
+  assert.ok(most.descriptors - before.descriptors <= 10 * maxConcurrentPlugins, `${most.descriptors} descriptors`);
   const heap = most.heap - before.heap;
   assert.ok(heap < 60 * 1024 * 1024, `${heap} bytes of heap`);
   t.diagnostic(

@@ -145,7 +145,7 @@ describe('a kubeconfig that cannot be used', () => {
       thrown({ text: '' }, null as unknown as object),
       /^OPTION_INVALID: RestConfig: options: must be an object/,
     );
-    assert.match(thrown({ text: kubeconfig({}) }, { timeoutMS: 1 }), /did you mean timeoutMs\?/);
+    assert.match(thrown({ text: kubeconfig({}) }, { pluginTimeoutMS: 1 }), /did you mean pluginTimeoutMs\?/);
     assert.match(thrown({ text: kubeconfig({}) }, { context: 1 }), /context: must be a name/);
   });
 });

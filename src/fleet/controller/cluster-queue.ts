@@ -20,7 +20,9 @@ export interface WorkQueueOptions {
 }
 
 /** The outcome of the work on an item. */
-export type Outcome = { readonly failed: true; readonly atLeastMs?: number } | { readonly requeueAfterMs?: number };
+export type Outcome =
+  | { readonly failed: true; readonly atLeastMs?: number }
+  | { readonly requeueAfterMs?: number | undefined };
 
 /** Every tenth turn serves initial items, so that endless changes do not starve them: in each queue, and among all of them. */
 export const turnsForInitial = 10;

@@ -14,7 +14,7 @@ import type { ReconcileTrigger } from '../telemetry.ts';
 /** An object to reconcile. */
 export interface ReconcileRequest {
   /** Absent for resources without namespaces. */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly name: string;
 }
 
@@ -58,8 +58,8 @@ export interface ReconcileContext<T extends KubernetesObject = UntypedObject> ex
 
 /** What a write returns: an object as caches have it, or a model of client-node. */
 export interface WrittenObject {
-  readonly apiVersion?: string;
-  readonly kind?: string;
+  readonly apiVersion?: string | undefined;
+  readonly kind?: string | undefined;
   readonly metadata?: {
     readonly namespace?: string;
     readonly name?: string;
@@ -71,7 +71,7 @@ export interface WrittenObject {
 /** The result of a reconcile. */
 export interface ReconcileResult {
   /** Milliseconds after which the object is reconciled again, whatever happens until then. */
-  readonly requeueAfterMs?: number;
+  readonly requeueAfterMs?: number | undefined;
 }
 
 /** A resource whose changes lead to reconciles. */
@@ -93,7 +93,7 @@ export interface ControllerWatch<T extends KubernetesObject = UntypedObject> ext
    *
    * @default they are on the cluster
    */
-  readonly on?: 'hub';
+  readonly on?: 'hub' | undefined;
   /** Returns what to reconcile on this cluster after a change of this object. Called with the object before the change, too. */
   map(object: T, context: { readonly cluster: Cluster }): readonly ReconcileRequest[];
 }
@@ -137,33 +137,33 @@ interface CommonOptions {
   /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
   /** Resources that objects of `for` own as controllers, in the same place: after a change the owner is reconciled. */
-  readonly owns?: readonly ControllerSource<KubernetesObject>[];
+  readonly owns?: readonly ControllerSource<KubernetesObject>[] | undefined;
   /**
-   * Reconciles at once, over all clusters. A quarter of these slots is reserved for clusters without a running reconcile, so that
+   * Reconciles at once, over all clusters: 1 or more. A quarter of these slots is reserved for clusters without a running reconcile, so that
    * clusters whose reconciles hang do not delay the others. If as many clusters hang as there are reserved slots, they can fill
    * every slot until they time out: set it to a few times the number of clusters that may hang together.
    *
    * @default 100
    */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
-   * Reconciles at once in one cluster, or on the hub.
+   * Reconciles at once in one cluster, or on the hub: 1 or more.
    *
    * @default 4
    */
-  readonly perClusterConcurrency?: number;
+  readonly perClusterConcurrency?: number | undefined;
   /**
-   * Milliseconds until the signal of a reconcile aborts and it counts as failed.
+   * Milliseconds until the signal of a reconcile aborts and it counts as failed: 1 or more.
    *
    * @default 120_000
    */
-  readonly reconcileTimeoutMs?: number;
+  readonly reconcileTimeoutMs?: number | undefined;
   /**
    * Milliseconds before a failed object is retried: the first pause, which doubles with each failure, and the longest.
    *
    * @default { firstMs: 5, longestMs: 1_000_000 }
    */
-  readonly backoff?: { readonly firstMs?: number; readonly longestMs?: number };
+  readonly backoff?: { readonly firstMs?: number | undefined; readonly longestMs?: number | undefined } | undefined;
 }
 
 /** What most reconcile functions return is nothing, and they are async. */
@@ -177,7 +177,7 @@ export interface ControllerOptions<
 > extends CommonOptions {
   /** The resource that is reconciled, on every cluster. */
   readonly for: ControllerSource<T>;
-  readonly watches?: Watches;
+  readonly watches?: Watches | undefined;
   /** Reconciles one object. Calls for one object of a cluster never overlap; after an error the object is retried. */
   reconcile(request: ReconcileRequest, context: ReconcileContext<T>): ReconcileReturn;
 }
@@ -189,7 +189,7 @@ export interface HubControllerOptions<
 > extends CommonOptions {
   /** The resource that is reconciled, on the hub. */
   readonly for: ControllerSource<T> & { readonly on: 'hub' };
-  readonly watches?: Watches;
+  readonly watches?: Watches | undefined;
   /** Reconciles one object. Calls for one object never overlap, in this process; after an error the object is retried. */
   reconcile(request: ReconcileRequest, context: HubReconcileContext<T>): ReconcileReturn;
 }
@@ -201,7 +201,7 @@ export interface EnqueueRequest extends ReconcileRequest {
    *
    * @default every cluster that is engaged in this process
    */
-  readonly cluster?: string;
+  readonly cluster?: string | undefined;
 }
 
 /** A controller that was added to a fleet. */
@@ -220,12 +220,15 @@ const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object wit
 
 /** A watch of any controller, as the schema has read it. */
 export interface AnyWatch extends ControllerSource<KubernetesObject> {
-  readonly on?: 'hub' | 'clusters';
+  readonly on?: 'hub' | 'clusters' | undefined;
   map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): readonly ReconcileRequest[];
 }
 
+/** With their defaults. */
+type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
+
 /** The options of any controller, as the schema has read them. */
-export interface ControllerSettings extends Required<Omit<CommonOptions, 'backoff'>> {
+export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backoff'>> {
   readonly for: ControllerSource<KubernetesObject> & { readonly on?: 'hub' };
   readonly watches: readonly AnyWatch[];
   readonly backoff: { readonly firstMs: number; readonly longestMs: number };

@@ -90,7 +90,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 
   /** Resolves when the first list is complete. Rejects with the reason if the cluster is disengaged, or `signal` aborts, before that. */
-  synced({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  synced({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     return abortable(() => this.#sync.promise, signal);
   }
 
@@ -101,7 +101,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
    *
    * @throws ConfigurationError if `resourceVersion` is no number
    */
-  reached(resourceVersion: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  reached(resourceVersion: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = signalOf('informer.reached', options);
     checkVersion('informer.reached', resourceVersion);
     return this.#version.reached(resourceVersion, this.#signal, signal);

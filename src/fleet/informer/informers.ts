@@ -73,7 +73,7 @@ export class Informers {
 
 interface Functions {
   readonly transform?: unknown;
-  readonly indexers?: Readonly<Record<string, unknown>>;
+  readonly indexers?: Readonly<Record<string, unknown>> | undefined;
 }
 
 function haveSameFunctions(one: Functions, other: Functions): boolean {

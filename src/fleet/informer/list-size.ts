@@ -44,7 +44,10 @@ export class ListSize {
   #lookAt = lookBytes;
 
   constructor(
-    { maxObjects = Number.POSITIVE_INFINITY, maxBytes }: { readonly maxObjects?: number; readonly maxBytes?: number },
+    {
+      maxObjects = Number.POSITIVE_INFINITY,
+      maxBytes,
+    }: { readonly maxObjects?: number | undefined; readonly maxBytes?: number | undefined },
     use = heapUse,
   ) {
     this.#maxObjects = maxObjects;

@@ -10,20 +10,20 @@ import type { Indexer } from './store.ts';
 /** Options of an informer. Equal options, with the same functions, share one. */
 export interface InformerOptions<T extends KubernetesObject = UntypedObject> extends ReflectedResource {
   /**
-   * The most objects in a list. A larger list fails.
+   * The most objects in a list: 1 or more. A larger list fails.
    * @default as many as the memory has room for
    */
-  readonly maxObjects?: number;
+  readonly maxObjects?: number | undefined;
   /**
-   * The most bytes in a list, as the server sends it.
+   * The most bytes in a list, as the server sends it: 1 or more.
    *
    * @default any number, while the heap is less than six tenths full
    */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Returns the object to cache, for example without fields that you do not read. Keep the name and namespace. */
   transform?(object: T): T;
   /** Index functions by name. They return the values under which `byIndex` finds an object. */
-  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  readonly indexers?: Readonly<Record<string, Indexer<T>>> | undefined;
 }
 
 /** @internal */

@@ -15,14 +15,14 @@ import { type ReflectedResource, Reflector, type ReflectorRestart, reflectorCont
 /** Options of `reflect`. */
 export interface ReflectOptions extends ReflectedResource {
   /** Ends the iteration. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called at each failure, with the time until the next attempt. */
-  readonly onRestart?: (restart: ReflectorRestart) => void;
+  readonly onRestart?: ((restart: ReflectorRestart) => void) | undefined;
   /**
    * Receives log lines.
    * @default warnings go to stderr
    */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** @internal For tests. */
   readonly clock?: Clock;
 }

@@ -19,11 +19,11 @@ export interface FleetShardingOptions {
   /** Replicas with the same name share the fleet: a part of the Leases' names, lower case letters, digits and `-`. */
   readonly name: string;
   /** Names this replica in Leases, logs and listings; each has its own. Default: `POD_NAME`, or the host's name. */
-  readonly identity?: string;
+  readonly identity?: string | undefined;
   /** 0: this replica takes no shards, and the others share all. Default: 1. */
-  readonly weight?: 0 | 1;
-  /** Milliseconds, whole seconds, after which a dead replica is replaced; 600_000 at most. Default: 30_000. */
-  readonly leaseDurationMs?: number;
+  readonly weight?: 0 | 1 | undefined;
+  /** Milliseconds, whole seconds, after which a dead replica is replaced: 3_000 to 600_000. Default: 30_000. */
+  readonly leaseDurationMs?: number | undefined;
 }
 
 const whole = 'must be whole seconds in milliseconds, from 3_000 to 600_000: 30_000 for 30 s';
@@ -50,7 +50,7 @@ export const shardingSchema = z
 
 /** What it takes of a fleet's options. */
 interface ShardedSettings extends z.output<z.ZodObject<typeof fleetShape>> {
-  readonly sharding?: z.output<typeof shardingSchema>;
+  readonly sharding?: z.output<typeof shardingSchema> | undefined;
 }
 
 /** @internal Whose the clusters are, by the options of a fleet. */

@@ -25,7 +25,7 @@ import type { Call } from '../verb.ts';
 export async function run(call: Call): Promise<ExitCode> {
   const pluginCall = await toPluginCall(call);
   const given = {
-    timeoutMs: durationOf('--timeout', call.options.text('timeout') ?? '60s'),
+    pluginTimeoutMs: durationOf('--timeout', call.options.text('timeout') ?? '60s'),
     cleanEnvironment: call.options.has('clean-environment'),
   };
   const report = await judgePlugin(pluginCall, given, call.signal);

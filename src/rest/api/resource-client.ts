@@ -256,8 +256,13 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 
   #path({ namespace, name, subresource, query = {}, method }: Call, resource: Resource): string {
     const given = this.#options.namespace ?? namespace;
+    const { kind } = this.#options;
+    if (!resource.namespaced && given !== undefined) {
+      throw new ConfigurationError('OPTION_INVALID', 'resource', [
+        { path: 'namespace', message: `is ${given}, and ${kind} has no namespaces: leave it out` },
+      ]);
+    }
     if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined)) {
-      const { kind } = this.#options;
       throw new ConfigurationError('OPTION_INVALID', 'resource', [
         { path: 'namespace', message: `is required, since ${kind} is namespaced: give it here, or in the object` },
       ]);

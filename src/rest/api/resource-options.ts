@@ -17,68 +17,68 @@ export interface ResourceOptions {
    *
    * @default none: `apply` needs one, and for other writes the server takes `clusterprofile-credentials`
    */
-  readonly fieldManager?: string;
+  readonly fieldManager?: string | undefined;
   /**
    * What the server does with unknown and duplicate fields in what is written: `Strict` refuses them, with a 400; `Warn` drops them with a
    * warning, which is logged; `Ignore` drops them.
    *
    * @default `Warn`, the server's default
    */
-  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined;
 }
 
 /** Options of `get`. */
 export interface GetOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `list`. */
 export interface ListOptions {
-  readonly signal?: AbortSignal;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   /** Objects of a page. @default all */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Of the page before: `list.metadata.continue`. */
-  readonly continue?: string;
+  readonly continue?: string | undefined;
   /** `0`: what the server has in its cache, which may be stale. @default the newest state */
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
 }
 
 /** Options of `create`. */
 export interface WriteOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** @default the one of the resource */
-  readonly fieldManager?: string;
+  readonly fieldManager?: string | undefined;
   /** The server checks and answers, and stores nothing. @default false */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** Options of `apply` and `applyStatus`. */
 export interface ApplyOptions extends WriteOptions {
   /** Takes fields over from other managers, where these would be a conflict (409). Controllers set it. @default false */
-  readonly force?: boolean;
+  readonly force?: boolean | undefined;
 }
 
 /** Options of `patch`. */
 export interface PatchOptions extends WriteOptions {
   /** `merge`: JSON merge patch. `json`: a list of operations. `strategic`: strategic merge patch, for built-in kinds. @default merge */
-  readonly type?: 'merge' | 'json' | 'strategic';
+  readonly type?: 'merge' | 'json' | 'strategic' | undefined;
   /** Patches the status. @default the object without its status */
-  readonly subresource?: 'status';
+  readonly subresource?: 'status' | undefined;
 }
 
 /** Options of `delete`. */
 export interface DeleteOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Deletes only this object, in this version. Else the server refuses with 409. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   /** What happens to the objects that this one owns. @default the kind's */
-  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
   /** @default the object's */
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: number | undefined;
   /** @default false */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
 }
 
 /** One operation of a JSON patch (RFC 6902). */
@@ -86,8 +86,8 @@ export interface JsonPatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
   /** A JSON pointer: `/metadata/labels/app.kubernetes.io~1name`. */
   readonly path: string;
-  readonly from?: string;
-  readonly value?: unknown;
+  readonly from?: string | undefined;
+  readonly value?: unknown | undefined;
 }
 
 /** A page of objects. */

@@ -28,7 +28,7 @@ export const plugins: SetUps = {
     listWith(t, { answer: { exitCode: 1, stderr: 'ERROR: (gcloud.auth) no active account: run gcloud auth login' } }),
   'it fails without a word': (t) => listWith(t, { answer: { exitCode: 2 } }),
   'it crashes': (t) => listWith(t, { script: 'kill -SEGV $$' }),
-  'it hangs': (t) => listWith(t, { script: 'sleep 600', options: { timeoutMs: 250 } }),
+  'it hangs': (t) => listWith(t, { script: 'sleep 600', options: { pluginTimeoutMs: 250 } }),
   'it wants a terminal': (t) => listWith(t, { exec: { interactiveMode: 'Always' } }),
   'it writes a log line to stdout': (t) =>
     listWith(t, { script: `echo 'starting up'\n${print({ token: 'token-1' })}` }),

@@ -104,7 +104,11 @@ describe('config.resource', () => {
       code: 'OPTION_INVALID',
       message: /namespace: .*ConfigMap is namespaced/,
     });
-    await assert.rejects(config.resource({ ...maps, kind: 'Namespace' }).get('a'), { code: 'KIND_NOT_SERVED' });
+    await assert.rejects(config.resource({ ...maps, kind: 'Namespace' }).get('a'), {
+      code: 'OPTION_INVALID',
+      retryable: false,
+      message: /namespace: is \S+, and Namespace has no namespaces: leave it out/,
+    });
     await assert.rejects(config.resource({ ...maps, kind: 'Unknown' }).get('a'), { code: 'KIND_NOT_SERVED' });
   });
 
