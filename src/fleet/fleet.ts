@@ -237,7 +237,12 @@ export class Fleet {
     return this.#clusters.get(name);
   }
 
-  /** Lists every cluster, sorted by name. */
+  /** Returns the engaged clusters, sorted by name. */
+  clusters(): readonly Cluster[] {
+    return [...this.#clusters.engaged].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** Lists every cluster with its state, sorted by name. */
   list(): readonly ClusterListing[] {
     return this.#clusters.list();
   }
@@ -263,16 +268,8 @@ export class Fleet {
     });
     const ownership = this.#ownership.run({ changed: (affects) => this.#ownersChanged(affects) }, signal);
     this.#controllers.start();
-    const source = new ProfileSource({
-      hub,
-      namespaces,
-      labelSelector,
-      placement,
-      clock,
-      logger,
-      observer: metrics?.observer,
-      signal,
-    });
+    const observer = metrics?.observer;
+    const source = new ProfileSource({ hub, namespaces, labelSelector, placement, clock, logger, observer, signal });
     await source.run({
       profile: (name, profile) =>
         this.#clusters.apply(profile ? this.#membership.set(name, profile) : this.#membership.delete(name)),

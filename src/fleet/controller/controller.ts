@@ -14,11 +14,12 @@ import { inTurn } from '../reflect/turns.ts';
 import type { FleetObserver } from '../telemetry.ts';
 import type { ClusterQueue, Job } from './cluster-queue.ts';
 import { type FollowContext, follow, followWatch } from './event-sources.ts';
-import { type ControllerSettings, type EnqueueRequest, informerOf, type ReconcileRequest } from './options.ts';
+import type { EnqueueRequest, ReconcileRequest } from './options.ts';
 import type { Attachment } from './place.ts';
 import { clusterPlace, type HubPlace, type Place } from './place.ts';
 import { ControllerLog, Reconciler } from './reconciler.ts';
 import { keyOfRequest, readEnqueueRequest } from './requests.ts';
+import { type ControllerSettings, informerOf } from './settings.ts';
 import { WorkQueue } from './work-queue.ts';
 import { Written } from './written.ts';
 
@@ -122,7 +123,7 @@ export class Controller {
     const queue = this.#queue.queueOf(place.name);
     const attachment: Attachment = {
       place,
-      own: informerOf(place.informers, this.#settings.for),
+      own: this.#settings.mains.map((source) => informerOf(place.informers, source)),
       queue,
       written: new Written((server) => this.#cachesOf(place, server), this.#context.clock),
       queueExisting: new Set(),
@@ -138,7 +139,7 @@ export class Controller {
 
   /** The caches that a reconcile in a place has of one server: versions of two servers cannot be compared. */
   #cachesOf(place: Place, server: object | undefined): readonly Informer[] {
-    const { for: main, owns, watches } = this.#settings;
+    const { for: main, mains, owns, watches } = this.#settings;
     const { hub, hubPlace } = this.#context;
     const isHub = server ? hub.hasDispatcher(server) : !place.cluster;
     const cluster = isHub ? undefined : server === undefined ? place.cluster : this.#clusterOf(place, server);
@@ -147,7 +148,7 @@ export class Controller {
     const isOwn = cluster === place.cluster;
     const others = isHub ? 'hub' : 'clusters';
     const sources = isOwn
-      ? [main, ...owns, ...watches.filter(({ on }) => on === undefined || on === main.on)]
+      ? [...mains, ...owns, ...watches.filter(({ on }) => on === undefined || on === main.on)]
       : watches.filter(({ on }) => on === others);
     return sources.map((source) => informerOf(at.informers, source));
   }

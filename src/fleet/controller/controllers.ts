@@ -1,9 +1,9 @@
 /** The controllers of a fleet, and where they work. */
 import { ConfigurationError } from '../../errors/index.ts';
-import { parseOptionsWith } from '../../options/option-schemas.ts';
 import type { Cluster } from '../cluster.ts';
 import { Controller, type ControllerContext } from './controller.ts';
-import { type ControllerHandle, type ControllerSettings, controllerSchema } from './options.ts';
+import type { ControllerHandle } from './options.ts';
+import { readController } from './settings.ts';
 
 export class Controllers {
   readonly #context: ControllerContext;
@@ -16,13 +16,12 @@ export class Controllers {
 
   /** Adds a controller. It works on clusters that are attached from now on, and on `engaged`. */
   add(options: object, engaged: Iterable<Cluster>): ControllerHandle {
-    const settings = parseOptionsWith(controllerSchema, options);
+    const settings = readController(options);
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;
       throw new ConfigurationError('OPTION_INVALID', 'options', [{ path: 'name', message }]);
     }
-    // The schema has checked every function; its types are the caller's.
-    const controller = new Controller(settings as object as ControllerSettings, this.#context);
+    const controller = new Controller(settings, this.#context);
     this.#controllers.push(controller);
     if (this.#isRunning) controller.attachHub();
     for (const cluster of engaged) controller.attach(cluster);

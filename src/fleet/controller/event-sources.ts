@@ -8,15 +8,10 @@ import type { Informer } from '../informer/informer.ts';
 import type { Change } from '../informer/pending.ts';
 import { inTurn } from '../reflect/turns.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
-import {
-  type AnyWatch,
-  type ControllerSettings,
-  type ControllerSource,
-  informerOf,
-  type ReconcileRequest,
-} from './options.ts';
+import type { ControllerSource, ReconcileRequest } from './options.ts';
 import type { Attachment } from './place.ts';
 import { keyOfRequest, ownersOf, passes, readRequests, requestOf } from './requests.ts';
+import { type AnyWatch, type ControllerSettings, informerOf } from './settings.ts';
 
 export interface FollowContext {
   readonly hub: Hub;
@@ -39,10 +34,10 @@ const piece = 200;
 /** Queues existing objects, and changes from then on. Resolves when the existing ones are queued. */
 export async function follow(
   attachment: Attachment,
-  { for: main, owns, watches }: ControllerSettings,
+  { for: main, mains, owns, watches }: ControllerSettings,
   context: FollowContext,
 ): Promise<void> {
-  const { place, own } = attachment;
+  const { place } = attachment;
   const { signal, cluster } = place;
   const owned = owns.map((source) => ({ source, informer: informerOf(place.informers, source) }));
   // Clusters are followed when they are engaged.
@@ -52,8 +47,15 @@ export async function follow(
       : { watch, informer: informerOf((watch.on === 'hub' ? context.hub : place).informers, watch) },
   );
   const ofPlace = { cluster: cluster?.name };
-  const queued = listen(attachment, own, main, { ...ofPlace, role: 'for' }, context, (object) => [requestOf(object)]);
-  await Promise.all([queued, own.synced({ signal })]);
+  await Promise.all(
+    mains.flatMap((source) => {
+      const own = informerOf(place.informers, source);
+      return [
+        listen(attachment, own, source, { ...ofPlace, role: 'for' }, context, (object) => [requestOf(object)]),
+        own.synced({ signal }),
+      ];
+    }),
+  );
   const namespaced = owned.length > 0 && (await place.informers.isNamespaced(main));
   await Promise.all([
     ...owned.map(({ source, informer }) =>

@@ -1,14 +1,10 @@
 /** The options of a controller. */
-import { z } from 'zod';
-import { milliseconds, text, wholeNumber } from '../../options/option-schemas.ts';
 import type { KindOf, ObjectOf, TypeOf, UntypedObject } from '../../rest/api/kinds.ts';
 import type { KubernetesObject } from '../../rest/api/kubernetes-object.ts';
 import type { RestConfig } from '../../rest/rest-config.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Informer } from '../informer/informer.ts';
-import type { Informers } from '../informer/informers.ts';
-import { type InformerOptions, informerShape } from '../informer/options.ts';
-import { functionOf } from '../option-schemas.ts';
+import type { InformerOptions } from '../informer/options.ts';
 import type { ReconcileTrigger } from '../telemetry.ts';
 
 /** An object to reconcile. */
@@ -77,6 +73,12 @@ export interface ReconcileResult {
 /** A resource whose changes lead to reconciles. */
 export interface ControllerSource<T extends KubernetesObject = UntypedObject> extends InformerOptions<T> {
   /**
+   * Namespaces of the objects, in place of one `namespace`. Each is listed and watched by itself.
+   *
+   * @default all
+   */
+  readonly namespaces?: readonly string[] | undefined;
+  /**
    * Says whether a change counts, for example `generationChanged`. It is asked about changes of cached objects only: new objects, those
    * of the first list included, and deleted ones always count. If it throws, that is logged, and the change counts.
    *
@@ -133,7 +135,7 @@ export type HubControllerWatches<
 ];
 
 /** What all controllers have. */
-interface CommonOptions {
+export interface CommonOptions {
   /** Used in logs and metrics; unique in a fleet. */
   readonly name: string;
   /** Resources that objects of `for` own as controllers, in the same place: after a change the owner is reconciled. */
@@ -168,7 +170,7 @@ interface CommonOptions {
 
 /** What most reconcile functions return is nothing, and they are async. */
 // biome-ignore lint/suspicious/noConfusingVoidType: as above
-type ReconcileReturn = Promise<ReconcileResult | void> | ReconcileResult | void;
+export type ReconcileReturn = Promise<ReconcileResult | void> | ReconcileResult | void;
 
 /** Options of `fleet.controller`. */
 export interface ControllerOptions<
@@ -214,81 +216,3 @@ export interface ControllerHandle {
    */
   enqueue(request: EnqueueRequest): boolean;
 }
-
-const sourceShape = { ...informerShape, when: functionOf('that returns true or false').optional() };
-const sourceSchema = z.strictObject(sourceShape, { error: 'must be an object with apiVersion and kind' });
-
-/** A watch of any controller, as the schema has read it. */
-export interface AnyWatch extends ControllerSource<KubernetesObject> {
-  readonly on?: 'hub' | 'clusters' | undefined;
-  map(object: KubernetesObject, context: { readonly cluster: Cluster | undefined }): readonly ReconcileRequest[];
-}
-
-/** With their defaults. */
-type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
-
-/** The options of any controller, as the schema has read them. */
-export interface ControllerSettings extends Complete<Omit<CommonOptions, 'backoff'>> {
-  readonly for: ControllerSource<KubernetesObject> & { readonly on?: 'hub' };
-  readonly watches: readonly AnyWatch[];
-  readonly backoff: { readonly firstMs: number; readonly longestMs: number };
-  reconcile(
-    request: ReconcileRequest,
-    context: HubReconcileContext<KubernetesObject> & { readonly cluster: Cluster | undefined },
-  ): ReconcileReturn;
-}
-
-/** The informer of a source: sources that differ in their predicates share one. */
-export function informerOf<T extends KubernetesObject>(informers: Informers, source: ControllerSource<T>): Informer<T> {
-  const known = informers.bySource.get(source);
-  if (known) return known as unknown as Informer<T>; // of the same source
-  const { when: _when, map: _map, on: _on, ...options } = source as ControllerWatch<T>; // only a watch has a map
-  const informer = informers.get<T>(options);
-  informers.bySource.set(source, informer as unknown as Informer); // read as what every object is
-  return informer;
-}
-
-/** @internal */
-export const controllerSchema = z
-  .strictObject({
-    name: text('a name'),
-    for: z.strictObject(
-      {
-        ...sourceShape,
-        on: z.literal('hub', { error: 'must be hub, or left out for objects of clusters' }).optional(),
-      },
-      { error: 'must be an object with apiVersion and kind' },
-    ),
-    owns: z.array(sourceSchema, { error: 'must be a list of objects with apiVersion and kind' }).default([]),
-    watches: z
-      .array(
-        z.strictObject(
-          {
-            ...sourceShape,
-            on: z.enum(['hub', 'clusters'], { error: 'must be hub or clusters' }).optional(),
-            map: functionOf('that returns requests'),
-          },
-          { error: 'must be an object with apiVersion, kind and map' },
-        ),
-        { error: 'must be a list of objects with apiVersion, kind and map' },
-      )
-      .default([]),
-    concurrency: wholeNumber.default(100),
-    perClusterConcurrency: wholeNumber.default(4),
-    reconcileTimeoutMs: milliseconds(1).default(120_000),
-    backoff: z
-      .strictObject(
-        { firstMs: milliseconds(1).default(5), longestMs: milliseconds(1).default(1_000_000) },
-        { error: 'must be an object with firstMs and longestMs' },
-      )
-      .default({ firstMs: 5, longestMs: 1_000_000 }),
-    reconcile: functionOf('reconcile(request, context)'),
-  })
-  .superRefine(({ for: main, watches }, { addIssue }) => {
-    for (const [index, { on }] of watches.entries()) {
-      if (main.on === 'hub' || on !== 'clusters') continue;
-      const message =
-        "must be hub, or left out for objects of the same cluster: clusters is for controllers with for.on: 'hub'";
-      addIssue({ code: 'custom', path: ['watches', index, 'on'], message });
-    }
-  });

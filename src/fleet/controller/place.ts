@@ -112,8 +112,8 @@ export class HubPlace implements Place {
 
 export interface Attachment {
   readonly place: Place;
-  /** The cache of what is reconciled. */
-  readonly own: Informer;
+  /** The caches of what is reconciled: one, or one for each namespace. */
+  readonly own: readonly Informer[];
   readonly queue: ClusterQueue<ReconcileRequest>;
   readonly written: Written;
   /** Of each source that it follows now: queues what the source has for the keys that `affects` names. */

@@ -14,15 +14,10 @@ import type { LogFields } from '../guard.ts';
 import type { Hub } from '../hub.ts';
 import { emit, type FleetObserver, isObserved, type ReconcileOutcome } from '../telemetry.ts';
 import type { Job, Outcome } from './cluster-queue.ts';
-import type {
-  ControllerSettings,
-  HubReconcileContext,
-  ReconcileRequest,
-  ReconcileResult,
-  WrittenObject,
-} from './options.ts';
+import type { HubReconcileContext, ReconcileRequest, ReconcileResult, WrittenObject } from './options.ts';
 import type { Attachment, Place, Tenure } from './place.ts';
 import { keyOfRequest } from './requests.ts';
+import type { ControllerSettings } from './settings.ts';
 import type { Written } from './written.ts';
 
 export interface ReconcilerContext {
@@ -167,7 +162,9 @@ export class Reconciler {
   ): Promise<ReconcileResult> {
     const key = keyOfRequest(request);
     if (written.has(key)) await this.#seen(request, place, written, abort.signal);
-    const object = own.get(request.name, request.namespace);
+    const { name, namespace } = request;
+    const cache = own.length === 1 ? own[0] : own.find(({ options }) => options.namespace === namespace);
+    const object = cache?.get(name, namespace);
     const wrote = (result: WrittenObject, server?: RestConfig | Cluster) =>
       written.add(key, result, server && (server instanceof RestConfig ? server : server.config).dispatcher);
     const { cluster } = place;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ControllerOptions } from '../../../src/fleet/index.ts';
 import { gate, map, note, startOne } from '../../fixtures/controllers.ts';
+import { newNamespace } from '../../fixtures/fleet.ts';
 import { isEngaged, startHub } from '../../fixtures/fleet-hub.ts';
 import { ManualClock } from '../../fixtures/manual-clock.ts';
 import { until } from '../../fixtures/until.ts';
@@ -22,6 +23,38 @@ describe('a controller', () => {
     await until(t, () => seen.filter((entry) => entry === 'two/b').length === 2);
     assert.equal(objects.at(-1), undefined);
     assert.equal(seen.length, 4);
+  });
+
+  test('reads the namespaces of a source, and no other', async (t) => {
+    const { cluster, run } = await startOne(t, []);
+    for (const name of ['a', 'b', 'c']) cluster.add(newNamespace(name));
+    const mapIn = (namespace: string) => ({ ...map('m'), metadata: { name: 'm', namespace } });
+    for (const namespace of ['a', 'b', 'c']) cluster.add(mapIn(namespace));
+    const lists: string[] = [];
+    cluster.onRequest = ({ url }) => {
+      if (url.includes('/configmaps?')) lists.push(url.replace(/.*namespaces.([a-z]*).*/, '$1'));
+    };
+    const fleet = run();
+    const seen: string[] = [];
+    fleet.controller({
+      name: 'maps',
+      for: { apiVersion: 'v1', kind: 'ConfigMap', namespaces: ['a', 'b', 'a'] },
+      reconcile: ({ namespace }, { object }) => void seen.push(`${namespace} ${object?.metadata.namespace}`),
+    });
+    await until(t, () => seen.length === 2);
+    cluster.delete(mapIn('c'));
+    cluster.delete(mapIn('b'));
+    await until(t, () => seen.length === 3);
+    assert.deepEqual(seen, ['a a', 'b b', 'b undefined'].toSpliced(0, 2, ...seen.slice(0, 2).toSorted()));
+    assert.deepEqual([...new Set(lists)].toSorted(), ['a', 'b']);
+    assert.deepEqual(
+      fleet.clusters().map(({ name }) => name),
+      ['fleet/one'],
+    );
+    const both = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'a', namespaces: ['b'] } as const;
+    assert.throws(() => fleet.controller({ name: 'x', for: both, owns: [both], reconcile: () => {} }), {
+      message: /for\.namespaces: is given beside namespace[\s\S]*owns\[0\]\.namespaces: is given beside namespace/,
+    });
   });
 
   test('begins on a cluster when everything that it reads is there', async (t) => {
