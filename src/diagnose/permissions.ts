@@ -71,7 +71,7 @@ export async function checkPermissions(
     const message = printable(`it may not ${texts(false)}`, maxBytes);
     return { message, failed: { hint }, warnings, rights: shown, value: undefined };
   }
-  const message = 'none were asked for with --can-i';
+  const message = "not checked: ask for the rights that your controller needs, for example --can-i 'list pods'";
   return { message, warnings, ...(warnings.length > 0 ? {} : { skipped: true }), value: undefined };
 }
 

@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { execa } from 'execa';
 import { parse } from 'yaml';
+import { writePlugin } from '../../src/testing/index.ts';
 import { temporaryFolder } from '../fixtures/script.ts';
 import { until } from '../fixtures/until.ts';
-import { kubectlOf, registerCrd } from './crd.ts';
-import { kubeconfigText, lifetimeOf, startPlane } from './fixture.ts';
+import { kubectlOf, publish, registerCrd } from './crd.ts';
+import { accessBy, clusterOf, kubeconfigText, lifetimeOf, startPlane } from './fixture.ts';
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
 
@@ -59,8 +60,14 @@ test('the Deployments are what an API server takes, and the example controller g
   }
 });
 
-test("the ClusterRole for spokes lets each recipe's identity do what the example controller does, and nothing else", async (t) => {
-  const spoke = await startPlane(lifetimeOf(t), 'spoke');
+test("the ClusterRole for spokes lets the example controller reconcile with each recipe's identity, which may do nothing else", async (t) => {
+  const life = lifetimeOf(t);
+  const [hub, spoke] = await Promise.all([startPlane(life, 'hub'), startPlane(life, 'spoke')]);
+  await registerCrd(hub);
+  await publish(hub, 'spoke', accessBy('recipe', clusterOf(spoke)));
+  const hubFile = join(await temporaryFolder(t), 'hub');
+  await writeFile(hubFile, hub.admin.exportConfig());
+  const core = spoke.admin.makeApiClient(CoreV1Api);
   const folder = join(examples, 'deploy/spoke');
   const bindings = readdirSync(folder).filter((name) => name !== 'cluster-role.yaml');
   assert.equal(bindings.length, 6);
@@ -71,7 +78,30 @@ test("the ClusterRole for spokes lets each recipe's identity do what the example
     const user = kind === 'ServiceAccount' ? `system:serviceaccount:${namespace}:${name}` : name;
     const as = kind === 'Group' ? ['--as=somebody', `--as-group=${name}`] : [`--as=${user}`];
     await kubectlOf(spoke, 'get', 'namespaces', ...as);
-    await kubectlOf(spoke, 'label', '--overwrite', 'namespace', 'default', `example.dev/cluster=${file}`, ...as);
+    // The example controller itself, as this identity, reconciles once.
+    const { certificate, key: clientKeyData } = spoke.certificateAuthority.issue({
+      commonName: kind === 'Group' ? 'somebody' : user,
+      ...(kind === 'Group' ? { organizations: [name] } : {}),
+      client: true,
+    });
+    const plugin = await writePlugin({ clientCertificateData: certificate, clientKeyData });
+    life.after(() => plugin.remove());
+    const flags = ['--clusterprofile-access-provider', `recipe=${plugin.command}`];
+    const controller = execa(process.execPath, [join(examples, 'controller.ts'), ...flags], {
+      env: { KUBECONFIG: hubFile, PORT: '0' },
+      all: true,
+      reject: false,
+    });
+    life.after(() => controller.kill('SIGKILL'));
+    await kubectlOf(spoke, 'label', '--overwrite', 'namespace', 'default', 'example.dev/cluster=not-yet');
+    await until(t, async () => {
+      const { metadata } = await core.readNamespace({ name: 'default' });
+      return metadata?.labels?.['example.dev/cluster'] === 'default.spoke';
+    });
+    controller.kill('SIGTERM');
+    const { exitCode, all } = await controller;
+    assert.equal(exitCode, 0, all);
+    assert.doesNotMatch(all, /\b403\b|forbidden/i);
     await assert.rejects(kubectlOf(spoke, 'get', 'secrets', ...as), /forbidden/i);
     await kubectlOf(spoke, 'delete', 'clusterrolebinding', 'fleet-controller');
   }

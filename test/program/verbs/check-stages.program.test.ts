@@ -252,7 +252,10 @@ describe('clusterprofile check', () => {
       ['fleet/none', 'permissions', 'no', 'no', 'it may not list pods, get pods'],
     ]);
     const unasked = await check(t, profiles, { args: names });
-    assert.match(unasked.blocks.some ?? '', /- {5}permissions .* none were asked for with --can-i\n/);
+    assert.match(
+      unasked.blocks.some ?? '',
+      /- {5}permissions .* not checked: ask for the rights .* --can-i 'list pods'\n/,
+    );
     assert.match(unasked.blocks.none ?? '', /warn {2}permissions .*\n.*warning: no role allows this identity anything/);
     assert.equal(unasked.exitCode, 0);
   });
