@@ -29,6 +29,44 @@ try { CredentialProviders.fromArgs([]).getConfig({}); } catch (error) { strictEq
 console.log('the installed package works on Node', process.version);
 `;
 
+/** Objects of other libraries are sent as they are. */
+const models = `
+import { RestConfig } from 'clusterprofile-credentials';
+import { ApiObject, App, Chart } from 'cdk8s';
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { ConfigMap } from 'kubernetes-models/v1';
+
+const config = RestConfig.fromDefault();
+const metadata = { name: 'web', namespace: 'shop' };
+const maps = config.resource({ apiVersion: 'v1', kind: 'ConfigMap', fieldManager: 'shop' });
+const { data } = await maps.apply(new ConfigMap({ metadata, data: { colour: 'red' } }));
+const container = { name: 'web', image: 'web:1', resources: { limits: { cpu: 1, memory: '1Gi' } } };
+const template = { spec: { containers: [container] } };
+const deployment = new Deployment({ metadata, spec: { selector: {}, template } });
+await config.resource({ apiVersion: 'apps/v1', kind: 'Deployment', fieldManager: 'shop' }).apply(deployment);
+const chart = new Chart(new App(), 'shop');
+new ApiObject(chart, 'web', { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+for (const { apiVersion, kind, ...object } of chart.toJson())
+  await config.resource({ apiVersion, kind, fieldManager: 'shop' }).apply(object);
+// @ts-expect-error a number is no value of a ConfigMap
+await maps.apply({ metadata, data: { colour: 5 } });
+export const colour: string | undefined = data?.colour;
+`;
+
+/** Compiles the first programs in what `tsc --init` makes: strict, with exactOptionalPropertyTypes. */
+async function compileFirstPrograms(project: string): Promise<void> {
+  const types = join(project, 'types');
+  await cp(join(root, 'examples/first'), types, { recursive: true });
+  await writeFile(join(types, 'models.ts'), models);
+  await writeFile(join(types, 'package.json'), '{ "type": "module" }');
+  const { typescript, '@types/node': node } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  ).devDependencies;
+  const versions = `typescript@${typescript} @types/node@${node} kubernetes-models@5.1.0 cdk8s@2.70.106 constructs@10`;
+  await runCommands(`npm install --no-save ${versions}`, project);
+  await runCommands('../node_modules/.bin/tsc --init && ../node_modules/.bin/tsc --noEmit', types);
+}
+
 /** Copies what git would put into a checkout, uncommitted changes too. No folder above the copy has a node_modules. */
 async function copyCheckout(to: string): Promise<void> {
   const { stdout } = await execa('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root });
@@ -148,6 +186,7 @@ try {
   const [bundle = ''] = blocks('docs/stability.md', 'sh').filter((block) => block.startsWith('esbuild'));
   await runCommands(`node_modules/.bin/${bundle}`, project);
   assert.equal((await execa(node, ['bundle.mjs'], { cwd: project })).stdout, "[ 'default', 'kube-system' ]");
+  await compileFirstPrograms(project);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -74,7 +74,8 @@ type OnWire<T> = T extends Date
       : T;
 
 /**
- * What may be sent of an object: each field may be left out, and a time may be a `Date`. So client-node's models fit, too.
+ * What may be sent of an object: each field may be left out, a time may be a `Date`, and a quantity a number. So the models of
+ * client-node, kubernetes-models and cdk8s fit, too.
  *
  * @example
  * const input: WireInput<Wire<V1ConfigMap>> = { metadata: { name: 'settings' }, data: { colour: 'red' } };
@@ -84,8 +85,18 @@ export type WireInput<T> = T extends string
   : T extends readonly (infer Element)[]
     ? readonly WireInput<Element>[]
     : T extends object
-      ? { readonly [K in keyof T]?: WireInput<T[K]> | undefined }
+      ? { readonly [K in keyof T]?: (K extends QuantityField ? Quantities<T[K]> : WireInput<T[K]>) | undefined }
       : T;
+
+/** Fields with a quantity, or a map of quantities. */
+type QuantityField =
+  | ('divisor' | 'sizeLimit' | 'averageValue' | 'limits' | 'requests' | 'hard' | 'capacity' | 'overhead')
+  | ('default' | 'defaultRequest' | 'max' | 'min' | 'maxLimitRequestRatio');
+type Quantities<T> = string extends T
+  ? T | number
+  : T extends { readonly [name: string]: string }
+    ? { readonly [K in keyof T]: T[K] | number }
+    : WireInput<T>;
 
 /** `string` and `Time` are assignable to one another, but not identical. */
 type IsTime<T> = (<X>() => X extends T ? 1 : 2) extends <X>() => X extends Time ? 1 : 2 ? true : false;
