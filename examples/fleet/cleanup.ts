@@ -1,9 +1,8 @@
 // As syncer.ts, and keeps a template that was deleted until no cluster has a copy of it: with a finalizer for each cluster.
 //
 //   node cleanup.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import { createHash } from 'node:crypto';
-import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet } from 'clusterprofile-credentials/fleet';
+import { CredentialProviders, RestConfig, stopSignal } from 'clusterprofile-credentials';
+import { clusterKey, Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 const namespace = process.env.POD_NAMESPACE;
@@ -13,8 +12,6 @@ const fleet = new Fleet({ hub: RestConfig.fromDefault(), providers, ...sharding 
 const copied = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default' } as const;
 const templates = { ...copied, namespace: 'templates' };
 const profiles = { apiVersion: 'multicluster.x-k8s.io/v1alpha1', kind: 'ClusterProfile', metadataOnly: true };
-// What follows the slash may have 63 bytes, and the name of a ClusterProfile 253.
-const keyOf = (cluster: string) => createHash('sha256').update(cluster).digest('hex').slice(0, 32);
 const prefix = 'cleanup.example.dev/';
 
 fleet.controller({
@@ -24,7 +21,7 @@ fleet.controller({
   async reconcile({ name }, { cluster, object, hub, hubInformer, signal }) {
     const template = hubInformer(templates).get(name, 'templates');
     const { uid, deletionTimestamp, finalizers } = template?.metadata ?? {};
-    const [key, copies] = [keyOf(cluster.name), cluster.resource({ ...copied, fieldManager: 'cleanup' })];
+    const [key, copies] = [clusterKey(cluster.name), cluster.resource({ ...copied, fieldManager: 'cleanup' })];
     // Each cluster applies a finalizer of its own, so there are no conflicts. With the uid nothing is created.
     const held = hub.resource({ ...templates, fieldManager: key });
     const hold = (finalizers: readonly string[]) => held.apply({ metadata: { name, uid, finalizers } }, { signal });
@@ -49,14 +46,14 @@ fleet.controller({
   async reconcile({ name }, { object, hub, hubInformer, signal }) {
     const { finalizers = [], resourceVersion } = object?.metadata ?? {};
     const clusters = hubInformer(profiles).list();
-    const needed = new Set(clusters.map(({ metadata }) => prefix + keyOf(`${metadata.namespace}/${metadata.name}`)));
+    const needed = new Set(
+      clusters.map(({ metadata }) => prefix + clusterKey(`${metadata.namespace}/${metadata.name}`)),
+    );
     const kept = finalizers.filter((finalizer) => !finalizer.startsWith(prefix) || needed.has(finalizer));
     if (kept.length === finalizers.length) return;
     await hub.resource(templates).patch(name, { metadata: { finalizers: kept, resourceVersion } }, { signal });
   },
 });
 
-const stop = new AbortController();
-process.once('SIGTERM', () => stop.abort());
-await fleet.run({ signal: stop.signal });
+await fleet.run({ signal: stopSignal() });
 await Promise.all([providers.close(), fleet.hub.config.close()]);

@@ -1,8 +1,8 @@
 // Says on the hub which clusters have a copy of each template of syncer.ts, and how many have one.
 //
 //   node reporter.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
-import { Fleet } from 'clusterprofile-credentials/fleet';
+import { CredentialProviders, RestConfig, stopSignal } from 'clusterprofile-credentials';
+import { clusterKey, Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
 const namespace = process.env.POD_NAMESPACE;
@@ -19,7 +19,7 @@ fleet.controller({
   for: { ...configMaps, namespace: 'default', labelSelector: 'example.dev/copied=true', metadataOnly: true },
   watches: [{ ...templates, on: 'hub', map: ({ metadata: { name } }) => [{ namespace: 'default', name }] }],
   async reconcile({ name }, { cluster, object, hub, signal }) {
-    const key = cluster.name.replace('/', '.');
+    const key = clusterKey(cluster.name);
     // A field that was applied before, and is not there any more, is removed.
     const data = object ? { [key]: object.metadata.uid ?? '' } : {};
     await hub.resource({ ...reports, fieldManager: key }).apply({ metadata: { name }, data }, { force: true, signal });
@@ -44,7 +44,5 @@ fleet.controller({
   },
 });
 
-const stop = new AbortController();
-process.once('SIGTERM', () => stop.abort());
-await fleet.run({ signal: stop.signal });
+await fleet.run({ signal: stopSignal() });
 await Promise.all([providers.close(), fleet.hub.config.close()]);

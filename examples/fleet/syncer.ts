@@ -1,7 +1,7 @@
 // Copies the ConfigMaps of the hub's namespace "templates" to every cluster, and keeps the copies as they are on the hub.
 //
 //   node syncer.js --clusterprofile-provider-file /etc/clusterprofile/providers.yaml
-import { CredentialProviders, RestConfig } from 'clusterprofile-credentials';
+import { CredentialProviders, RestConfig, stopSignal } from 'clusterprofile-credentials';
 import { Fleet } from 'clusterprofile-credentials/fleet';
 
 const providers = CredentialProviders.fromArgs(process.argv.slice(2));
@@ -31,7 +31,5 @@ fleet.controller({
   },
 });
 
-const stop = new AbortController();
-process.once('SIGTERM', () => stop.abort());
-await fleet.run({ signal: stop.signal });
+await fleet.run({ signal: stopSignal() });
 await Promise.all([providers.close(), fleet.hub.config.close()]);

@@ -42,9 +42,9 @@ export type { InformerOptions } from './informer/options.ts';
 export type { InformerEvent } from './informer/pending.ts';
 export { LeaderElection } from './leader-election.ts';
 export type { LeaderElectionOptions, LeaderElectionRun } from './leader-election-options.ts';
-export { byName } from './membership/identity.ts';
+export { byName, clusterKey } from './membership/identity.ts';
 export { FleetMetrics } from './metrics.ts';
-export { addFinalizer, removeFinalizer, setCondition } from './objects.ts';
+export { addFinalizer, finalized, removeFinalizer, setCondition, setControllerReference } from './objects.ts';
 export type { FleetOptions } from './options.ts';
 export {
   getProfile,

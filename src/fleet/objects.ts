@@ -1,5 +1,9 @@
-/** Conditions and finalizers of an object, with the rules of apimachinery. Pure: objects of a cache are shared. */
+/** Conditions, finalizers and owners of an object, with the rules of apimachinery. Objects of a cache are shared: nothing here changes one. */
 import type { Condition } from '../access/cluster-profile.ts';
+import { ConfigurationError } from '../errors/index.ts';
+import type { KubernetesObject, OwnerReference } from '../rest/api/kubernetes-object.ts';
+import type { RestConfig } from '../rest/rest-config.ts';
+import type { Cluster } from './cluster.ts';
 
 /** Any condition: a `Condition`, or one of a model of client-node as the wire has it. */
 export interface ConditionLike {
@@ -83,4 +87,89 @@ export function removeFinalizer<T extends Finalized>(object: T, finalizer: strin
 
 function withFinalizers<T extends Finalized>(object: T, finalizers: readonly string[]): T {
   return { ...object, metadata: { ...object.metadata, finalizers } };
+}
+
+/**
+ * Keeps an object until what was made for it is cleaned up. While the object lives, the finalizer is on it when this resolves: call it
+ * before anything is made. When the object is deleted, `cleanup` is called, and the finalizer is removed if it resolves.
+ *
+ * @param context of the reconcile
+ * @param finalizer for example `example.dev/cleanup`
+ * @returns whether the object lives. If not, there is nothing left to do
+ * @throws ApiError if the object cannot be written; 409 if it has changed since it was cached, so the reconcile is retried
+ * @example
+ * if (!(await finalized(context, 'example.dev/buckets', () => deleteBuckets(request.name)))) return;
+ */
+export async function finalized(
+  { object, cluster, hub, signal }: FinalizedContext,
+  finalizer: string,
+  cleanup: () => unknown,
+): Promise<boolean> {
+  if (!object) return false;
+  const { apiVersion, kind, metadata } = object;
+  const lives = metadata.deletionTimestamp === undefined;
+  if (!lives && !metadata.finalizers?.includes(finalizer)) return false;
+  if (!lives) await cleanup();
+  const after = lives ? addFinalizer(object, finalizer) : removeFinalizer(object, finalizer);
+  if (after === object) return true;
+  const { name, namespace, resourceVersion } = metadata;
+  const { finalizers } = after.metadata;
+  const objects = (cluster ?? hub).resource<KubernetesObject>({ apiVersion, kind, namespace });
+  await objects.patch(name, { metadata: { finalizers, resourceVersion } }, { signal });
+  return lives;
+}
+
+/** The context of a reconcile, on a cluster or on the hub. */
+export interface FinalizedContext {
+  readonly object: KubernetesObject | undefined;
+  readonly cluster?: Pick<Cluster, 'resource'> | undefined;
+  readonly hub: Pick<RestConfig, 'resource'>;
+  readonly signal: AbortSignal;
+}
+
+/** An object of a cache, or of a response. */
+export interface Owner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string | undefined;
+    readonly uid?: string | undefined;
+  };
+}
+
+/** An object to be written. */
+export interface Owned {
+  readonly metadata?:
+    | { readonly namespace?: string | undefined; readonly ownerReferences?: readonly OwnerReference[] | undefined }
+    | undefined;
+}
+
+/**
+ * Makes `owner` the controller of an object: the object is deleted with it, and a controller with `owns` reconciles the owner when the
+ * object changes.
+ *
+ * @returns a copy of the object with the owner reference
+ * @throws ConfigurationError if the object has another controller, or is in another namespace than the owner
+ * @example
+ * await cluster.resource({ ...jobs, fieldManager: 'backup' }).apply(setControllerReference({ metadata, spec }, object));
+ */
+export function setControllerReference<T extends Owned>(object: T, owner: Owner): T {
+  const { apiVersion, kind, metadata } = owner;
+  const { name, namespace, uid = '' } = metadata;
+  const refuse = (path: string, message: string) => {
+    throw new ConfigurationError('OPTION_INVALID', 'setControllerReference', [{ path, message }]);
+  };
+  if (uid === '') refuse('owner', 'has no uid: give an object of a cache or of a response');
+  const own = object.metadata?.namespace;
+  if (namespace !== undefined && own !== namespace)
+    refuse(
+      'object',
+      `is in namespace ${own ?? 'none'}, and its owner in ${namespace}: an owner is in the same namespace`,
+    );
+  const others = (object.metadata?.ownerReferences ?? []).filter((reference) => reference.uid !== uid);
+  const other = others.find(({ controller }) => controller);
+  if (other) refuse('object', `has another controller, ${other.kind} ${other.name}`);
+  const reference = { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true };
+  return { ...object, metadata: { ...object.metadata, ownerReferences: [...others, reference] } };
 }

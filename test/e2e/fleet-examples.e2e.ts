@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { execa } from 'execa';
+import { clusterKey } from '../../src/fleet/index.ts';
 import { ApiError, RestConfig, type Wire } from '../../src/index.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { profiles, publish, registerCrd } from './crd.ts';
@@ -112,8 +112,7 @@ test('the examples of a fleet, two replicas of each: copies, reports and finaliz
     'default.one',
     `default.${long}`,
   ]);
-  const finalizerOf = (cluster: string) =>
-    `cleanup.example.dev/${createHash('sha256').update(cluster).digest('hex').slice(0, 32)}`;
+  const finalizerOf = (cluster: string) => `cleanup.example.dev/${clusterKey(cluster)}`;
   const ofOne = finalizerOf('default/one');
   const both = [ofOne, finalizerOf(`default/${long}`)].toSorted();
   await until('each cluster holds the template', async () => (await finalizersOf('deleted'))?.join() === both.join());

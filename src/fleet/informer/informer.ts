@@ -130,6 +130,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#store.byIndex(index, value);
   }
 
+  /** Returns the objects whose controller, by their owner references, is `owner`. The first call makes an index. */
+  childrenOf({ metadata: { uid = '' } }: { readonly metadata: { readonly uid?: string | undefined } }): readonly T[] {
+    return this.#store.childrenOf(uid);
+  }
+
   /**
    * Yields the cached objects, then their changes. Each loop sees every object at its own pace: a slow loop gets several changes of one
    * object as one event. Ends when the cluster is disengaged.

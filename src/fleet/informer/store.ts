@@ -19,6 +19,8 @@ interface Index<T> {
 export class Store<T extends KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
+  /** By the uid of the controller; made at the first question. */
+  #children: Index<T> | undefined;
 
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
     for (const [name, valuesOf] of Object.entries(indexers)) {
@@ -52,24 +54,45 @@ export class Store<T extends KubernetesObject> {
     return [...(index.keysOf.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
+  /** The objects whose controller has this uid. */
+  childrenOf(uid: string): readonly T[] {
+    if (!this.#children) {
+      this.#children = { valuesOf: controllersOf, keysOf: new Map(), valuesByKey: new Map() };
+      for (const [key, object] of this.#objects) list(this.#children, key, object);
+    }
+    return [...(this.#children.keysOf.get(uid) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
+  }
+
   set(key: string, object: T): void {
     this.#objects.set(key, object);
-    for (const index of this.#indexes.values()) {
+    for (const index of this.#all) {
       unlist(index, key);
-      const values = [...new Set(index.valuesOf(object))];
-      if (values.length === 0) continue;
-      index.valuesByKey.set(key, values);
-      for (const value of values) {
-        const keys = index.keysOf.get(value);
-        if (keys) keys.add(key);
-        else index.keysOf.set(value, new Set([key]));
-      }
+      list(index, key, object);
     }
   }
 
   delete(key: string): void {
     this.#objects.delete(key);
-    for (const index of this.#indexes.values()) unlist(index, key);
+    for (const index of this.#all) unlist(index, key);
+  }
+
+  get #all(): Iterable<Index<T>> {
+    return this.#children ? [...this.#indexes.values(), this.#children] : this.#indexes.values();
+  }
+}
+
+function controllersOf({ metadata: { ownerReferences = [] } }: KubernetesObject): readonly string[] {
+  return ownerReferences.filter(({ controller }) => controller).map(({ uid }) => uid);
+}
+
+function list<T>(index: Index<T>, key: string, object: T): void {
+  const values = [...new Set(index.valuesOf(object))];
+  if (values.length === 0) return;
+  index.valuesByKey.set(key, values);
+  for (const value of values) {
+    const keys = index.keysOf.get(value);
+    if (keys) keys.add(key);
+    else index.keysOf.set(value, new Set([key]));
   }
 }
 

@@ -42,3 +42,20 @@ function list(value: unknown): readonly Record<string, unknown>[] {
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** The longest label, and the longest part of a finalizer after its slash. */
+const longestKey = 63;
+
+/**
+ * A name for what a controller makes for each cluster: a field manager, a key in a ConfigMap, the part of a finalizer after its slash. It
+ * is `namespace.name`, and if that is longer than 63 characters its beginning and a hash.
+ *
+ * @param name `namespace/name` of the ClusterProfile: `cluster.name`
+ * @example clusterKey('fleet-system/spoke-1') // 'fleet-system.spoke-1'
+ */
+export function clusterKey(name: string): string {
+  const key = name.replace('/', '.');
+  if (key.length <= longestKey) return key;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return `${key.slice(0, longestKey - hash.length - 1).replace(/[.-]+$/, '')}-${hash}`;
+}
