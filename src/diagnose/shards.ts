@@ -25,7 +25,7 @@ export function fleetsOf(found: readonly unknown[]): ReadonlyMap<string, readonl
   return Map.groupBy(found.filter(isLease), (lease) => fleetOf(lease) ?? '');
 }
 
-/** Of a fleet. A shard without a Lease is shown where it has clusters. */
+/** Of a fleet. A shard without a Lease is shown if it has clusters. */
 export function shardsOf(
   fleet: string,
   leases: readonly Lease[],

@@ -66,7 +66,7 @@ export interface KeyPair {
   /** Milliseconds since 1970. */
   readonly startsAt: number;
   readonly endsAt: number;
-  /** A digest of both: equal where they are equal, and no secret. */
+  /** A digest of both: equal if they are equal, and no secret. */
   readonly identity: string;
 }
 

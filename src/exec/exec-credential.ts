@@ -127,7 +127,7 @@ function parseYaml(text: string): unknown {
   return document?.toJS();
 }
 
-/** What a plugin wrote in the place of a type is shown only where it is one: a mistake could put a token anywhere. */
+/** What a plugin wrote in the place of a type is shown only if it is one: a mistake could put a token anywhere. */
 function printableVersion(text: string): string {
   return /^(client\.authentication\.k8s\.io\/)?v\d{1,2}((alpha|beta)\d{1,2})?$/.test(text) ? text : 'something else';
 }

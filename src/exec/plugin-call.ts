@@ -29,7 +29,7 @@ export interface PluginCall extends Plugin {
    */
   readonly configured?: Pick<ResolvedExec, 'args' | 'env'>;
   readonly acceptedVersions: readonly ApiVersion[];
-  /** Only where `provideClusterInfo` is true. */
+  /** Only if `provideClusterInfo` is true. */
   readonly cluster: ExecCluster | undefined;
 }
 

@@ -153,7 +153,7 @@ async function run(
   const settings = { args: exec.args, env: environment, timeoutMs, maxBytes: maxAnswerBytes, stop };
   const ended = await runExecutable(call, settings, options);
   previous.onEnded?.(ended);
-  // The search for them takes a while where there are many.
+  // The search for them takes a while if there are many.
   const secrets = ended.stderr === '' ? [] : [...previous.secrets, ...secretsOf(call)];
   const log = (stderr: string) => {
     const { cluster } = previous;

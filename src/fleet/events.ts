@@ -84,7 +84,7 @@ export class Events {
   }
 
   /**
-   * Records an event about an object, in the object's namespace, or `default` where it has none. Does not wait: an event that cannot be
+   * Records an event about an object, in the object's namespace, or `default` if it has none. Does not wait: an event that cannot be
    * written is dropped, and a warning says so.
    *
    * @throws {ConfigurationError} `OPTION_INVALID`, names every bad option

@@ -1,4 +1,4 @@
-/** Reports what happens in a fleet to metrics and, where it is an event, on `diagnostics_channel`. Nothing of it is secret. */
+/** Reports what happens in a fleet to metrics and, if it is an event, on `diagnostics_channel`. Nothing of it is secret. */
 import { channel } from 'node:diagnostics_channel';
 import { emitTo } from '../observability/diagnostics.ts';
 import type { RestartReason } from './reflect/restart.ts';
@@ -10,7 +10,7 @@ export type ClusterState = 'Pending' | 'Engaging' | 'Engaged' | 'Backoff' | 'Not
 export interface ClusterChanged {
   /** `namespace/name` of the ClusterProfile. */
   readonly cluster: string;
-  /** `undefined` where it is in the fleet no more. */
+  /** `undefined` if it is in the fleet no more. */
   readonly state: ClusterState | undefined;
   /** A stable code. */
   readonly reason: string;

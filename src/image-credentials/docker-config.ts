@@ -5,7 +5,7 @@ import { registryOf } from './cache.ts';
 import { registryPath } from './image-name.ts';
 import type { ImageCredential } from './keyring.ts';
 
-/** A login as a `config.json` has it; empty where there is none. */
+/** A login as a `config.json` has it; empty if there is none. */
 export interface DockerLogin {
   /** Base64 of `user:password`. */
   readonly auth?: string;

@@ -83,7 +83,7 @@ const many: ReadonlySet<WarningKind> = new Set<WarningKind>(['ignored', 'left ou
 
 /** A problem can be active without a warning: a flapping one is mostly not logged. */
 interface State {
-  /** The active problems by their keys: when each was logged, `undefined` where it was not. */
+  /** The active problems by their keys: when each was logged, `undefined` if it was not. */
   readonly active: Map<string, number | undefined>;
   readonly recent: LeakyBucket;
 }

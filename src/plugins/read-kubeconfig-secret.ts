@@ -213,7 +213,7 @@ function addressOf(server: string | null | undefined): { readonly text: string; 
   return { text: `${url.protocol}//${url.host}${withoutLastSlashes(url.pathname)}`, host: url.hostname };
 }
 
-/** The digest of each certificate; `undefined` where there is none. */
+/** The digest of each certificate; `undefined` if there is none. */
 function authoritiesOf(cluster: Cluster): ReadonlySet<string> | 'unreadable' | undefined {
   const data = cluster['certificate-authority-data'];
   if (!data) return undefined;

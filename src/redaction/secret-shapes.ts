@@ -66,7 +66,7 @@ export function isErrorCode(word: string): boolean {
   );
 }
 
-/** Whether it may be a word of a sentence. A password of letters only is one too: it is hidden only where it cannot be a sentence. */
+/** Whether it may be a word of a sentence. A password of letters only is one too: it is hidden only if it cannot be a sentence. */
 const isPlainWord = (word: string) => /^[A-Za-z]?[a-z]*\W*$/.test(word);
 
 /**

@@ -87,7 +87,7 @@ export class RestConfig extends KubeConfigFace {
 
   /**
    * For one context of an ordinary kubeconfig: with the same authenticator where its user has `exec`, with a token, tokenFile,
-   * user name or certificate where it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
+   * user name or certificate if it has one (it wins over `exec`, as in client-go), else without a credential. `as` and its
    * companions are sent, and the context's namespace is that of objects which name none. Nothing is shared with other configs:
    * after `close()` connections and plugin runs end with the last open stream.
    *
@@ -100,7 +100,7 @@ export class RestConfig extends KubeConfigFace {
   }
 
   /**
-   * What kubectl would use: the files of `KUBECONFIG`, merged; else `~/.kube/config`; where these have no current context, the
+   * What kubectl would use: the files of `KUBECONFIG`, merged; else `~/.kube/config`; if these have no current context, the
    * service account of the pod that this process runs in, whose token may rotate.
    *
    * @throws {ConfigurationError} `KUBECONFIG_*`, or `OPTION_INVALID`

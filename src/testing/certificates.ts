@@ -62,7 +62,7 @@ const boolean = (value: boolean): Buffer => tagged(0x01, Buffer.from([value ? 0x
 const octets = (value: Buffer): Buffer => tagged(0x04, value);
 const bits = (value: Buffer, unused = 0): Buffer => tagged(0x03, Buffer.from([unused]), value);
 const utf8 = (value: string): Buffer => tagged(0x0c, Buffer.from(value));
-/** A value in the `[number]` that a schema gives it; `constructed` where it holds other values. */
+/** A value in the `[number]` that a schema gives it; `constructed` if it holds other values. */
 const context = (number: number, value: Buffer, constructed = false): Buffer =>
   tagged((constructed ? 0xa0 : 0x80) | number, value);
 

@@ -38,7 +38,7 @@ export interface HubReconcileContext<T extends KubernetesObject = UntypedObject>
   wrote(object: WrittenObject, server?: RestConfig | Cluster): void;
   /** The config of the hub. With `sharding` nothing is sent through it after the shard of the cluster, or of the object, was lost. */
   readonly hub: RestConfig;
-  /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source where the options are equal. */
+  /** Returns a cache of the hub, as `fleet.hub.informer` does: the one of a source if the options are equal. */
   hubInformer<
     O extends KubernetesObject = never,
     const A extends string = string,

@@ -21,7 +21,7 @@ export interface Place {
   readonly informers: Informers;
   /** Whether this process reconciles the object with this key. */
   owns(key: string): boolean;
-  /** Begins a reconcile; `undefined` where another process reconciles the object. */
+  /** Begins a reconcile; `undefined` if another process reconciles the object. */
   enter(key: string): Tenure | undefined;
 }
 

@@ -87,7 +87,7 @@ export class Written {
   }
 
   /**
-   * Resolves when the caches have what the item has written. Returns what is missing where that takes too long. Rejects with the reason of
+   * Resolves when the caches have what the item has written. Returns what is missing if that takes too long. Rejects with the reason of
    * `signal`, or of caches that end.
    */
   async seen(item: string, signal: AbortSignal): Promise<string | undefined> {

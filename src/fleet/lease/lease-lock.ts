@@ -18,7 +18,7 @@ export interface LeaseLockOptions {
   readonly durationMs: number;
   /** Milliseconds for which the lock is held after the start of the last successful request. Less than `durationMs`. */
   readonly deadlineMs: number;
-  /** Milliseconds after which a request is given up, where the server is fast. */
+  /** Milliseconds after which a request is given up, if the server is fast. */
   readonly requestTimeoutMs: number;
   readonly clock: Clock;
   /** Called when what is known of it has changed. */
@@ -71,7 +71,7 @@ export class LeaseLock {
   }
 
   /**
-   * Takes it where no other process holds it, or renews it. `false` where another process holds it, or the answer came too late.
+   * Takes it where no other process holds it, or renews it. `false` if another process holds it, or the answer came too late.
    * Rejects with the failure of a request; the server may have done it all the same, which the next attempt finds out.
    */
   async hold(): Promise<boolean> {

@@ -8,10 +8,10 @@ import { durationOf, holderOf, type Lease } from './lease.ts';
 
 /** The Lease as it was seen last. */
 interface Observation {
-  /** `undefined` where it is gone; its last holder may go on for a while. */
+  /** `undefined` if it is gone; its last holder may go on for a while. */
   readonly lease: Lease | undefined;
   readonly holder: string | undefined;
-  /** The newest version that is known of it, also where it is gone. */
+  /** The newest version that is known of it, also if it is gone. */
   readonly version: string | undefined;
   /** The clock's uptime in which it was first seen like this. */
   readonly at: number;
@@ -41,7 +41,7 @@ export class LeaseView {
     return this.#wasSeen;
   }
 
-  /** `undefined` where there is none, or nothing is known. */
+  /** `undefined` if there is none, or nothing is known. */
   get lease(): Lease | undefined {
     return this.#observation?.lease;
   }
@@ -56,7 +56,7 @@ export class LeaseView {
     return this.#observation?.at;
   }
 
-  /** The clock's uptime from which on no process holds it; 0 where it is free. */
+  /** The clock's uptime from which on no process holds it; 0 if it is free. */
   get expiresAt(): number {
     if (!this.#observation) return 0;
     const { lease, holder, at, durationMs } = this.#observation;

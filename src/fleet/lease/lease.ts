@@ -31,13 +31,13 @@ export interface LeaseToWrite {
   readonly spec: LeaseSpec;
 }
 
-/** `undefined` where it is free. */
+/** `undefined` if it is free. */
 export function holderOf(lease: Lease): string | undefined {
   const holder: unknown = lease.spec?.holderIdentity;
   return typeof holder === 'string' && holder !== '' ? holder : undefined;
 }
 
-/** Milliseconds for which a Lease is its holder's after it was written; `undefined` where it does not say. */
+/** Milliseconds for which a Lease is its holder's after it was written; `undefined` if it does not say. */
 export function durationOf(lease: Lease): number | undefined {
   const seconds: unknown = lease.spec?.leaseDurationSeconds;
   return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;

@@ -12,15 +12,15 @@ import type { Clock } from '../clock.ts';
 import { readObject } from '../reflect/events.ts';
 import { type Lease, type LeaseToWrite, leaseKind } from './lease.ts';
 
-/** What a lock needs of an API server. Each rejects with a `ApiError` where the server cannot be reached, or refuses. */
+/** What a lock needs of an API server. Each rejects with a `ApiError` if the server cannot be reached, or refuses. */
 export interface Leases {
-  /** `undefined` where there is none. */
+  /** `undefined` if there is none. */
   get(name: string, signal: AbortSignal): Promise<Lease | undefined>;
-  /** `undefined` where there is one already. */
+  /** `undefined` if there is one already. */
   create(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
-  /** `undefined` where it has changed since, or is gone. */
+  /** `undefined` if it has changed since, or is gone. */
   update(lease: LeaseToWrite, signal: AbortSignal): Promise<Lease | undefined>;
-  /** `false` where it has changed since, or is gone. */
+  /** `false` if it has changed since, or is gone. */
   delete(lease: Lease, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -111,7 +111,7 @@ export class ApiLeases implements Leases {
 
 export interface Patience {
   readonly clock: Clock;
-  /** Milliseconds that a request gets where the server is fast. */
+  /** Milliseconds that a request gets if the server is fast. */
   readonly requestTimeoutMs: number;
   /** Milliseconds that it gets at most. */
   readonly longestRequestMs: number;
@@ -137,7 +137,7 @@ export class PatientLeases<T extends Leases = Leases> {
     return this.ask(`GET Lease ${name}`, (leases, signal) => leases.get(name, signal), limitMs);
   }
 
-  /** Creates it, or replaces the version that it has. `undefined` where that is not the newest one. */
+  /** Creates it, or replaces the version that it has. `undefined` if that is not the newest one. */
   write(lease: LeaseToWrite, limitMs?: number): Promise<Lease | undefined> {
     const { name, resourceVersion } = lease.metadata;
     if (resourceVersion === undefined)

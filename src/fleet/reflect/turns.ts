@@ -32,7 +32,7 @@ let scheduled = false;
 
 /**
  * Runs short, synchronous work now if this turn has time left, else in a later turn. `owner` is any object that identifies the
- * cluster, or what else the work is for; `bytes` is how much of its data the work parses, 0 where it parses none.
+ * cluster, or what else the work is for; `bytes` is how much of its data the work parses, 0 if it parses none.
  */
 export function inTurn<T>(owner: object, bytes: number, work: () => T): T | Promise<T> {
   const usage = usageOf(owner);

@@ -4,7 +4,7 @@
  */
 
 /**
- * By shard, the identity of its replica; `undefined` where there are no replicas. Shares differ by one shard at most. When a
+ * By shard, the identity of its replica; `undefined` if there are no replicas. Shares differ by one shard at most. When a
  * replica comes or goes, little else moves than its own share.
  */
 export function assignShards(identities: readonly string[], shards: number): readonly (string | undefined)[] {

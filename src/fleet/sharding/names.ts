@@ -49,7 +49,7 @@ export function isReplica({ metadata: { labels } }: Lease): boolean {
   return labels?.[roleLabel] === 'replica';
 }
 
-/** `undefined` where an annotation is missing or makes no sense. */
+/** `undefined` if an annotation is missing or makes no sense. */
 export function replicaFacts({ metadata: { annotations = {} } }: Lease): ReplicaFacts | undefined {
   const { [identityAnnotation]: identity, [weightAnnotation]: weight = '' } = annotations;
   if (identity === undefined || !/^[01]$/.test(weight)) return undefined;

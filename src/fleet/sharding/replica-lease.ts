@@ -182,7 +182,7 @@ export class ReplicaLease {
     changed();
   }
 
-  /** Begins a session. Returns false where another one of this identity may live. */
+  /** Begins a session. Returns false if another one of this identity may live. */
   async #begin(): Promise<boolean> {
     const { clock, leases, leaseName, identity, replicas, read, sessions, report } = this.#context;
     await read();

@@ -118,7 +118,7 @@ export class Fencing {
 
   /**
    * Its replica's Lease has not changed for its duration, and is written with this version as the condition: from then on the
-   * replica cannot renew it any more. Nothing is written where it names another session.
+   * replica cannot renew it any more. Nothing is written if it names another session.
    */
   async #end(session: string): Promise<boolean> {
     const { leases, name, clock, replicas } = this.#context;

@@ -34,7 +34,7 @@ export interface ShardContext {
 }
 
 export interface Taken {
-  /** The session that had it until it ended; `undefined` where it was free. */
+  /** The session that had it until it ended; `undefined` if it was free. */
   readonly session?: string | undefined;
   /** The clock's uptime in which the last sign of the owner was seen, or in which it was released. */
   readonly seenAt?: number | undefined;
@@ -90,7 +90,7 @@ export class Shard {
     this.#context = context;
   }
 
-  /** `undefined` where it is not this replica's, or will be released. */
+  /** `undefined` if it is not this replica's, or will be released. */
   get term(): Fence | undefined {
     return this.#term && !this.#term.isOver && this.#context.wants(this.index) ? this.#term : undefined;
   }
@@ -105,7 +105,7 @@ export class Shard {
     return this.#term?.isOver === true;
   }
 
-  /** The session that its Lease names; `undefined` where it is free, or gone. */
+  /** The session that its Lease names; `undefined` if it is free, or gone. */
   get #holder(): string | undefined {
     return this.view.lease && this.view.holder;
   }
@@ -225,7 +225,7 @@ export class Shard {
 
   async #release(): Promise<boolean> {
     if (this.#term) this.#end('handed_over');
-    // Also where no answer comes: others may own it from now on, until it is taken again.
+    // Also if no answer comes: others may own it from now on, until it is taken again.
     this.#taken = undefined;
     const { lease } = this.view;
     if (await this.#write(lease, releasedSpec(lease, this.#context.clock))) return true;

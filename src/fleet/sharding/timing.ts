@@ -14,7 +14,7 @@ export interface Timing {
   readonly retryMs: number;
   /** Before a failed change of a shard's Lease is tried again. */
   readonly shardRetryMs: number;
-  /** For a request, where the hub is fast. */
+  /** For a request, if the hub is fast. */
   readonly requestTimeoutMs: number;
   /** For a request, however slow the hub is. */
   readonly longestRequestMs: number;

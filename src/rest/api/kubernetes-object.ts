@@ -16,9 +16,9 @@ export interface KubernetesObject {
 /** The `metadata` of an object that the API server returned. */
 export interface ObjectMeta {
   readonly name: string;
-  /** For `create`: the server adds five letters to it, where there is no name. */
+  /** For `create`: the server adds five letters to it, if there is no name. */
   readonly generateName?: string;
-  /** Absent where the resource has none. */
+  /** Absent if the resource has none. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;

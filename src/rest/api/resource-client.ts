@@ -59,7 +59,7 @@ interface Call {
 }
 
 /**
- * The objects of one kind on one cluster. Every method rejects with an `ApiError` `API_STATUS` where the server refuses, which has
+ * The objects of one kind on one cluster. Every method rejects with an `ApiError` `API_STATUS` if the server refuses, which has
  * its `statusCode`, `reason` and `causes`.
  */
 export class ResourceClient<T extends KubernetesObject = UntypedObject> {
@@ -110,7 +110,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
     return { metadata, items } as ResourceList<T>; // an API server's own
   }
 
-  /** Creates an object. Rejects where it exists, with `statusCode` 409 and the reason `AlreadyExists`. */
+  /** Creates an object. Rejects if it exists, with `statusCode` 409 and the reason `AlreadyExists`. */
   async create(object: WireInput<T>, options: WriteOptions = {}): Promise<T> {
     const { body, namespace } = this.#input('create', object);
     const { signal, ...given } = parseOptionsWith(callSchemas.create, options);
@@ -301,7 +301,7 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 
 const never = new AbortController().signal;
 
-/** Neither another path nor, where it is empty, all objects. */
+/** Neither another path nor, if it is empty, all objects. */
 const isName = (value: unknown) =>
   typeof value === 'string' && /^[!-~]+$/.test(value) && !/[/%?#]|^\.{1,2}$/.test(value);
 

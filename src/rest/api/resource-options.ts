@@ -56,7 +56,7 @@ export interface WriteOptions {
 
 /** Options of `apply` and `applyStatus`. */
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields over from other managers, where these would be a conflict (409). Controllers set it. @default false */
+  /** Takes fields over from other managers, if these would be a conflict (409). Controllers set it. @default false */
   readonly force?: boolean | undefined;
 }
 

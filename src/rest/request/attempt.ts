@@ -70,7 +70,7 @@ export class Attempt extends Relay implements PooledRequest {
     super.onResponseEnd(wire, trailers);
   }
 
-  /** undici has no controller where it did not take the request. */
+  /** undici has no controller if it did not take the request. */
   override onResponseError(_wire: Controller | undefined, error: Error): void {
     this.failures += 1;
     this.#carrier?.attemptEnded();

@@ -143,7 +143,7 @@ class AuthorizedRequest extends Relay {
     const { statusCode, headers } = buffered;
     const { log } = this.#owner;
     const name = requestName(options);
-    // The caller waits even where nothing can be replayed: so its next request has the new credential.
+    // The caller waits even if nothing can be replayed: so its next request has the new credential.
     log.debug(`${name} was answered with ${statusCode}: the credential is refreshed`);
     const refreshed = await connection.refresh(rejected, statusCode, headers, log);
     if (this.done) return;

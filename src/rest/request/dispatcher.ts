@@ -211,7 +211,7 @@ export class AuthenticatedDispatcher extends Dispatcher implements RequestOwner 
   }
 }
 
-/** What undici's overloads want: a promise where there is no callback. */
+/** What undici's overloads want: a promise if there is no callback. */
 function settled(callback: (() => void) | undefined): Promise<void> & undefined {
   if (callback) queueMicrotask(callback);
   return (callback ? undefined : Promise.resolve()) as Promise<void> & undefined; // one of the two, by the overload

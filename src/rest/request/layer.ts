@@ -10,7 +10,7 @@ import type { ClusterFacts } from '../transport/connection-errors.ts';
 import type { ReplayableBody } from './replayable-body.ts';
 
 /**
- * Whether a request is sent again after a pause: `never` where its caller does that by itself. A watch of client-node's, which ends at
+ * Whether a request is sent again after a pause: `never` if its caller does that by itself. A watch of client-node's, which ends at
  * any error, is tried again `until` then (`performance.now()`).
  */
 export type Retry = 'never' | 'usual' | { readonly until: number };
@@ -69,7 +69,7 @@ export function refusalMessage(
   return `the server refuses the credential (${statusCode}), ${consequence}: ${why}`;
 }
 
-/** Why no server takes a client certificate, where its time says so. */
+/** Why no server takes a client certificate, if its time says so. */
 function lifetimeProblem(keyPair: KeyPair | undefined): string | undefined {
   const now = Date.now();
   const at = (ms: number) => new Date(ms).toISOString();

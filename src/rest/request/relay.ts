@@ -132,7 +132,7 @@ export class Relay implements Dispatcher.DispatchHandler, Controller {
   /** Takes effect at once, also while nothing is under way inside. */
   abort(given?: Error): void {
     if (this.#done) return;
-    // undici gives none where its caller destroys a body.
+    // undici gives none if its caller destroys a body.
     const reason = given ?? new RequestError('REQUEST_ABORTED', 'the request was aborted');
     this.#reason ??= reason;
     this.#inner?.abort(reason);

@@ -139,7 +139,7 @@ export function isRetriedAtOnce({ options, sent, reused }: OutgoingRequest, erro
   return isUnprocessed(error) || (reused && safeMethods.has(String(options.method).toUpperCase()) && isLost(error));
 }
 
-/** Milliseconds until the next attempt, or `undefined` where the outcome is the caller's. */
+/** Milliseconds until the next attempt, or `undefined` if the outcome is the caller's. */
 export function pauseBeforeRetry(request: Retried, outcome: Outcome): number | undefined {
   const { sent, watchLeftMs } = request;
   if (sent > maxRetries) return undefined;

@@ -37,7 +37,7 @@ interface OwnCredential {
 interface DestinationParts {
   /** For errors: `ClusterProfile fleet/spoke-1`, or `kubeconfig context staging`. */
   readonly name: string;
-  /** `namespace/name` of the ClusterProfile, where there is one. */
+  /** `namespace/name` of the ClusterProfile, if there is one. */
   readonly profile?: string;
   readonly cluster: ResolvedCluster;
   /** Of a kubeconfig: where the cluster's authority comes from. */
@@ -138,7 +138,7 @@ export class Connection {
     this.addReference();
   }
 
-  /** Returns false where it was known already. */
+  /** Returns false if it was known already. */
   finished(request: UnderWay): boolean {
     if (!this.#underWay.delete(request)) return false;
     this.removeReference();

@@ -23,7 +23,7 @@ export interface ConnectorOptions {
 }
 
 /**
- * Opens verified connections to a cluster, through a proxy where there is one, with a TLS state of its own: for pools, and
+ * Opens verified connections to a cluster, through a proxy if there is one, with a TLS state of its own: for pools, and
  * with `allowH2: false` for WebSockets. Whatever goes wrong goes to the callback.
  */
 export function createConnector(

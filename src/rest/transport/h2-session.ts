@@ -92,7 +92,7 @@ export function watchSession(
 }
 
 /**
- * Says CANCEL where undici gives a request up. It says NO_ERROR, and destroys the stream at once: with a body that is not sent yet,
+ * Says CANCEL if undici gives a request up. It says NO_ERROR, and destroys the stream at once: with a body that is not sent yet,
  * longer than the server takes, Node then writes empty frames for ever, and blocks the process (Node 24.21, plain `http2` too).
  */
 function cancelOnClose(stream: ClientHttp2Stream): void {
@@ -141,7 +141,7 @@ const checks = 3;
 
 /**
  * Pings a peer that has been silent for `pingIntervalMs`, and destroys the socket of one that has been silent for `silenceMs`:
- * requests on such a connection would hang for ever. `ping` gives false where none can be sent: silence then says nothing, and the
+ * requests on such a connection would hang for ever. `ping` gives false if none can be sent: silence then says nothing, and the
  * system's own keep-alive has to do.
  */
 export function watchForSilence(

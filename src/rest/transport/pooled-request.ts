@@ -12,7 +12,7 @@ export interface PooledRequest extends Dispatcher.DispatchHandler {
   readonly longRunning: boolean;
   /** A socket sends it, and has to report when the response begins and when it ends, successfully or not. */
   takenBy(carrier: Carrier): void;
-  /** Since when it has waited for a socket that takes it; the pool sets it where it is not set yet. */
+  /** Since when it has waited for a socket that takes it; the pool sets it if it is not set yet. */
   waitsSince: number | undefined;
   /** How many errors undici has reported to it: shows whether a request that undici did not take was at fault itself. */
   readonly failures: number;

@@ -44,7 +44,7 @@ export class PooledSocket implements Carrier {
   /** No more requests until undici says so. */
   #busy = false;
   /**
-   * What the server lets it carry: `open` to requests, or `shut` where it allows no stream for now. HTTP/2 begins as `new`, since
+   * What the server lets it carry: `open` to requests, or `shut` if it allows no stream for now. HTTP/2 begins as `new`, since
    * the server has not told it yet.
    */
   #state: 'new' | 'open' | 'shut';

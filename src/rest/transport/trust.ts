@@ -9,7 +9,7 @@ import { errnoOf } from '../../util/errno.ts';
 import type { ClusterLog } from './cluster-log.ts';
 
 /**
- * For connections to a cluster: its own authority where it names one, else every public root. Whatever is trusted is trusted as
+ * For connections to a cluster: its own authority if it names one, else every public root. Whatever is trusted is trusted as
  * it is, as in Go: an intermediate authority, or a server's own certificate, which then vouches for nobody but itself.
  */
 export function clusterContext(certificateAuthority: string | undefined, keyPair: KeyPair | undefined): SecureContext {
@@ -56,7 +56,7 @@ function allPublicRoots(): readonly string[] {
   return [...new Set([...node, ...system])];
 }
 
-/** `undefined` where they are the ones that Node takes by itself, which costs it nothing. */
+/** `undefined` if they are the ones that Node takes by itself, which costs it nothing. */
 function publicRoots(): string | undefined {
   const { node, system } = readRoots();
   return system.every((certificate) => node.has(certificate)) ? undefined : allPublicRoots().join('\n');

@@ -13,7 +13,7 @@ export const keepAliveInitialDelay = 15_000;
 export interface TunnelOptions {
   /** Milliseconds until a proxy that says nothing is given up. */
   readonly timeoutMs: number;
-  /** Whom to trust to be an https proxy. Asked for only where it is one. */
+  /** Whom to trust to be an https proxy. Asked for only if it is one. */
   readonly secureContext: () => SecureContext;
   /** Aborted: the proxy is left. */
   readonly signal?: AbortSignal | undefined;

@@ -21,7 +21,7 @@ const schemaAt = (schema: JsonObject, ...path: readonly string[]): JsonObject =>
   return isObject(found) ? found : {};
 };
 
-/** What a value is made of; `undefined` where it is taken as a whole. */
+/** What a value is made of; `undefined` if it is taken as a whole. */
 function partsOf(value: Json | undefined, schema: JsonObject): ReadonlyMap<string, Part> | undefined {
   if (isList(value)) return itemsOf(value, schema);
   if (!isObject(value) || schema['x-kubernetes-map-type'] === 'atomic') return undefined;
@@ -48,7 +48,7 @@ function keyNames(schema: JsonObject): readonly string[] {
   return isList(names) ? names.map(String).toSorted() : [];
 }
 
-/** Empty where an item lacks a key that has no default. */
+/** Empty if an item lacks a key that has no default. */
 function keysOf(item: Json, schema: JsonObject): string {
   const keys = keyNames(schema).map((name) => {
     const otherwise = valueAt(schema, ['items', 'properties', name, 'default']);

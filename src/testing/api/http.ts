@@ -154,7 +154,7 @@ export function partsOf(pathname: string): readonly string[] {
   }
 }
 
-/** `undefined` where the path names no resource. */
+/** `undefined` if the path names no resource. */
 export function targetOf(parts: readonly string[]): Target | undefined {
   const [prefix, ...rest] = parts;
   if (prefix === 'api') return resourceTarget('', rest);

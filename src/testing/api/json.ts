@@ -15,7 +15,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** What lies at a path of fields, `undefined` where one of them is not there. */
+/** What lies at a path of fields, `undefined` if one of them is not there. */
 export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
   let found = value;
   for (const field of path) found = isObject(found) && Object.hasOwn(found, field) ? found[field] : undefined;

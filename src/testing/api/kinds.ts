@@ -102,7 +102,7 @@ interface WrittenBody {
   readonly validation: string;
 }
 
-/** The body without such fields in its spec, and the server's warning. Throws a 400, or for an apply a 500, where it refuses them. */
+/** The body without such fields in its spec, and the server's warning. Throws a 400, or for an apply a 500, if it refuses them. */
 export function dropRenamed(body: Json, { kind, version, isApplied, validation }: WrittenBody) {
   const unknown: string[] = [];
   const known = isList(body)

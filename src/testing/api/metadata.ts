@@ -46,7 +46,7 @@ const metadataSchema = z.object({
 const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
 /**
- * An object as a client sends it. Throws a 400 where its kind or version is not the resource's, or its metadata is not what
+ * An object as a client sends it. Throws a 400 if its kind or version is not the resource's, or its metadata is not what
  * metadata is.
  */
 export function readObject(type: ResourceType, body: Json): GivenObject {

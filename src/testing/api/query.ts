@@ -78,7 +78,7 @@ const requirementPattern = new RegExp(
     `(?:\\s*(?<operator>==?|!=)\\s*(?<value>(?:${word})?)|\\s+(?<set>in|notin)\\s*\\((?<values>[^()]*)\\))?)\\s*$`,
 );
 
-/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Throws a 400 where it is something else. */
+/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`. Throws a 400 if it is something else. */
 function parseLabelSelector(text: string): Matches {
   // Commas within parentheses separate values.
   const requirements = text.trim() === '' ? [] : text.split(/,(?![^(]*\))/).map(parseRequirement);
@@ -121,7 +121,7 @@ interface FieldTerm {
   readonly equal: boolean;
 }
 
-/** Reads `metadata.name=a,status.phase!=Running`. Throws a 400 where it is something else, a 501 for an escaped value. */
+/** Reads `metadata.name=a,status.phase!=Running`. Throws a 400 if it is something else, a 501 for an escaped value. */
 function parseFieldTerms(text: string): readonly FieldTerm[] {
   if (text.includes('\\')) throw notImplemented('a field selector with escaped characters');
   const terms = text.split(',').filter((term) => term !== '');

@@ -118,7 +118,7 @@ const optionsSchema = z.object({
   preconditions: z.object({ uid: z.string().nullish(), resourceVersion: z.string().nullish() }).nullish(),
 });
 
-/** The options of a deletion, from its body, or from the query where it has none. Throws a 400 or 501. */
+/** The options of a deletion, from its body, or from the query if it has none. Throws a 400 or 501. */
 export function deleteOptionsOf(query: URLSearchParams, body: Json | undefined): DeleteOptions {
   const given = body === undefined ? fromQuery(query) : body;
   if (isObject(given) && given.kind !== undefined && given.kind !== 'DeleteOptions') {

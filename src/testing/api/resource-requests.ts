@@ -74,7 +74,7 @@ export class ResourceRequests {
     for (const watch of this.#watches) watch.end();
   }
 
-  /** What is sent; `undefined` where a watch has begun. Throws an `ApiError`. */
+  /** What is sent; `undefined` if a watch has begun. Throws an `ApiError`. */
   answer(call: Call): Reply | undefined {
     const { group, version, plural, namespace, name, subresource } = call.target;
     const isReview = group === reviewType.group && version === reviewType.version && plural === reviewType.plural;

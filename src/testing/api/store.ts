@@ -85,7 +85,7 @@ export class Collection {
     return this.#forgotten + low;
   }
 
-  /** The change at a position; `gone` where it is no longer kept, `undefined` where it has not happened yet. */
+  /** The change at a position; `gone` if it is no longer kept, `undefined` if it has not happened yet. */
   changeAt(position: number): Change | 'gone' | undefined {
     return position < this.#forgotten ? 'gone' : this.#changes[position - this.#forgotten];
   }
