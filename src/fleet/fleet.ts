@@ -84,7 +84,8 @@ export class Fleet {
     this.hub = new Hub({ ...common, config: this.#settings.hub, signal: this.#ended.signal });
     const { hub } = this;
     const hubPlace = new HubPlace({ hub, ownership, signal: this.#stop.signal });
-    this.#controllers = new Controllers({ ...common, hub, hubPlace, drainTimeoutMs });
+    const ofFleet = { engaged: () => this.#clusters.engaged, synced: () => this.synced() };
+    this.#controllers = new Controllers({ ...common, ...ofFleet, hub, hubPlace, drainTimeoutMs });
     const claims = new Claims();
     const context: LifecycleContext = {
       ...common,
@@ -223,7 +224,7 @@ export class Fleet {
     },
   ): ControllerHandle;
   controller(options: object): ControllerHandle {
-    return this.#controllers.add(options, this.#clusters.engaged);
+    return this.#controllers.add(options);
   }
 
   /**

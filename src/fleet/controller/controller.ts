@@ -72,6 +72,11 @@ export class Controller {
     return { name, depth: this.#queue.depth, adds: this.#queue.adds, active: this.#queue.working, concurrency };
   }
 
+  /** Whether objects of the hub are reconciled for what happens on the clusters. */
+  get followsClusters(): boolean {
+    return this.#settings.watches.some(({ on }) => on === 'clusters');
+  }
+
   /** Reconciles the objects of a cluster until its signal aborts, or those of the hub that it maps to. */
   attach(cluster: Cluster): void {
     if (this.#settings.for.on !== 'hub') this.#attach(cluster, clusterPlace(cluster));
@@ -160,14 +165,15 @@ export class Controller {
   /** Queues objects of the hub for what happens on an engaged cluster. Its caches end with it. */
   #followCluster(cluster: Cluster): void {
     const attachment = this.#attachments.get(this.#context.hubPlace);
+    const followed = this.#settings.watches
+      .filter(({ on }) => on === 'clusters')
+      .map((watch) => ({ watch, informer: informerOf(cluster.informers, watch) }));
+    // Before the start the caches are filled.
     if (!attachment) return;
     const subscriptions = [() => void this.#followed.delete(cluster)];
     this.#followed.add(cluster);
     const context = this.#followContext({ cluster: cluster.name }, subscriptions);
-    for (const watch of this.#settings.watches) {
-      if (watch.on === 'clusters')
-        void followWatch(attachment, watch, informerOf(cluster.informers, watch), cluster, context);
-    }
+    for (const { watch, informer } of followed) void followWatch(attachment, watch, informer, cluster, context);
     cluster.signal.addEventListener('abort', () => endAll(subscriptions), { once: true });
   }
 

@@ -5,17 +5,24 @@ import { Controller, type ControllerContext } from './controller.ts';
 import type { ControllerHandle } from './options.ts';
 import { readController } from './settings.ts';
 
+/** What controllers know of their fleet. */
+interface ControllersContext extends ControllerContext {
+  engaged(): Iterable<Cluster>;
+  /** Resolves when every cluster has been tried, and the caches of the engaged ones are filled. */
+  synced(): Promise<void>;
+}
+
 export class Controllers {
-  readonly #context: ControllerContext;
+  readonly #context: ControllersContext;
   readonly #controllers: Controller[] = [];
   #isRunning = false;
 
-  constructor(context: ControllerContext) {
+  constructor(context: ControllersContext) {
     this.#context = context;
   }
 
-  /** Adds a controller. It works on clusters that are attached from now on, and on `engaged`. */
-  add(options: object, engaged: Iterable<Cluster>): ControllerHandle {
+  /** Adds a controller. It works on the engaged clusters, and on those that are attached from now on. */
+  add(options: object): ControllerHandle {
     const settings = readController(options);
     if (this.#controllers.some(({ name }) => name === settings.name)) {
       const message = `${settings.name} is the name of another controller of this fleet`;
@@ -23,15 +30,26 @@ export class Controllers {
     }
     const controller = new Controller(settings, this.#context);
     this.#controllers.push(controller);
-    if (this.#isRunning) controller.attachHub();
-    for (const cluster of engaged) controller.attach(cluster);
+    if (this.#isRunning) this.#begin(controller);
+    for (const cluster of this.#context.engaged()) controller.attach(cluster);
     return { enqueue: (request) => controller.enqueue(request) };
   }
 
   /** Begins with the objects of the hub. */
   start(): void {
     this.#isRunning = true;
-    for (const controller of this.#controllers) controller.attachHub();
+    for (const controller of this.#controllers) this.#begin(controller);
+  }
+
+  /** A controller that sums up clusters begins when all have been tried: at each start it would write what the first of them say. */
+  #begin(controller: Controller): void {
+    if (!controller.followsClusters) return controller.attachHub();
+    const begin = () => {
+      controller.attachHub();
+      for (const cluster of this.#context.engaged()) controller.attach(cluster);
+    };
+    // It rejects if the fleet is closed.
+    this.#context.synced().then(begin, () => undefined);
   }
 
   /** Begins with an engaged cluster, until its signal aborts. */

@@ -70,6 +70,30 @@ describe('a controller of the hub', () => {
     await until(t, () => seen.length === 1);
   });
 
+  test('that sums up clusters begins when all of them have been tried, and their caches are filled', async (t) => {
+    const { hub, cluster, publish, spoke, run } = await startOne(t);
+    hub.add(map('total'));
+    const other = await spoke();
+    const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' } };
+    for (const each of [cluster, other]) each.add(service);
+    publish('two', other);
+    publish('dead', 'https://127.0.0.1:1');
+    const fleet = run();
+    const totals: number[] = [];
+    const services = { apiVersion: 'v1', kind: 'Service' } as const;
+    const count = () => fleet.clusters().reduce((sum, one) => sum + one.informer(services).list().length, 0);
+    fleet.controller({
+      name: 'total',
+      for: { ...configMaps, on: 'hub' },
+      watches: [{ ...services, on: 'clusters', map: () => [{ name: 'total', namespace: 'default' }] }],
+      reconcile: () => void totals.push(count()),
+    });
+    await until(t, () => totals.length > 0);
+    assert.equal(totals[0], 2);
+    other.delete(service);
+    await until(t, () => totals.at(-1) === 1);
+  });
+
   test('hears of owned objects, of others on the hub, and of objects on the clusters', async (t) => {
     const { hub, cluster, publish, spoke, run } = await startOne(t);
     hub.add([map('owner'), map('mapped'), map('far')]);
