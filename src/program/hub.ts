@@ -20,7 +20,7 @@ import { exitCodes, Failure } from './failure.ts';
 import { durationOf, isReadOnce, kubeconfigPaths, readSource } from './input.ts';
 import { hubOfUser } from './kubeconfig/entries.ts';
 import { leadPluginsTo } from './plugin-hub.ts';
-import { clusterProfiles, type Resource } from './resources.ts';
+import { clusterProfiles, type Resource, type Selectors } from './resources.ts';
 import type { Call, Options } from './verb.ts';
 
 /** Milliseconds for one answer of the hub. */
@@ -32,11 +32,6 @@ const maxRetries = 3;
 const maxPages = 1_000;
 /** Milliseconds before the first retry; each pause is twice as long as the one before. */
 const firstPauseMs = 500;
-
-export interface Selectors {
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-}
 
 export class Hub {
   /** The namespace of the kubeconfig's context. */

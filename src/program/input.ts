@@ -72,3 +72,19 @@ export function numberOf(option: string, text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
   throw new Failure(exitCodes.usage, `${option} ${text}: must be a whole number of 1 or more`);
 }
+
+/** How a user names a ClusterProfile. */
+export interface AskedName {
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+/** `NAME`, `NAMESPACE/NAME`, or what `kubectl get -o name` prints: `clusterprofile.multicluster.x-k8s.io/NAME`. */
+export function readName(argument: string): AskedName {
+  const [first = '', second, third] = argument.replace(/^clusterprofiles?\.multicluster\.x-k8s\.io\//, '').split('/');
+  if (first === '' || second === '' || third !== undefined) {
+    const message = `'${argument}' is not the name of a ClusterProfile`;
+    throw new Failure(exitCodes.usage, message, 'write NAME, or NAMESPACE/NAME');
+  }
+  return second === undefined ? { namespace: undefined, name: first } : { namespace: first, name: second };
+}

@@ -2,9 +2,8 @@
 import { parseAllDocuments } from 'yaml';
 import { isObject, nearest, type Profile, profileName } from '../diagnose/index.ts';
 import { exitCodes, Failure } from './failure.ts';
-import type { Selectors } from './hub.ts';
-import { readSource } from './input.ts';
-import { clusterProfiles } from './resources.ts';
+import { type AskedName, readName, readSource } from './input.ts';
+import { clusterProfiles, type Selectors } from './resources.ts';
 import type { Call } from './verb.ts';
 
 export type { Profile };
@@ -132,21 +131,6 @@ function pick(asked: AskedName, profiles: readonly Profile[], call: Call): reado
       ? `${list.trim()} lists those that are there; -A looks in all namespaces`
       : `did you mean ${meant}?`,
   );
-}
-
-interface AskedName {
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
-
-/** `NAME`, `NAMESPACE/NAME`, or what `kubectl get -o name` prints: `clusterprofile.multicluster.x-k8s.io/NAME`. */
-export function readName(argument: string): AskedName {
-  const [first = '', second, third] = argument.replace(/^clusterprofiles?\.multicluster\.x-k8s\.io\//, '').split('/');
-  if (first === '' || second === '' || third !== undefined) {
-    const message = `'${argument}' is not the name of a ClusterProfile`;
-    throw new Failure(exitCodes.usage, message, 'write NAME, or NAMESPACE/NAME');
-  }
-  return second === undefined ? { namespace: undefined, name: first } : { namespace: first, name: second };
 }
 
 /** Each once: the last of those with the same name. */

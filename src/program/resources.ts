@@ -9,6 +9,11 @@ export interface Resource {
   readonly namespaced: boolean;
 }
 
+export interface Selectors {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
 const namespaced = true;
 export const clusterProfiles: Resource = { ...clusterProfileKind, plural: 'clusterprofiles', namespaced };
 export const leases: Resource = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases', namespaced };

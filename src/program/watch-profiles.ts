@@ -10,7 +10,8 @@ import {
 } from '../diagnose/index.ts';
 import { Failure } from './failure.ts';
 import { openHub } from './hub.ts';
-import { homeOf, type Profile, readName, selectorsOf } from './profiles.ts';
+import { readName } from './input.ts';
+import { homeOf, type Profile, selectorsOf } from './profiles.ts';
 import type { Call } from './verb.ts';
 
 export interface ProfileChange {

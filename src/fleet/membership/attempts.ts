@@ -1,10 +1,13 @@
 /** The attempts to engage a cluster: when the next one is due, after those that failed. */
 import { CredentialsError, type ErrorCode } from '../../errors/index.ts';
+import { reasonOf } from '../../observability/callbacks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { WarningLimiter } from '../../observability/warning-limiter.ts';
+import type { CredentialProviders } from '../../providers/credential-providers.ts';
 import { type BackoffLimits, backoffMs } from '../../util/backoff.ts';
 import { codeFieldOf } from '../../util/errno.ts';
 import type { Clock } from '../clock.ts';
+import type { FleetProfile } from '../profile.ts';
 import type { Failure } from './status.ts';
 
 const limits: BackoffLimits = { firstMs: 1_000, longestMs: 300_000, jitter: 0.5 };
@@ -80,5 +83,15 @@ export class Attempts {
     this.#failure = undefined;
     const subject = { name: this.#name, fields: { cluster: this.#name } };
     this.#context.warnings.clear(subject, 'engagement', message);
+  }
+}
+
+/** What the profile resolves to, or why it does not resolve, as a text that can be compared. */
+export function accessOf(profile: FleetProfile, providers: CredentialProviders): string {
+  try {
+    // Ignored fields have no effect.
+    return JSON.stringify({ ...providers.resolve(profile), ignored: [] });
+  } catch (error) {
+    return reasonOf(error);
   }
 }

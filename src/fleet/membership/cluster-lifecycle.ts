@@ -9,7 +9,7 @@ import { Wait } from '../clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { FleetProfile } from '../profile.ts';
 import { emit } from '../telemetry.ts';
-import { Attempts, type AttemptsContext } from './attempts.ts';
+import { Attempts, type AttemptsContext, accessOf } from './attempts.ts';
 import { type Basis, Engagement, type EngagementContext } from './engagement.ts';
 import type { Verdict } from './membership.ts';
 import { shardLost } from './ownership.ts';
@@ -113,7 +113,8 @@ export class ClusterLifecycle {
     this.#stay();
     this.#health.report(this.#context.readinessOf(profile));
     // A heartbeat in the status does not end a backoff.
-    if (this.#tried !== undefined && this.#tried !== this.#access()) this.#attempts.skipPause();
+    if (this.#tried !== undefined && this.#tried !== accessOf(this.#profile, this.#context.providers))
+      this.#attempts.skipPause();
     this.wake();
   }
 
@@ -220,13 +221,13 @@ export class ClusterLifecycle {
     if (this.#profile.metadata.uid !== uid) return replaced;
     const { reason, message } = this.#health.reported;
     if (this.#health.graceIsOver) return { state: 'NotReady', reason, message };
-    if (this.#access() === access) return undefined;
+    if (accessOf(this.#profile, this.#context.providers) === access) return undefined;
     return again('PROFILE_CHANGED', 'the profile leads to another cluster, or to the same in another way');
   }
 
   async #engage({ key, ownerKey, fence }: Verdict & { readonly engage: true }): Promise<void> {
     const { metadata } = this.#profile;
-    const basis = { key, ownerKey, uid: metadata.uid, access: this.#access(), fence };
+    const basis = { key, ownerKey, uid: metadata.uid, access: accessOf(this.#profile, this.#context.providers), fence };
     if (!this.#context.claim(basis, this)) {
       const message = `another profile of ${key} is being disengaged`;
       this.#setStatus({ state: 'Pending', reason: 'WAITS_FOR_DUPLICATE', message });
@@ -281,16 +282,6 @@ export class ClusterLifecycle {
     if (!this.#engagement) return;
     this.#broken ??= { why: again('PROVIDER_CHANGED', message) };
     this.wake();
-  }
-
-  /** What the profile resolves to, or why it does not resolve, as a text that can be compared. */
-  #access(): string {
-    try {
-      // Ignored fields have no effect.
-      return JSON.stringify({ ...this.#context.providers.resolve(this.#profile), ignored: [] });
-    } catch (error) {
-      return reasonOf(error);
-    }
   }
 
   #setStatus(status: Status): void {

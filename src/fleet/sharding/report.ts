@@ -8,7 +8,6 @@ import type { OwnershipListener } from '../membership/ownership.ts';
 import { emit, type FleetObserver, type LeaseFailed } from '../telemetry.ts';
 import { shardOf } from './assignment.ts';
 import { identityOf } from './names.ts';
-import type { Shard, Taken } from './shard.ts';
 import { timingOf } from './timing.ts';
 
 export interface ReportOptions {
@@ -28,6 +27,14 @@ const remindMs = 30_000;
 /** Whose Lease a request was for; each kind is warned about by itself. */
 export type LeaseKind = LeaseFailed['lease'] | 'dead replica';
 
+/** How a shard became this replica's. */
+export interface Taken {
+  /** The session that had it until it ended; `undefined` if it was free. */
+  readonly session?: string | undefined;
+  /** The clock's uptime in which the last sign of the owner was seen, or in which it was released. */
+  readonly seenAt?: number | undefined;
+}
+
 export class ShardingReport {
   readonly #options: ReportOptions;
   readonly #warnings: WarningLimiter;
@@ -41,7 +48,7 @@ export class ShardingReport {
   }
 
   /** A shard has become this replica's. */
-  began({ index }: Shard, { session, seenAt }: Taken): void {
+  began(index: number, { session, seenAt }: Taken): void {
     const { clock, identity, name, observer } = this.#options;
     const from = session === undefined ? undefined : identityOf(session);
     emit(observer, 'shard', {
@@ -56,7 +63,7 @@ export class ShardingReport {
   }
 
   /** A shard is not this replica's any more. */
-  ended({ index, liveHolder }: Shard, change: 'handed_over' | 'lost'): void {
+  ended(index: number, liveHolder: string | undefined, change: 'handed_over' | 'lost'): void {
     const { identity, name, observer } = this.#options;
     emit(observer, 'shard', { fleet: name, shard: index, change, owner: identity });
     if (change === 'handed_over') this.#say('debug', `shard ${index} is handed over`);

@@ -9,7 +9,7 @@ import type { PatientLeases } from '../lease/leases.ts';
 import type { Fence } from '../membership/ownership.ts';
 import type { ReplicaLease } from './replica-lease.ts';
 import type { Replicas } from './replicas.ts';
-import type { ShardingReport } from './report.ts';
+import type { ShardingReport, Taken } from './report.ts';
 import { millisecondsTo, spread, type Timing } from './timing.ts';
 
 /** What shards ask of their replica, and report to it. */
@@ -31,13 +31,6 @@ export interface ShardContext {
   endSession(session: string): Promise<boolean>;
   /** The owner may be another one. */
   changed(shard: Shard): void;
-}
-
-export interface Taken {
-  /** The session that had it until it ended; `undefined` if it was free. */
-  readonly session?: string | undefined;
-  /** The clock's uptime in which the last sign of the owner was seen, or in which it was released. */
-  readonly seenAt?: number | undefined;
 }
 
 /** The time in which a shard is this replica's. */
@@ -144,7 +137,7 @@ export class Shard {
     const { wants, own, report } = this.#context;
     if (this.#term || this.#isStopped || !this.#isTaken || !wants(this.index)) return;
     this.#term = new ShardTerm(() => own.isValid && this.#isTaken);
-    report.began(this, this.#from);
+    report.began(this.index, this.#from);
   }
 
   #end(how: 'handed_over' | 'lost'): void {
@@ -153,7 +146,7 @@ export class Shard {
     this.#term = undefined;
     this.#from = { seenAt: this.#context.clock.uptime() };
     term.end();
-    this.#context.report.ended(this, how);
+    this.#context.report.ended(this.index, this.liveHolder, how);
     this.#context.changed(this);
   }
 

@@ -2,6 +2,7 @@
 import { delimiter } from 'node:path';
 import {
   type ConfiguredProvider,
+  type Profile,
   ProfileError,
   profileName,
   type ResolvedAccess,
@@ -9,7 +10,7 @@ import {
   tryToResolve,
 } from '../../diagnose/index.ts';
 import { exitCodes, Failure } from '../failure.ts';
-import { type Profile, readName } from '../profiles.ts';
+import { readName } from '../input.ts';
 
 /** A cluster, a user and a context of one name. */
 export interface KubeconfigEntry {

@@ -228,3 +228,13 @@ export function readKubeconfigOfSecret(text: string, options: Pick<KubeconfigOpt
     'its user has neither a token nor a client certificate in it, which kubeconfig-secretreader needs',
   );
 }
+
+/** The text of the kubeconfig. Throws a `Failure`. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errnoOf(error)})`;
+    throw new Failure(exitCodes.configuration, `kubeconfig ${file} ${why}`, 'correct the path');
+  }
+}

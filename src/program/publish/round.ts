@@ -1,13 +1,12 @@
 /** One round of `publish`: from the source to the hub. */
 
-import { readFileSync } from 'node:fs';
-import { type Api, type Condition, errnoOf } from '../../diagnose/index.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import type { Api, Condition } from '../../diagnose/index.ts';
+import { Failure } from '../failure.ts';
 import type { Hub } from '../hub.ts';
 import { secrets as secretsResource } from '../resources.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { clusterApiSecrets, readClusterApi } from './from-cluster-api.ts';
-import { readContexts } from './from-kubeconfig.ts';
+import { readContexts, readText } from './from-kubeconfig.ts';
 import { checkHealth, type Health, Hysteresis, rejectedReason } from './health.ts';
 import { type Need, planProviders, type Served, typeOf } from './plan-providers.ts';
 import { type DesiredProfile, Profiles } from './profiles.ts';
@@ -294,13 +293,4 @@ function firstOfName(refused: Refused[]): (need: Need) => boolean {
     else refused.push({ ...source, message: `its name ${key} is taken by ${first}: choose another --name-pattern` });
     return first === undefined;
   };
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${errnoOf(error)})`;
-    throw new Failure(exitCodes.configuration, `kubeconfig ${file} ${why}`, 'correct the path');
-  }
 }

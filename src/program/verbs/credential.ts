@@ -16,7 +16,8 @@ import { entryFile, forget, keep } from '../cache.ts';
 import { type ExitCode, exitCodes, Failure } from '../failure.ts';
 import { describe } from '../format-error.ts';
 import { hubOfPlugins, openHub } from '../hub.ts';
-import { profileOf, readName } from '../profiles.ts';
+import { readName } from '../input.ts';
+import { profileOf } from '../profiles.ts';
 import { requiredProvidersOf } from '../providers.ts';
 import type { Call } from '../verb.ts';
 

@@ -14,6 +14,7 @@ import type { KubernetesObject, MergePatch, WireInput } from './kubernetes-objec
 import {
   type ApplyOptions,
   callSchemas,
+  checkName,
   type DeleteOptions,
   type GetOptions,
   type JsonPatchOperation,
@@ -257,16 +258,12 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
   #path({ namespace, name, subresource, query = {}, method }: Call, resource: Resource): string {
     const given = this.#options.namespace ?? namespace;
     const { kind } = this.#options;
-    if (!resource.namespaced && given !== undefined) {
-      throw new ConfigurationError('OPTION_INVALID', 'resource', [
-        { path: 'namespace', message: `is ${given}, and ${kind} has no namespaces: leave it out` },
-      ]);
-    }
-    if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined)) {
-      throw new ConfigurationError('OPTION_INVALID', 'resource', [
-        { path: 'namespace', message: `is required, since ${kind} is namespaced: give it here, or in the object` },
-      ]);
-    }
+    const refuse = (message: string) => {
+      throw new ConfigurationError('OPTION_INVALID', 'resource', [{ path: 'namespace', message }]);
+    };
+    if (!resource.namespaced && given !== undefined) refuse(`is ${given}, and ${kind} has no namespaces: leave it out`);
+    if (resource.namespaced && given === undefined && (method !== 'GET' || name !== undefined))
+      refuse(`is required, since ${kind} is namespaced: give it here, or in the object`);
     let path = `${this.#server.basePath}${listPath(this.#options, resource, given)}`;
     if (name !== undefined) path += `/${name}`;
     if (subresource !== undefined) path += `/${subresource}`;
@@ -300,11 +297,3 @@ export class ResourceClient<T extends KubernetesObject = UntypedObject> {
 }
 
 const never = new AbortController().signal;
-
-/** Neither another path nor, if it is empty, all objects. */
-const isName = (value: unknown) =>
-  typeof value === 'string' && /^[!-~]+$/.test(value) && !/[/%?#]|^\.{1,2}$/.test(value);
-
-function checkName(where: string, what: string, name: unknown): void {
-  checkArgument(where, what, name, isName, 'the name of an object');
-}

@@ -1,5 +1,6 @@
 /** The options of `config.resource`, and of each call of what it returns. */
 import { z } from 'zod';
+import { checkArgument } from '../../errors/check-argument.ts';
 import { kindShape, signal, text } from '../../options/option-schemas.ts';
 
 /** The objects of one kind. */
@@ -151,3 +152,12 @@ export const callSchemas = {
     dryRun: flag,
   }),
 };
+
+/** Neither another path nor, if it is empty, all objects. */
+const isName = (value: unknown) =>
+  typeof value === 'string' && /^[!-~]+$/.test(value) && !/[/%?#]|^\.{1,2}$/.test(value);
+
+/** @internal */
+export function checkName(where: string, what: string, name: unknown): void {
+  checkArgument(where, what, name, isName, 'the name of an object');
+}
